@@ -10,7 +10,7 @@ from simlab.commands import stores, sweeps
 from simlab.commands.flags import Setting
 from simlab.commands.query_statistics import read_base
 from simlab.comparing import over_cells
-from simlab.store.query import with_measures
+from simlab.store.query import ensure_measures
 from simlab.types import InputError
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ class Accessor:
     def _narrowed(self, measure: str, conditions: Sequence[Setting]) -> Iterator[xr.Dataset]:
         """Hold the cells that meet conditions, with the measure."""
         with stores.opened(self._dataset, stores.apart(conditions)) as held:
-            yield with_measures(held, [measure])
+            yield ensure_measures(held, [measure])
 
     def plot(self, *conditions: Setting, **asked: Any) -> Figure:
         """Draw the figure of the sweep: see `simlab.plot`, whose `store` is this dataset.

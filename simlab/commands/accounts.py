@@ -191,13 +191,13 @@ def quote(
     from simlab.commands import sweeps
     from simlab.config import Sweep
     from simlab.engine.preparing import prepare
-    from simlab.engine.quoting import placed, quotes
+    from simlab.engine.quoting import place_cells, quotes
     from simlab.engine.run import study_block
 
     # The functions behind the verbs say what is to be carried out, and carry out nothing.
     ask = inspect.unwrap(sweeps.run) if sweep is None else partial(inspect.unwrap(sweeps.sweep), os.fspath(sweep))
     asked = ask(*settings, plugins=plugins, **more).sweep
-    found = quotes(study_block(), placed(asked, prepare(asked).cells)) if isinstance(asked, Sweep) else ()
+    found = quotes(study_block(), place_cells(asked, prepare(asked).cells)) if isinstance(asked, Sweep) else ()
     if not found:
         raise InputError(
             "there is nothing to quote: the study has no clock, no budget and no name for its money; set "

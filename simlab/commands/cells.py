@@ -16,7 +16,7 @@ def one_cell(book: Ledger, conditions: Sequence[str]) -> tuple[LedgerEntry, dict
     Raises InputError where none or several do, for an axis or a value that the folder does not have, and where the
     record of a cell is damaged.
     """
-    if damaged := book.damaged():
+    if damaged := book.list_damaged():
         raise InputError(
             f"{book.folder}: damaged in its ledger: {damaged[0]}; `simlab verify DIR` says what can be mended"
         )

@@ -20,7 +20,7 @@ from simlab.drawing.reports.answers import compare as changed_report
 from simlab.drawing.reports.sweeping import comparing
 from simlab.drawing.reports.text import page
 from simlab.drawing.text import tables
-from simlab.store.opening import axes_of
+from simlab.store.opening import name_axes
 from simlab.store.reservations import HELD_FIXED
 from simlab.types import InputError
 
@@ -81,7 +81,7 @@ def ask(
             said = stores.compared_jointly({"": dataset}, [], axes, measure, baseline, at_equal)
         else:
             said = stores.compared(dataset, axes[0], measure, baseline, at_equal)
-        attributes = {axis: dict(dataset[axis].attrs) for axis in axes_of(dataset)}
+        attributes = {axis: dict(dataset[axis].attrs) for axis in name_axes(dataset)}
         conditional = int(dataset.attrs.get("conditional", 0))
         return ComparedDesigns(said, attributes, conditional, where, typed, stores.remarks(dataset))
 

@@ -43,7 +43,7 @@ def declared_in(folder: Path, plugins: Sequence[str]) -> Declared:
     from simlab.engine.ledger import reading
 
     with reading(folder) as book:
-        kept, held = book.noted("file"), book.declaration()
+        kept, held = book.read_note("file"), book.declaration()
         where = clip(folder)
         if kept is None or held is None:
             raise InputError(f"{where} does not say which command filled it; give that command again, with --out")

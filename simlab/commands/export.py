@@ -121,7 +121,7 @@ def _archive(
     from simlab.store import archive, exporting
     from simlab.store.catalogue import describe_store
     from simlab.store.folder import valid_store
-    from simlab.store.opening import labels_of, open_laid
+    from simlab.store.opening import open_laid, read_labels
 
     _refuse_place(given, "archive")
     if [one for one in conditions if one]:
@@ -132,9 +132,9 @@ def _archive(
     dataset, incomplete = open_laid(folder)
     with dataset:
         about = describe_store(folder).entry
-        beside = archive.describe(dataset.attrs, folder, about, labels_of(dataset))
+        beside = archive.describe(dataset.attrs, folder, about, read_labels(dataset))
         code = launch.soundness(dataset)
-    with exporting.aside([out]) as parts:
+    with exporting.write_aside([out]) as parts:
         archive.write(parts[out], valid_store(folder), beside)
     doubts = (incomplete,) if incomplete else ()
     return ExportedFiles([out], doubts, step("query", out), RESERVED if incomplete else code)
@@ -163,7 +163,7 @@ def carried_out(
     with ledger.reading(where) as book:
         entry, values = one_cell(book, conditions)
         held = find_block(book, entry, place)
-        asked = book.wanted().of_worlds(entry.cell)
+        asked = book.read_requested_sizes().studies_by_world(entry.cell)
     if held is None:
         raise InputError(f"{clip(where)} holds no {named(place)} of this cell; {_there(asked)}")
     if held.failed:
@@ -173,7 +173,7 @@ def carried_out(
     config = trusted_config(entry, plugins, str(where))
     enter_phase(f"carrying out {named(place)}", plugins)
     start_clock(block_limits(entry))
-    collected = replaying.collected(config, place)
+    collected = replaying.collect_campaign(config, place)
     differing = replaying.differs(config, collected, held, place.study)
     stop_clock()
     doubts = [

@@ -21,10 +21,10 @@ from simlab.drawing import view
 from simlab.drawing.figures import around, files, look, orders, sweep
 from simlab.engine.ledger import is_archive
 from simlab.store.folder import last_store
-from simlab.store.measures import undefined
-from simlab.store.opening import axes_of
+from simlab.store.measures import explain_undefined
+from simlab.store.opening import name_axes
 from simlab.store.orders import campaign_orders
-from simlab.store.query import with_found, with_measures
+from simlab.store.query import add_companion, ensure_measures
 from simlab.types import InputError, Place
 
 if TYPE_CHECKING:
@@ -139,12 +139,12 @@ def drawing(
     dataset: xr.Dataset, measure: str | None, *, x: str | None = None, target: float | None = None
 ) -> Callable[[], Figure]:
     """Return what draws the figure of a store; raises InputError for an unknown measure or axis."""
-    across = [x] if x is not None and x not in axes_of(dataset) else []
-    held = with_measures(dataset, [*([measure] if measure else []), *across])
-    held = with_found(held, [view.chosen(held, measure)])
+    across = [x] if x is not None and x not in name_axes(dataset) else []
+    held = ensure_measures(dataset, [*([measure] if measure else []), *across])
+    held = add_companion(held, [view.chosen(held, measure)])
     shown = held if x is None else view.along(held, x)
     shown = shown if target is None else view.aimed_at(shown, view.chosen(held, measure), target)
     for name in across:
         if not np.isfinite(shown[name].values).any():
-            raise InputError(f"--x {name} has no value in these cells: {undefined(shown, name)}")
+            raise InputError(f"--x {name} has no value in these cells: {explain_undefined(shown, name)}")
     return lambda: sweep.draw(shown, measure)

@@ -22,11 +22,11 @@ from simlab.config.explaining import explain_measures
 from simlab.drawing import view
 from simlab.drawing.text import tables
 from simlab.messages import word
-from simlab.store.coordinates import as_written
-from simlab.store.drawn import laws_in
+from simlab.store.coordinates import restore_axis_values
+from simlab.store.drawn import read_laws
 from simlab.store.measures import FAILED
-from simlab.store.opening import axes_of, measures_of
-from simlab.store.query import records, with_views
+from simlab.store.opening import measures_of, name_axes
+from simlab.store.query import build_views, records
 from simlab.store.selections import CELL, Selection, gather, select_cells
 from simlab.types import InputError, Ints
 
@@ -95,13 +95,13 @@ class Query:
 
     def _describe(self, selected: _Selected, most: int | None) -> QueriedStore:
         dataset, names, found = selected.dataset, selected.names, selected.selection
-        n = math.prod(dataset.sizes[axis] for axis in axes_of(dataset))
+        n = math.prod(dataset.sizes[axis] for axis in name_axes(dataset))
         kept = np.arange(n) if selected.kept is None else selected.kept
         pivot = None if self.pivot is None else view.axis(dataset, self.pivot)
-        bounded = dict.fromkeys(one.name for one in selected.asked.bounds if one.name not in axes_of(dataset))
+        bounded = dict.fromkeys(one.name for one in selected.asked.bounds if one.name not in name_axes(dataset))
         answer = QueriedCells(
             cells=tuple(_list_cells(selected, kept if most is None else kept[:most])),
-            axes=axes_of(dataset),
+            axes=name_axes(dataset),
             measures=tuple(names),
             clusters={name: view.cluster(dataset, name) for name in names},
             conditions=tuple(selected.asked.words),
@@ -112,7 +112,7 @@ class Query:
             kept=len(kept),
             found=n if found is None else len(found.found),
             total=selected.total,
-            drawn=laws_in(dataset),
+            drawn=read_laws(dataset),
             missed=0 if found is None else len(found.missed),
             missed_within_error=() if found is None else tuple(_list_cells(selected, found.missed[:MOST_NAMED])),
             nearest=() if found is None else tuple(_list_cells(selected, found.nearest[:MOST_NAMED])),
@@ -132,7 +132,7 @@ class Query:
             order = query_words.read_order(whole, self.sort)
             dataset = stores.narrowed(whole, asked.values)
             compared = [*(bound.name for bound in asked.bounds), *([order.name] if order else [])]
-            first = [name for name in compared if name not in axes_of(dataset)]
+            first = [name for name in compared if name not in name_axes(dataset)]
             # What is asked about stands beside the axes, unless an order of measures is asked for.
             every = [*self.measures, *first] if self.measures else [*first, *measures_of(dataset)]
             names = list(dict.fromkeys(every))
@@ -143,7 +143,7 @@ class Query:
             if compared or self.top is not None:
                 selection = select_cells(dataset, asked.bounds, order)
                 kept = selection.found[: self.top]
-            total = math.prod(whole.sizes[axis] for axis in axes_of(whole))
+            total = math.prod(whole.sizes[axis] for axis in name_axes(whole))
             yield _Selected(where, dataset, names, asked, total, selection, kept)
 
 
@@ -178,12 +178,12 @@ def _write_statistics(statistics: CellStatistics, form: Form) -> Launched:
 
 def _list_cells(selected: _Selected, cells: Ints) -> list[dict[str, Any]]:
     """List cells, given by their indices in the flattened grid, as JSON has them."""
-    dataset, axes = selected.dataset, axes_of(selected.dataset)
+    dataset, axes = selected.dataset, name_axes(selected.dataset)
     if not axes or (selected.kept is None and len(cells) == math.prod(dataset.sizes[axis] for axis in axes)):
         return records(dataset, selected.names) if len(cells) else []
     rows = records(gather(dataset, cells), selected.names)
     at = np.unravel_index(cells, [dataset.sizes[axis] for axis in axes])
-    values = [as_written(dataset[axis].values[k]) for axis, k in zip(axes, at, strict=True)]
+    values = [restore_axis_values(dataset[axis].values[k]) for axis, k in zip(axes, at, strict=True)]
     marks = _write_marks(selected, cells)
     return [
         dict(zip(axes, place, strict=True)) | {name: held for name, held in row.items() if name != CELL} | mark
@@ -206,12 +206,12 @@ def _label(selected: _Selected) -> xr.Dataset:
     import xarray as xr
 
     dataset, kept = selected.dataset, selected.kept
-    if kept is None or selected.selection is None or not axes_of(dataset):
-        found = with_views(dataset, selected.names)
+    if kept is None or selected.selection is None or not name_axes(dataset):
+        found = build_views(dataset, selected.names)
     else:
         gathered = gather(dataset, kept)
-        values = {axis: gathered[axis].variable for axis in axes_of(dataset)}
-        found = with_views(gathered, selected.names).drop_vars(CELL).assign_coords(values)
+        values = {axis: gathered[axis].variable for axis in name_axes(dataset)}
+        found = build_views(gathered, selected.names).drop_vars(CELL).assign_coords(values)
         if selected.asked.bounds:
             about = {"long_name": "bounds within whose error the cell lies"}
             marks = [mark[WITHIN_ERROR] or "" for mark in _write_marks(selected, kept)]

@@ -14,9 +14,9 @@ from simlab.comparing import over_cells, solving
 from simlab.config.locating import Locate, read_target
 from simlab.drawing import view
 from simlab.messages import clip
-from simlab.store.coordinates import as_written
-from simlab.store.drawn import laws_in
-from simlab.store.query import with_measures
+from simlab.store.coordinates import restore_axis_values
+from simlab.store.drawn import read_laws
+from simlab.store.query import ensure_measures
 from simlab.store.selections import Bound
 from simlab.types import InputError
 
@@ -62,11 +62,11 @@ def compute_statistic(found: Query, statistic: str, given: Mapping[str, Any]) ->
             )
         dataset = stores.narrowed(whole, asked.values)
         measure, compute = _read(statistic, found, given, dataset)
-        with_one = with_measures(dataset, [measure])
+        with_one = ensure_measures(dataset, [measure])
         laid = compute(with_one)
         level = solving.LEVEL if statistic == "solve" else 0.95
-        rest = _rest(laid) if laws_in(dataset) and statistic == "importance" else {}
-        return _describe(statistic, str(laid.attrs.get("measure", measure)), laid, laws_in(dataset), level, rest)
+        rest = _rest(laid) if read_laws(dataset) and statistic == "importance" else {}
+        return _describe(statistic, str(laid.attrs.get("measure", measure)), laid, read_laws(dataset), level, rest)
 
 
 def locate_crossing(dataset: xr.Dataset, located: Locate) -> CellStatistics:
@@ -75,8 +75,8 @@ def locate_crossing(dataset: xr.Dataset, located: Locate) -> CellStatistics:
     Raises InputError for axes and measures that the store does not hold, and for curves of fewer than three cells.
     """
     solve = _solve(located.along or "", located)
-    laid = solve(with_measures(dataset, [located.measure]))
-    return _describe("solve", located.measure, laid, laws_in(dataset), solving.LEVEL, {})
+    laid = solve(ensure_measures(dataset, [located.measure]))
+    return _describe("solve", located.measure, laid, read_laws(dataset), solving.LEVEL, {})
 
 
 def _describe(
@@ -170,7 +170,7 @@ def _rows(laid: xr.Dataset) -> tuple[tuple[dict[str, Any], ...], tuple[str, ...]
     """Return a row for each place on the dimensions; statistics without one of these stand in each of its rows."""
     axes = tuple(str(name) for name in laid[_first(laid)].dims)
     shape = [laid.sizes[axis] for axis in axes]
-    values = [as_written(laid[axis].values) for axis in axes]
+    values = [restore_axis_values(laid[axis].values) for axis in axes]
     columns = {
         str(name): laid[name].broadcast_like(laid[_first(laid)]).transpose(*axes).values for name in laid.data_vars
     }

@@ -16,10 +16,10 @@ from simlab.commands import stores
 from simlab.drawing import view
 from simlab.measures.labels import measure_range
 from simlab.messages import clip, show, split_values, suggest, word
-from simlab.store.coordinates import as_written
-from simlab.store.intervals import range_in
+from simlab.store.coordinates import restore_axis_values
+from simlab.store.intervals import read_range
 from simlab.store.measures import all_measures, means
-from simlab.store.opening import axes_of, declared_outcomes, measures_of
+from simlab.store.opening import declared_outcomes, measures_of, name_axes
 from simlab.store.selections import Bound, SortOrder
 from simlab.types import InputError
 
@@ -91,10 +91,10 @@ def _read_bound(dataset: xr.Dataset, text: str) -> Bound | None:
             raise InputError(f"{clip(text, 60)}: {name} is a measure; bound it, as '{name}>={typed or '.8'}'")
         return None
     name = _name(dataset, name, "")
-    if name in axes_of(dataset) and not view.is_numeric(dataset, name):
+    if name in name_axes(dataset) and not view.is_numeric(dataset, name):
         raise InputError(f"{clip(text, 60)}: {name} has no numbers; write {name}=VALUE[,VALUE]")
     value = _number(text, typed, name, sign)
-    least, greatest = (-math.inf, math.inf) if name in axes_of(dataset) else _limits(dataset, name)
+    least, greatest = (-math.inf, math.inf) if name in name_axes(dataset) else _limits(dataset, name)
     if not least <= value <= greatest:
         raise InputError(f"{clip(text, 60)}: {name} lies between {least:g} and {greatest:g}; write a value in between")
     return Bound(name, sign, value, f"{name}{sign}{typed}")
@@ -102,7 +102,7 @@ def _read_bound(dataset: xr.Dataset, text: str) -> Bound | None:
 
 def _limits(dataset: xr.Dataset, name: str) -> tuple[float, float]:
     """Return the least and the greatest value that a measure can have."""
-    within = range_in(dataset, name) if name in measures_of(dataset) else measure_range(name)
+    within = read_range(dataset, name) if name in measures_of(dataset) else measure_range(name)
     return (
         -math.inf if within.least is None else within.least,
         math.inf if within.greatest is None else within.greatest,
@@ -132,7 +132,7 @@ def _read_values(dataset: xr.Dataset, condition: stores.Condition) -> tuple[str,
     typed, _, values = condition.partition("=")
     name = view.axis(dataset, typed)
     ends = _RANGE.fullmatch(values)
-    if ends is None or values in map(word, as_written(dataset[name].values)):
+    if ends is None or values in map(word, restore_axis_values(dataset[name].values)):
         return name, split_values(values)
     if not view.is_numeric(dataset, name):
         raise InputError(f"{clip(condition, 60)}: {name} has no numbers, and no range; write {name}=VALUE[,VALUE]")
@@ -142,7 +142,7 @@ def _read_values(dataset: xr.Dataset, condition: stores.Condition) -> tuple[str,
 
 def _within(dataset: xr.Dataset, name: str, low: Any, high: Any, condition: str) -> list[object]:
     """Return the values of an axis within a closed range; an end that is None is open."""
-    held = as_written(dataset[name].values)
+    held = restore_axis_values(dataset[name].values)
     if not view.is_numeric(dataset, name):
         raise InputError(f"{clip(condition, 60)}: {name} has no numbers, and no range; name its values")
     kept: list[object] = [one for one in held if (low is None or one >= low) and (high is None or one <= high)]
@@ -159,7 +159,7 @@ def _name(dataset: xr.Dataset, typed: str, option: str) -> str:
         return typed
     raise InputError(
         f"{option}{clip(typed, 60) or 'nothing'}: the store has no axis or measure of this name; "
-        f"{suggest(typed, [*axes_of(dataset), *names], limit=200)}"
+        f"{suggest(typed, [*name_axes(dataset), *names], limit=200)}"
     )
 
 
@@ -169,7 +169,7 @@ def _names(dataset: xr.Dataset) -> list[str]:
 
 def _axis_keys(dataset: xr.Dataset) -> Mapping[str, str]:
     """Return the axes by their names, and by their config keys."""
-    axes = axes_of(dataset)
+    axes = name_axes(dataset)
     return {str(dataset[axis].attrs["key"]): axis for axis in axes} | {axis: axis for axis in axes}
 
 

@@ -99,7 +99,7 @@ def _find_cell(book: Ledger, cell: str) -> LedgerEntry:
         found = [entry for entry in entries if entry.cell.startswith(cell.lower())]
     else:
         found = [entries[int(cell)]] if cell.isdigit() and int(cell) < len(entries) else []
-    if not found and (damaged := book.damaged()):
+    if not found and (damaged := book.list_damaged()):
         raise InputError(
             f"{book.folder}: damaged in its ledger: {damaged[0]}; `simlab verify DIR` says what can be mended"
         )
@@ -129,11 +129,11 @@ def block_limits(entry: LedgerEntry) -> BlockLimits:
 
 def _run_block(fitting: Fitting, config: Mapping[str, Any], address: Address, limits: BlockLimits) -> Finished:
     """Carry out a block here, for as long as a block may take: past that the system ends this process."""
-    from simlab.engine.replaying import replayed
+    from simlab.engine.replaying import replay_block
     from simlab.engine.workers import start_clock, stop_clock
 
     start_clock(limits)
-    finished = replayed(fitting, config, address)
+    finished = replay_block(fitting, config, address)
     stop_clock()
     return finished
 
@@ -156,7 +156,7 @@ def _debug_block(fitting: Fitting, config: Mapping[str, Any], address: Address, 
 def _record(name: str, kept: Finished | None, finished: Finished, address: Address, seconds: float) -> ReplayedCampaign:
     """Return the outcomes of a campaign, and whether they are those that the folder keeps."""
     from simlab.engine.addresses import unpack
-    from simlab.engine.replaying import differing
+    from simlab.engine.replaying import name_differing
 
     outcomes = {} if finished.failed else unpack(finished.payload)
     reasons = [finished.reason] if finished.failed else [reason for _, reason in finished.failures]
@@ -164,7 +164,7 @@ def _record(name: str, kept: Finished | None, finished: Finished, address: Addre
     differs: list[str] = []
     if kept is not None and comparable:
         block, row = unpack(kept.payload), address.first - kept.address.first
-        differs = [name for k in range(address.count) for name in differing(block, row + k, outcomes, k)]
+        differs = [name for k in range(address.count) for name in name_differing(block, row + k, outcomes, k)]
     return ReplayedCampaign(
         cell=name.removesuffix(", "),
         key=address.cell,

@@ -139,13 +139,13 @@ def _of_store(folder: Path, heds: bool, plugins: Sequence[str]) -> ReportPage:
 def _number_cells(folder: Path) -> dict[tuple[Any, ...], int] | None:
     """Count the cells of a folder as its ledger does, by their values on the axes; None where it has none."""
     from simlab.engine import ledger
-    from simlab.store.coordinates import as_written, axis_values
+    from simlab.store.coordinates import axis_values, restore_axis_values
 
     if not (folder / ledger.FILE).is_file():
         return None
     with ledger.reading(folder) as book:
         axes = (book.declaration() or {"axes": []})["axes"]
-        values = [as_written(axis_values(axis["values"])) for axis in axes]
+        values = [restore_axis_values(axis_values(axis["values"])) for axis in axes]
         places = [entry.position for entry in book.entries()]
     return {tuple(of[k] for of, k in zip(values, place, strict=True)): number for number, place in enumerate(places)}
 

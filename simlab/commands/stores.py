@@ -22,7 +22,7 @@ from simlab.files import reason
 from simlab.messages import Reservation, clip, suggest
 from simlab.store import opening
 from simlab.store.folder import last_store
-from simlab.store.query import found_beside, select, with_found, with_measures
+from simlab.store.query import add_companion, ensure_measures, find_companion, select
 from simlab.store.reservations import skewness_warning, undivided_warning
 from simlab.store.wholeness import remedy
 from simlab.types import InputError
@@ -44,11 +44,11 @@ def measured(dataset: xr.Dataset, names: Sequence[str] | None) -> tuple[xr.Datas
     What was found stands beside measures that are best by emptiness. Raises InputError for a name that is neither a
     measure nor an outcome that has a mean.
     """
-    dataset = with_measures(dataset, names or ())
+    dataset = ensure_measures(dataset, names or ())
     held = opening.measures_of(dataset)
     asked = [view.nearest(name, held, "the measure") for name in names or held]
-    dataset = with_found(dataset, asked)
-    found = found_beside(dataset, asked)
+    dataset = add_companion(dataset, asked)
+    found = find_companion(dataset, asked)
     return dataset, [*asked, *([found] if found else [])]
 
 
@@ -61,7 +61,7 @@ def compared(
     not have in common.
     """
     levels = read_levels(at_equal)
-    dataset = with_measures(dataset, [name for name in (measure, levels and levels.name) if name])
+    dataset = ensure_measures(dataset, [name for name in (measure, levels and levels.name) if name])
     axis, name = view.axis(dataset, by), view.chosen(dataset, measure)
     _refuse_uninfluenced(dataset, name)
     found = several_stores.compare_designs(dataset, axis, name, baseline, levels)
@@ -141,7 +141,7 @@ def _narrowed_each(
     chosen = {}
     for name, dataset in stores.items():
         own = [condition for condition in conditions if _axis_of(condition) in _known(dataset)]
-        chosen[name] = with_measures(narrowed(dataset, own), measures)
+        chosen[name] = ensure_measures(narrowed(dataset, own), measures)
     return chosen
 
 
@@ -291,5 +291,5 @@ def _known(dataset: xr.Dataset) -> list[str]:
 
 def _axis_names(dataset: xr.Dataset) -> dict[str, str]:
     """Return the axes of a store by their names and by their keys."""
-    axes = opening.axes_of(dataset)
+    axes = opening.name_axes(dataset)
     return {name: name for name in axes} | {str(dataset[name].attrs["key"]): name for name in axes}

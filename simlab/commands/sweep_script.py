@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 from simlab.commands.launch import Launch, part_of
 from simlab.config.groups import own_words
-from simlab.engine.preparing import engine_of
+from simlab.engine.preparing import engine_settings
 from simlab.messages import show
 from simlab.types import InputError
 
@@ -66,7 +66,7 @@ def _check_shards(launch: Launch, shards: int) -> None:
     part_of("1/1", launch.declared)
     sweep = cast("Sweep", launch.sweep)
     blocks = sweep.n_cells * sweep.worlds * sweep.pools * sweep.document_draws
-    blocks *= -(-sweep.studies // engine_of(sweep)["block"])
+    blocks *= -(-sweep.studies // engine_settings(sweep)["block"])
     most = min(blocks, MOST_SHARDS)
     if not 2 <= shards <= most:
         raise InputError(f"--shards {shards} must lie within 2 and {most}: {launch.name} has {blocks} blocks")

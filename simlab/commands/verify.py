@@ -83,7 +83,7 @@ def _with_next(text: str, where: Path, report: verifying.StoreReport) -> str:
 
 def _with_command(text: str, where: Path) -> str:
     """Add the command that filled a folder, which mends it, as far as the page in the folder tells that."""
-    made = readme.command_in(where)
+    made = readme.read_command(where)
     try:
         words = shlex.split(made)
     except ValueError:

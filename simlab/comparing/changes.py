@@ -12,8 +12,8 @@ from scipy import stats
 from simlab.analysis.multiplicity import bh
 from simlab.answers.compare import ChangedKey, ChangedStores, ChangedValue
 from simlab.messages import clip, flatten, suggest, word
-from simlab.store.opening import axes_of, config_of, measures_of
-from simlab.store.query import records, with_measures
+from simlab.store.opening import config_of, measures_of, name_axes
+from simlab.store.query import ensure_measures, records
 from simlab.types import Array, Floats, InputError
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def compare_stores(old: xr.Dataset, new: xr.Dataset, names: Sequence[str], measu
 
 
 def _axis_keys(dataset: xr.Dataset) -> dict[str, str]:
-    return {axis: str(dataset[axis].attrs["key"]) for axis in axes_of(dataset)}
+    return {axis: str(dataset[axis].attrs["key"]) for axis in name_axes(dataset)}
 
 
 def _common(old: xr.Dataset, new: xr.Dataset, measure: str | None) -> list[str]:
@@ -82,7 +82,7 @@ def _cells(dataset: xr.Dataset, keys: Sequence[str], measures: Sequence[str]) ->
     """Return the values of a store by what its cells have on keys, those that it does not vary included."""
     own, shared = _axis_keys(dataset), _settings(dataset)
     found: dict[Cell, Mapping[str, Any]] = {}
-    for row in records(with_measures(dataset, measures), measures):
+    for row in records(ensure_measures(dataset, measures), measures):
         at = {**shared, **{key: row[axis] for axis, key in own.items()}}
         found[tuple(word(at.get(key)) for key in keys)] = row
     return found

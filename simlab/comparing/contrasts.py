@@ -13,7 +13,7 @@ from simlab.comparing.promises import Doubts, doubts, worst_and_best
 from simlab.measures.labels import FEW_CLUSTERS, LABELS
 from simlab.measures.precision import LEVEL
 from simlab.messages import word
-from simlab.store.coordinates import as_written
+from simlab.store.coordinates import restore_axis_values
 from simlab.store.intervals import sureness
 from simlab.store.measures import LESS_IS_BETTER
 from simlab.store.query import place_on
@@ -128,7 +128,7 @@ def compare(
     the store.
     """
     reference = None if baseline is None else place_on(dataset, by, baseline)
-    designs = as_written(dataset[by].values)
+    designs = restore_axis_values(dataset[by].values)
     if len(designs) < 2:
         raise InputError(f"the axis {by} of this store has one value, {word(designs[0])}: there is nothing to compare")
     if not np.isfinite(dataset[measure].values).any():
@@ -173,7 +173,7 @@ def _bounds(about: Mapping[str, Any]) -> tuple[float, float] | None:
 def groups(dataset: xr.Dataset, by: str, measure: str) -> Iterator[tuple[dict[str, object], list[Point]]]:
     """Yield, per combination of the axes not compared, its coordinates and the points along the axis."""
     others = [str(dim) for dim in dataset[measure].dims if dim != by]
-    coordinates = {name: as_written(dataset[name].values) for name in others}
+    coordinates = {name: restore_axis_values(dataset[name].values) for name in others}
     values, counts = (dataset[name].transpose(*others, by).values for name in (measure, f"{measure}_n"))
     influence = dataset[f"{measure}_influence"].transpose(*others, by, "cluster").values
     sure = sureness(dataset, measure, [*others, by])

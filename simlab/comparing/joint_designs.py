@@ -28,8 +28,8 @@ from simlab.comparing.several_stores import (
     shared_worlds,
 )
 from simlab.messages import suggest, word
-from simlab.store.coordinates import as_written
-from simlab.store.opening import axes_of
+from simlab.store.coordinates import restore_axis_values
+from simlab.store.opening import name_axes
 from simlab.types import Array, InputError
 
 if TYPE_CHECKING:
@@ -96,11 +96,11 @@ def _name(design: Mapping[str, object]) -> str:
 
 def _other_axes(stores: Mapping[str, xr.Dataset], by: Sequence[str]) -> list[str]:
     """Name the axes that are not ranked along, which all stores have alike."""
-    known = dict.fromkeys(axis for dataset in stores.values() for axis in axes_of(dataset))
+    known = dict.fromkeys(axis for dataset in stores.values() for axis in name_axes(dataset))
     for axis in by:
         if axis not in known:
             raise InputError(f"no store has the axis {axis}; {suggest(axis, list(known))}")
-    first, *rest = [[axis for axis in axes_of(dataset) if axis not in by] for dataset in stores.values()]
+    first, *rest = [[axis for axis in name_axes(dataset) if axis not in by] for dataset in stores.values()]
     for name, others in zip([*stores][1:], rest, strict=True):
         if odd := sorted({*first} ^ {*others}):
             where = name if odd[0] in others else next(iter(stores))
@@ -119,8 +119,8 @@ def _take_part(
     levels: EqualLevels | None,
 ) -> _Part:
     """Put the axes of a store that are ranked along, the last one fastest, into one."""
-    own = [axis for axis in by if axis in axes_of(dataset)]
-    values = [as_written(dataset[axis].values) for axis in own]
+    own = [axis for axis in by if axis in name_axes(dataset)]
+    values = [restore_axis_values(dataset[axis].values) for axis in own]
     places = list(np.ndindex(*(len(one) for one in values)))
     named = [dict(zip(own, (of[k] for of, k in zip(values, at, strict=True)), strict=True)) for at in places]
     found = doubts(dataset, measure, [*others, *own])

@@ -26,10 +26,10 @@ from simlab.comparing.world_values import panel_of_cells, values_by_study
 from simlab.measures.labels import ValueRange
 from simlab.measures.precision import is_share
 from simlab.messages import clip, suggest, word
-from simlab.store.coordinates import as_written
-from simlab.store.drawn import inputs_in, refuse_dependent
-from simlab.store.intervals import range_in
-from simlab.store.opening import axes_of
+from simlab.store.coordinates import restore_axis_values
+from simlab.store.drawn import read_drawn_inputs, refuse_dependent
+from simlab.store.intervals import read_range
+from simlab.store.opening import name_axes
 from simlab.store.query import place_on
 from simlab.store.selections import Bound
 from simlab.types import Array, InputError
@@ -84,7 +84,7 @@ def world_quantiles(dataset: xr.Dataset, measure: str, quantiles: Sequence[float
     """
     if not quantiles or not all(0 < q < 1 for q in quantiles):
         raise InputError(f"quantiles lie between 0 and 1, such as .1,.5,.9; {clip(list(quantiles))} do not")
-    within = range_in(dataset, measure)
+    within = read_range(dataset, measure)
     found = _of_cells(
         dataset, lambda at: estimate_distribution(values_by_study(dataset, at, measure), quantiles, (), within)
     )
@@ -99,7 +99,7 @@ def world_shares(dataset: xr.Dataset, bound: Bound) -> xr.Dataset:
 
     Raises InputError, naming the cell, where a distribution over worlds cannot be told.
     """
-    within, sign = range_in(dataset, bound.name), 1 if _is_least(bound) else -1
+    within, sign = read_range(dataset, bound.name), 1 if _is_least(bound) else -1
     if not _is_least(bound):
         least, greatest = (None if end is None else -end for end in (within.greatest, within.least))
         within = ValueRange(least, greatest, within.chance)
@@ -119,7 +119,7 @@ def world_shares_better(dataset: xr.Dataset, by: str, measure: str, margin: floa
     Designs are paired world by world and study by study. Raises InputError for an axis or a baseline that the store
     does not hold, and naming the cell where worlds cannot be compared.
     """
-    axes = axes_of(dataset)
+    axes = name_axes(dataset)
     if by not in axes:
         raise InputError(f"the store has no axis {by}; {suggest(by, axes)}")
     held, k = place_on(dataset, by, baseline), axes.index(by)
@@ -146,10 +146,10 @@ def add_world_shares(dataset: xr.Dataset, said: Comparison) -> Comparison:
     It can of shares, for designs that met the same worlds, 20 or more, with several studies of each whose outcomes are
     kept; of more than `MOST_CELLS` cells nothing is read.
     """
-    telling = said.paired and said.cluster == "world" and is_share(range_in(dataset, said.measure))
+    telling = said.paired and said.cluster == "world" and is_share(read_range(dataset, said.measure))
     if not telling or len(said.rows) > MOST_CELLS or min(row.clusters for row in said.rows) < LEAST_WORLDS:
         return said
-    axes, rows = axes_of(dataset), []
+    axes, rows = name_axes(dataset), []
     values = cache(lambda at: values_by_study(dataset, at, said.measure))
     less = less_is_better(said.measure)
     try:
@@ -182,7 +182,7 @@ def axis_importance(dataset: xr.Dataset, measure: str, by: str | None = None) ->
     """
     import xarray as xr
 
-    axes, drawn = axes_of(dataset), inputs_in(dataset)
+    axes, drawn = name_axes(dataset), read_drawn_inputs(dataset)
     refuse_dependent(dataset, drawn)
     of, difference = _difference(dataset, measure, by)
     if drawn:
@@ -215,10 +215,10 @@ def _difference(dataset: xr.Dataset, measure: str, by: str | None) -> tuple[str,
     """Name what is asked about, and return what takes cells `[axis, ...]` apart: the first design less the second."""
     if by is None:
         return measure, lambda cells: cells
-    axes = axes_of(dataset)
+    axes = name_axes(dataset)
     if by not in axes:
         raise InputError(f"the store has no axis {by}; {suggest(by, axes)}")
-    designs = [word(value) for value in as_written(dataset[by].values)]
+    designs = [word(value) for value in restore_axis_values(dataset[by].values)]
     if len(designs) != 2:
         held = ",".join(designs[:2]) if len(designs) > 1 else "A,B"
         raise InputError(
@@ -241,8 +241,8 @@ def axis_sensitivity(dataset: xr.Dataset, measure: str, around: Mapping[str, obj
     """
     import xarray as xr
 
-    axes = axes_of(dataset)
-    values = {axis: as_written(dataset[axis].values) for axis in axes}
+    axes = name_axes(dataset)
+    values = {axis: restore_axis_values(dataset[axis].values) for axis in axes}
     swept = json.loads(dataset.attrs.get("sweep", "{}")).get("around", {})
     held = {axis: values[axis].index(swept[axis]) if swept.get(axis) in values[axis] else 0 for axis in axes}
     held |= {axis: place_on(dataset, axis, value) for axis, value in around.items()}
@@ -285,7 +285,7 @@ def axis_sensitivity(dataset: xr.Dataset, measure: str, around: Mapping[str, obj
 def _leave_base(dataset: xr.Dataset, axis: str, measure: str, held: Mapping[str, int]) -> list[dict[str, Any]]:
     """Compare the cells along an axis with the base, in which all other axes stay: a row for each value."""
     line = dataset.isel({name: [k] for name, k in held.items() if name != axis})
-    values = as_written(line[axis].values)
+    values = restore_axis_values(line[axis].values)
     cells = compare_designs(line, axis, measure, values[held[axis]]).rows
     known = sorted((row.value, k) for k, row in enumerate(cells) if np.isfinite(row.value))
     (_, least), (_, most) = known[0], known[-1]
@@ -340,7 +340,7 @@ def solve_crossings(dataset: xr.Dataset, axis: str, measure: str, by: str) -> xr
         raise InputError(f"{by} has one value in this store, and no curves that cross")
     ordered = [by, *(name for name in rest if name != by)]
     value, influence = (dataset[name].transpose(*ordered, axis, ...).values for name in _with_influence(measure))
-    first = word(as_written(dataset[by].values)[0])
+    first = word(restore_axis_values(dataset[by].values)[0])
     about = f"{axis} at which {measure} is that of {by}={first}"
     solve = partial(solve_curve, target=0.0, less_is_better=less_is_better(measure))
     coords = {name: dataset[name] if name != by else dataset[by][1:] for name in ordered}
@@ -351,7 +351,7 @@ def solve_crossings(dataset: xr.Dataset, axis: str, measure: str, by: str) -> xr
 
 def _axes_beside(dataset: xr.Dataset, axis: str) -> list[str]:
     """Return the axes but for one; raise InputError where it is not there or has other values than numbers."""
-    axes = axes_of(dataset)
+    axes = name_axes(dataset)
     if axis not in axes:
         raise InputError(f"the store has no axis {axis}; {suggest(axis, axes)}")
     if dataset[axis].values.dtype.kind not in "iuf":
@@ -393,14 +393,14 @@ def _solve_curves(
 
 
 def _of_cells(dataset: xr.Dataset, estimate: Callable[[tuple[int, ...]], WorldDistribution]) -> Array:
-    axes = axes_of(dataset)
+    axes = name_axes(dataset)
     found = np.empty([dataset.sizes[axis] for axis in axes], object)
     for at in np.ndindex(found.shape):
         try:
             found[at] = estimate(at)
         except InputError as error:
             where = ", ".join(
-                f"{axis}={word(as_written(dataset[axis].values)[k])}" for axis, k in zip(axes, at, strict=True)
+                f"{axis}={word(restore_axis_values(dataset[axis].values)[k])}" for axis, k in zip(axes, at, strict=True)
             )
             raise InputError(f"{where}: {error}" if where else str(error)) from error
     return found
@@ -410,7 +410,7 @@ def _labelled(dataset: xr.Dataset, found: Array, table: Array, about: str, more:
     """Lay `table[cell, ..., statistic]` and what worlds and studies each cell has out over the axes."""
     import xarray as xr
 
-    axes = axes_of(dataset)
+    axes = name_axes(dataset)
     laid = table.reshape(*found.shape, *table.shape[1:])
     variables = {
         name: ((*axes, *more), laid[..., k], {"long_name": text or about})

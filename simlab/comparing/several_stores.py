@@ -24,10 +24,10 @@ import numpy as np
 from simlab.comparing.contrasts import Comparison, Row, compare, describe
 from simlab.comparing.promises import Doubts, doubts
 from simlab.messages import flatten, word
-from simlab.store.coordinates import as_written
-from simlab.store.opening import axes_of, config_of, measures_of
+from simlab.store.coordinates import restore_axis_values
+from simlab.store.opening import config_of, measures_of, name_axes
 from simlab.store.query import records
-from simlab.store.reservations import HELD_FIXED, held_fixed
+from simlab.store.reservations import HELD_FIXED, read_notes
 from simlab.types import Array, Bools, Floats, InputError, Ints
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def join(stores: Mapping[str, xr.Dataset], measure: str) -> Joined:
     variables[f"{measure}_influence"] = ((DESIGN, "cluster"), influence)
     joined = xr.Dataset(variables, {DESIGN: [row.design for row in rows]})
     joined[measure].attrs.update(next(iter(stores.values()))[measure].attrs)
-    fixed = dict.fromkeys(words for dataset in stores.values() for words in held_fixed(dataset, [measure]).values())
+    fixed = dict.fromkeys(words for dataset in stores.values() for words in read_notes(dataset, [measure]).values())
     if fixed:
         joined[measure].attrs[HELD_FIXED] = "; elsewhere ".join(fixed)
     return Joined(joined, len(slots) == 1, differing([row.worlds for row in rows]), _doubts_of_stores(stores, measure))
@@ -149,7 +149,7 @@ def lay_beside(influence: Sequence[Floats], slots: Sequence[int]) -> Floats:
 
 
 def _doubts_of_stores(stores: Mapping[str, xr.Dataset], measure: str) -> Doubts:
-    found = [doubts(dataset, measure, axes_of(dataset)) for dataset in stores.values()]
+    found = [doubts(dataset, measure, name_axes(dataset)) for dataset in stores.values()]
     marks, failed, ran = ([np.ravel(getattr(one, name)) for one in found] for name in ("marks", "failed", "ran"))
     return Doubts(np.concatenate(marks), np.concatenate(failed), np.concatenate(ran))
 
@@ -176,7 +176,7 @@ class _Cell(NamedTuple):
 
 def _cells(store: str, dataset: xr.Dataset, measure: str) -> Iterator[_Cell]:
     """Yield each cell: the name of the design, its record, its influence values, and what determines its worlds."""
-    axes = axes_of(dataset)
+    axes = name_axes(dataset)
     influence = dataset[f"{measure}_influence"].transpose(*axes, "cluster").values
     flat = influence.reshape(-1, influence.shape[-1])
     for record, values in zip(records(dataset, [measure]), flat, strict=True):
@@ -288,7 +288,7 @@ def equalised(dataset: xr.Dataset, by: str, measure: str, levels: EqualLevels, d
         joined.transpose(*order, "cluster"),
         level,
         along,
-        as_written(dataset[along].values),
+        restore_axis_values(dataset[along].values),
         _doubts_of_costs(dataset, doubts, along, [*rest, by], axes_of_doubts(dataset, by, measure), found, len(costs)),
         np.moveaxis(between, -2, -3),
         np.moveaxis(weight, -1, -2),
@@ -326,7 +326,7 @@ def _along(dataset: xr.Dataset, by: str, measure: str, level: str) -> str:
     if not rising:
         raise InputError(f"--at-equal {level}: {level} does not vary along {', '.join(others)}; sweep design.documents")
     if len(rising) > 1:
-        first = word(as_written(dataset[rising[-1]].values)[0])
+        first = word(restore_axis_values(dataset[rising[-1]].values)[0])
         raise InputError(
             f"--at-equal {level}: {level} rises along {' and '.join(rising)}, and each cost has many cells then; keep "
             f"one value of {' or '.join(rising)}, such as {rising[-1]}={first}"
@@ -365,13 +365,13 @@ def _unscaled(influence: Floats) -> Floats:
 def _refuse_flat(dataset: xr.Dataset, by: str, along: str, level: str, lines: dict[tuple[int, ...], _Line]) -> None:
     """Raise InputError where a design has too few cells, or neighbours of the same cost."""
     for at, line in lines.items():
-        design = f"{by}={word(as_written(dataset[by].values)[at[-1]])}"
+        design = f"{by}={word(restore_axis_values(dataset[by].values)[at[-1]])}"
         if len(line.place) < 2:
             raise InputError(f"--at-equal {level}: {design} has fewer than two cells with a value along {along}")
         gap = np.diff(line.cost)
         error = np.sqrt(np.nansum(np.diff(line.cost_influence, axis=0) ** 2, axis=1))
         if (flat := np.flatnonzero(gap <= np.maximum(SURE * error, 1e-9 * np.abs(line.cost[1:])))).size:
-            first, second = (word(as_written(dataset[along].values)[line.place[flat[0] + k]]) for k in (0, 1))
+            first, second = (word(restore_axis_values(dataset[along].values)[line.place[flat[0] + k]]) for k in (0, 1))
             raise InputError(
                 f"--at-equal {level}: {design} has a mean {level} of {line.cost[flat[0]]:.6g} at {along}={first} and "
                 f"of {line.cost[flat[0] + 1]:.6g} at {along}={second}, which do not surely differ; leave one of them "
@@ -390,7 +390,7 @@ def _costs(
         ends = np.array([[line.cost[0], line.cost[-1]] for line in lines.values()])
         least, most = _of_two(ends) if levels.of_two else (float(ends[:, 0].min()), float(ends[:, 1].max()))
     if least > most:
-        names = [word(value) for value in as_written(dataset[by].values)]
+        names = [word(value) for value in restore_axis_values(dataset[by].values)]
         raise InputError(
             f"--at-equal {levels.name}: {by}={names[high[0][-1]]} costs {high[1].cost[-1]:.6g} at most and "
             f"{by}={names[low[0][-1]]} {low[1].cost[0]:.6g} at least, so that no {levels.name} is common to both; "

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simlab.measures.labels import BETWEEN
-from simlab.store.layout import per_world
+from simlab.store.layout import is_per_world
 from simlab.store.measures import all_measures, bound_measures_of, estimate, means
-from simlab.store.opening import axes_of, config_of, declared_outcomes, outcomes_of_cell
+from simlab.store.opening import config_of, declared_outcomes, name_axes, outcomes_of_cell
 from simlab.types import OK, Array, Estimate, Floats, InputError, Outcome, Outcomes
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def panel_of_cells(dataset: xr.Dataset, measure: str, worlds: int) -> Floats:
 
     NaN where there is none. Raises InputError as `values_by_study` does, and where a cell of the grid was not asked.
     """
-    shape = tuple(dataset.sizes[axis] for axis in axes_of(dataset))
+    shape = tuple(dataset.sizes[axis] for axis in name_axes(dataset))
     rows = {}
     for at in np.ndindex(*shape):
         outcomes = outcomes_of_cell(dataset, at)
@@ -94,5 +94,6 @@ def _of_world(
 def _restricted(outcomes: Outcomes, declared: Mapping[str, Outcome], world: int) -> dict[str, Array]:
     here = outcomes["world"] == world
     return {
-        name: array[world : world + 1] if per_world(declared, name) else array[here] for name, array in outcomes.items()
+        name: array[world : world + 1] if is_per_world(declared, name) else array[here]
+        for name, array in outcomes.items()
     }

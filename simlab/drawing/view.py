@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simlab.messages import clip, split_values, suggest, word
-from simlab.store.coordinates import as_written
-from simlab.store.opening import axes_of, measures_of
-from simlab.store.query import found_beside, records, select
-from simlab.store.reservations import of_table
+from simlab.store.coordinates import restore_axis_values
+from simlab.store.opening import measures_of, name_axes
+from simlab.store.query import find_companion, records, select
+from simlab.store.reservations import is_from_table
 from simlab.types import InputError
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def declared(dataset: xr.Dataset) -> dict[str, Any]:
 def view(dataset: xr.Dataset, measure: str | None = None) -> View:
     """Follow the figure that the sweep declares; without one, the last axis of numbers goes across."""
     wanted = declared(dataset).get("figure") or {}
-    names = axes_of(dataset)
+    names = name_axes(dataset)
     if not names:
         raise InputError("this store holds one cell and no axis; `simlab query` shows its measures")
     numeric = [name for name in names if is_numeric(dataset, name)]
@@ -90,7 +90,7 @@ def view(dataset: xr.Dataset, measure: str | None = None) -> View:
         besides,
         wanted.get("x_scale", "linear"),
         mark,
-        found_beside(dataset, [shown]),
+        find_companion(dataset, [shown]),
         _reference(dataset, wanted.get("reference") or {}),
         wanted.get("across"),
     )
@@ -102,7 +102,7 @@ def along(dataset: xr.Dataset, x: str) -> xr.Dataset:
     Where a measure goes across, figures of lines and of pairs become trade-offs. Raises InputError for what is neither
     an axis nor a measure of the store.
     """
-    axes, measures = axes_of(dataset), measures_of(dataset)
+    axes, measures = name_axes(dataset), measures_of(dataset)
     nearest(x, [*axes, *measures], "an axis or a measure")
     sweep, kind = declared(dataset), figure_kind(dataset)
     figure = dict(sweep.get("figure") or {})
@@ -138,7 +138,7 @@ def bounds(dataset: xr.Dataset, measure: str) -> tuple[float, float]:
 
 def _reference(dataset: xr.Dataset, wanted: Mapping[str, str]) -> Mapping[str, str]:
     """Return the design that panels are compared with; none where the store was narrowed to others."""
-    held = all(name in axes_of(dataset) and text in _texts(dataset, name) for name, text in wanted.items())
+    held = all(name in name_axes(dataset) and text in _texts(dataset, name) for name, text in wanted.items())
     return dict(wanted) if held else {}
 
 
@@ -152,12 +152,14 @@ def beside_reference(dataset: xr.Dataset, shown: View) -> xr.Dataset:
 
 def at_reference(dataset: xr.Dataset, part: xr.Dataset, shown: View) -> xr.Dataset:
     """Return the line of a store that the panel of a part is compared with."""
-    place = {name: word(as_written(part[name].values.reshape(1))[0]) for name in shown.panels} | dict(shown.reference)
+    place = {name: word(restore_axis_values(part[name].values.reshape(1))[0]) for name in shown.panels} | dict(
+        shown.reference
+    )
     return dataset.isel({name: [_texts(dataset, name).index(text)] for name, text in place.items()})
 
 
 def _texts(dataset: xr.Dataset, name: str) -> list[str]:
-    return [word(value) for value in as_written(dataset[name].values)]
+    return [word(value) for value in restore_axis_values(dataset[name].values)]
 
 
 def repetitions(dataset: xr.Dataset, measure: str) -> list[str]:
@@ -169,7 +171,7 @@ def repetitions(dataset: xr.Dataset, measure: str) -> list[str]:
 def figure_kind(dataset: xr.Dataset) -> str:
     """Return what kind of figure the sweep declares; that of a single study of preferences shows its pairs."""
     wanted = declared(dataset).get("figure") or {}
-    alone = not axes_of(dataset) and "verdict" in dataset
+    alone = not name_axes(dataset) and "verdict" in dataset
     return str(wanted.get("kind", "pairs" if alone else "lines"))
 
 
@@ -202,10 +204,10 @@ def chosen(dataset: xr.Dataset, measure: str | None = None) -> str:
 
 def axis(dataset: xr.Dataset, name: str) -> str:
     """Return the axis of a name or of a full config key."""
-    if not axes_of(dataset):
+    if not name_axes(dataset):
         raise InputError(f"the store holds one cell and has no axis {name}")
-    keys = {str(dataset[held].attrs["key"]): held for held in axes_of(dataset)}
-    return keys[name] if name in keys else nearest(name, axes_of(dataset), "the axis")
+    keys = {str(dataset[held].attrs["key"]): held for held in name_axes(dataset)}
+    return keys[name] if name in keys else nearest(name, name_axes(dataset), "the axis")
 
 
 def narrowed(dataset: xr.Dataset, conditions: Sequence[str]) -> xr.Dataset:
@@ -214,7 +216,7 @@ def narrowed(dataset: xr.Dataset, conditions: Sequence[str]) -> xr.Dataset:
     for condition in conditions:
         name, equals, values = condition.partition("=")
         if not equals:
-            axes = ", ".join(axes_of(dataset))
+            axes = ", ".join(name_axes(dataset))
             instead = f"write AXIS=VALUE, AXIS one of {axes}" if axes else "the store holds one cell and has no axis"
             folder = "; of several folders `simlab compare` speaks" if Path(condition).is_dir() else ""
             raise InputError(f"{clip(condition, 100)} is no condition; {instead}{folder}")
@@ -238,5 +240,5 @@ def condition(dataset: xr.Dataset) -> str | None:
     """State what the errors of a store of one world leave out; None for a store of several worlds."""
     if not dataset.attrs.get("conditional"):
         return None
-    table = of_table(*(json.loads(dataset.attrs[name]) for name in ("sweep", "config")))
+    table = is_from_table(*(json.loads(dataset.attrs[name]) for name in ("sweep", "config")))
     return f"conditional on one {'table of ratings' if table else 'world'}: another may rank the designs differently"

@@ -143,7 +143,7 @@ def _array(content: bytes) -> Array:
         held: Array = npy.read_array(io.BytesIO(content), allow_pickle=False)
         return held
     begin = npy.MAGIC_LEN + 2 + int.from_bytes(content[npy.MAGIC_LEN : npy.MAGIC_LEN + 2], "little")
-    shape, by_columns, dtype = _told(content[:begin])
+    shape, by_columns, dtype = _read_header(content[:begin])
     if dtype.hasobject:
         raise ValueError("an array of objects is not read")
     flat = np.frombuffer(content, dtype, offset=begin)
@@ -151,7 +151,7 @@ def _array(content: bytes) -> Array:
 
 
 @lru_cache(maxsize=1024)
-def _told(header: bytes) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+def _read_header(header: bytes) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     """Read the header of an array: its shape, whether columns come first, and its type."""
     file = io.BytesIO(header)
     npy.read_magic(file)

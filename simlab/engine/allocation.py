@@ -59,11 +59,11 @@ class Goal:
     ratio: float = 1.0
     worlds: Mapping[str, float] = field(default_factory=dict)
 
-    def written(self) -> dict[str, Any]:
+    def serialise(self) -> dict[str, Any]:
         """Write it as plain data."""
         return asdict(self)
 
-    def said(self) -> str:
+    def describe_variance(self) -> str:
         """State where the variance of errors lies; nothing where that is not known."""
         shares = ", ".join(f"{name} {share:.0%} and {1 - share:.0%}" for name, share in self.worlds.items())
         return f"variance of the error due to worlds, and to their {self.studies} studies each: {shares}" * bool(shares)
@@ -80,7 +80,7 @@ class ErrorQuestion(NamedTuple):
         """Return between which values the measure lies."""
         return measure_range(self.target.measure)
 
-    def known(self, estimates: Estimates) -> list[Estimate] | None:
+    def find_estimates(self, estimates: Estimates) -> list[Estimate] | None:
         """Return what was measured in the cells; None where one has no value."""
         found = [estimates.get(cell, {}).get(self.target.measure) for cell in self.cells]
         known = [one for one in found if one is not None and math.isfinite(one.value)]
@@ -88,16 +88,16 @@ class ErrorQuestion(NamedTuple):
 
     def standing(self, estimates: Estimates) -> ErrorProgress | None:
         """Hold the error against the target; None where a cell has no value."""
-        known = self.known(estimates)
+        known = self.find_estimates(estimates)
         if known is None:
             return None
-        influence, clusters = together(known)
+        influence, clusters = combine_influence(known)
         counted = [one.telling for one in known if one.telling is not None]
         telling = min(counted) if counted and self.target.measure in CONDITIONAL else None
         return standing(influence, self.target.mcse, within=self.within, clusters=clusters, telling=telling)
 
 
-def together(known: Sequence[Estimate]) -> tuple[Floats, int]:
+def combine_influence(known: Sequence[Estimate]) -> tuple[Floats, int]:
     """Return the influence of clusters on a measure, or on the difference of two, and how many stand behind it."""
     first = known[0].influence
     return gap(first, known[1].influence) if len(known) > 1 else (first, int(np.isfinite(first).sum()))
@@ -117,7 +117,7 @@ def questions(targets: Sequence[Target], entries: Sequence[LedgerEntry]) -> list
     ]
 
 
-def onwards(goal: Goal, questions: Sequence[ErrorQuestion], estimates: Estimates, step: int = 1) -> Goal | None:
+def enlarge_goal(goal: Goal, questions: Sequence[ErrorQuestion], estimates: Estimates, step: int = 1) -> Goal | None:
     """Return the next goal: more of the cells that have not reached a target; None where all rest.
 
     What grows grows by whole numbers of `step`. A cell without a value rests, too: more of the same would tell no
@@ -131,23 +131,25 @@ def onwards(goal: Goal, questions: Sequence[ErrorQuestion], estimates: Estimates
                 wanted[cell] = max(wanted.get(cell, 0.0), at.needed / max(at.clusters, 1))
     if not wanted:
         return None
-    along = {cell: -(-_next(n, wanted[cell]) // step) * step if cell in wanted else n for cell, n in goal.along.items()}
+    along = {
+        cell: -(-_grow_size(n, wanted[cell]) // step) * step if cell in wanted else n for cell, n in goal.along.items()
+    }
     return replace(goal, along=along)
 
 
-def _next(n: int, factor: float) -> int:
+def _grow_size(n: int, factor: float) -> int:
     wanted = math.ceil(n * factor)
     if wanted > 2 * n:
         wanted = min(GROWTH * n, math.ceil(SURE * wanted))
     return max(wanted, n + 1)
 
 
-def with_studies(
+def choose_studies(
     goal: Goal, questions: Sequence[ErrorQuestion], halves: tuple[Estimates, Estimates], fits: Fits
 ) -> Goal:
     """Choose how many studies a world has, for all cells: as few campaigns and worlds, by their costs, as will do."""
     told = [(question, found) for question in questions if (found := _parts(question, halves, goal.studies // 2))]
-    candidates = [n for n in _doubled(goal.studies) if fits(n)]
+    candidates = [n for n in _list_doublings(goal.studies) if fits(n)]
     if not told or not candidates:
         return replace(goal, chosen=True)
     best = min(candidates, key=lambda n: _cost(told, n, goal.ratio))
@@ -161,7 +163,7 @@ Fits = Callable[[int], bool]
 """Tells whether so many studies of a world are whole document sets."""
 
 
-def _doubled(first: int) -> Iterator[int]:
+def _list_doublings(first: int) -> Iterator[int]:
     n = first
     while n <= max(MOST_STUDIES, first):
         yield n
@@ -169,10 +171,10 @@ def _doubled(first: int) -> Iterator[int]:
 
 
 def _parts(question: ErrorQuestion, halves: tuple[Estimates, Estimates], studies: int) -> VarianceParts | None:
-    found = [known for half in halves if (known := question.known(half)) is not None]
+    found = [known for half in halves if (known := question.find_estimates(half)) is not None]
     if len(found) < len(halves):
         return None
-    first, second = (together(known)[0] for known in found)
+    first, second = (combine_influence(known)[0] for known in found)
     return parts(Halves(first, second, studies)) if len(first) == len(second) else None
 
 
@@ -187,12 +189,12 @@ def _cost(told: Sequence[tuple[ErrorQuestion, VarianceParts]], studies: int, rat
     return sum(worlds.values()) * (ratio + studies)
 
 
-def first_round(sweep: Sweep) -> Sweep:
+def make_first_round(sweep: Sweep) -> Sweep:
     """Return a sweep of the worlds and studies (of a recorded table: the studies) that come first."""
-    sets = sets_of(sweep)
+    sets = list_set_sizes(sweep)
     if is_one_world(sweep):
-        return sized(sweep, 1, LEAST_CLUSTERS * max(sets))
-    return sized(sweep, LEAST_CLUSTERS, first_studies(sweep, sets))
+        return replace_sizes(sweep, 1, LEAST_CLUSTERS * max(sets))
+    return replace_sizes(sweep, LEAST_CLUSTERS, first_studies(sweep, sets))
 
 
 def is_one_world(sweep: Sweep) -> bool:
@@ -210,12 +212,12 @@ def refuse_too_few(first: Sweep, until: Until) -> None:
         )
 
 
-def sized(sweep: Sweep, worlds: int, studies: int) -> Sweep:
+def replace_sizes(sweep: Sweep, worlds: int, studies: int) -> Sweep:
     """Ask for so many worlds, and studies of each."""
     return replace(sweep, worlds=worlds, studies=studies)
 
 
-def sets_of(sweep: Sweep) -> frozenset[int]:
+def list_set_sizes(sweep: Sweep) -> frozenset[int]:
     """List how many studies share a set of documents in some cell."""
     return frozenset(int(cell.config.get("design", {}).get("studies_per_document_set") or 1) for cell in sweep.cells())
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simlab.engine.addresses import Address, Finished, unpack
-from simlab.engine.conclusions import conclusions_of
+from simlab.engine.conclusions import gather_conclusions
 from simlab.engine.ledger import Ledger, LedgerRow
 from simlab.engine.workers import BlockFunction, BlockLike, BlocksFunction, Ended
 from simlab.studies.kinds import built_in, kind_of
@@ -49,21 +49,23 @@ class Fitting:
 
     def __call__(self, config: Mapping[str, Any], places: Sequence[Place]) -> BlockLike:
         """Carry out a block, and hold it against what its config declares."""
-        return self._fitting(self.block(config, places), config, places)
+        return self._check_fit(self.block(config, places), config, places)
 
-    def together(self, configs: Sequence[Mapping[str, Any]], places: Sequence[Place]) -> list[Ended]:
+    def run_together(self, configs: Sequence[Mapping[str, Any]], places: Sequence[Place]) -> list[Ended]:
         """Carry out blocks of several cells at the same places, and hold each against what its config declares."""
         if self.blocks is None:
-            return [_tried(self, config, places) for config in configs]
+            return [_try_block(self, config, places) for config in configs]
         ended = self.blocks(configs, places)
         return [
-            one if isinstance(one, Exception | SystemExit) else _tried(partial(self._fitting, one), config, places)
+            one
+            if isinstance(one, Exception | SystemExit)
+            else _try_block(partial(self._check_fit, one), config, places)
             for one, config in zip(ended, configs, strict=True)
         ]
 
-    def _fitting(self, done: BlockLike, config: Mapping[str, Any], places: Sequence[Place]) -> BlockLike:
+    def _check_fit(self, done: BlockLike, config: Mapping[str, Any], places: Sequence[Place]) -> BlockLike:
         kind = kind_of(config)
-        sizes = {**kind.sizes(config), **_of_systems(self.n_systems, done.arrays)}
+        sizes = {**kind.sizes(config), **_read_system_sizes(self.n_systems, done.arrays)}
         outcomes = {**COMMON, **kind.outcomes}
         at = Address("", places[0].world, places[0].study, len(places), places[0].pool, places[0].draw)
         if why := misfit(done.arrays, at, BlockSchema(outcomes, sizes, exact=True)):
@@ -71,7 +73,7 @@ class Fitting:
         return done
 
 
-def _tried(block: BlockFunction, config: Mapping[str, Any], places: Sequence[Place]) -> Ended:
+def _try_block(block: BlockFunction, config: Mapping[str, Any], places: Sequence[Place]) -> Ended:
     try:
         return block(config, places)
     except (Exception, SystemExit) as error:
@@ -95,7 +97,7 @@ def misfit(arrays: Mapping[str, Array], at: Address, declared: BlockSchema) -> s
     return None if np.isin(arrays["status"], ENDS).all() else "has a status that no campaign ends with"
 
 
-def refused(finished: Finished, n_systems: Mapping[str, int]) -> Finished:
+def check_system_count(finished: Finished, n_systems: Mapping[str, int]) -> Finished:
     """Return a block, as failed where the worker could not know that it has another number of systems than its cell."""
     wanted = n_systems.get(finished.address.cell)
     if finished.failed or wanted is None:
@@ -117,7 +119,7 @@ def find_unusable(
     if seen:
         yield from ((row, _TORN) for row in book.blocks() if not row.sound)
         return
-    declared = declared_in(book) if declared is None else declared
+    declared = read_schemas(book) if declared is None else declared
     before, reached = None, 0
     for row in book.blocks():
         at = row.block.address
@@ -129,17 +131,17 @@ def find_unusable(
             reached = at.first + at.count
 
 
-def declared_in(book: Ledger) -> dict[str, BlockSchema]:
+def read_schemas(book: Ledger) -> dict[str, BlockSchema]:
     """Return what the blocks of each cell of a ledger can hold; nothing where its declaration is lost."""
     stored = None if book.is_damaged("sweep") else book.declaration()
     if stored is None:
         return {}
     entries = book.entries()
-    about, declared = conclusions_of(stored, [entry.config for entry in entries]), {}
+    about, declared = gather_conclusions(stored, [entry.config for entry in entries]), {}
     for entry in entries:
         kind = built_in(entry.config)
         # Of a plug-in's kind only the largest sizes are known here.
-        sizes = {**(kind.sizes(entry.config) if kind else about.sizes), **_sized(len(entry.systems))}
+        sizes = {**(kind.sizes(entry.config) if kind else about.sizes), **_system_sizes(len(entry.systems))}
         declared[entry.cell] = BlockSchema(about.outcomes, sizes, exact=kind is not None and "foreign" not in stored)
     return declared
 
@@ -158,16 +160,16 @@ def _reason_to_give_up(row: LedgerRow, declared: BlockSchema | None, reached: in
         return f"cannot be read ({type(error).__name__})"
 
 
-def _sized(n_systems: int) -> dict[str, int]:
+def _system_sizes(n_systems: int) -> dict[str, int]:
     return {"system": n_systems, "pair": n_systems * (n_systems - 1) // 2}
 
 
-def _of_systems(n_systems: int | None, arrays: Mapping[str, Array]) -> dict[str, int]:
+def _read_system_sizes(n_systems: int | None, arrays: Mapping[str, Array]) -> dict[str, int]:
     """Size what lies along systems; where cells differ a block has to agree with itself, and is looked at again."""
     if n_systems is not None:
-        return _sized(n_systems)
+        return _system_sizes(n_systems)
     estimate = arrays.get("estimate")
-    return _sized(estimate.shape[-1]) if estimate is not None and estimate.ndim else {}
+    return _system_sizes(estimate.shape[-1]) if estimate is not None and estimate.ndim else {}
 
 
 def _wrong_type(name: str, array: Array, outcome: Outcome) -> str | None:

@@ -67,10 +67,10 @@ def forecast_memory(configs: Sequence[Mapping[str, Any]]) -> Memory:
     # Worlds with other raters or documents are kept beside the first ones.
     kept = min(KEPT, drawn) + min(KEPT, drawn * again)
     prints = (kind_of(config).footprint(config) for config in configs)
-    return _largest(prints, kept)
+    return _largest_memory(prints, kept)
 
 
-def _largest(prints: Iterable[Footprint], kept: int) -> Memory:
+def _largest_memory(prints: Iterable[Footprint], kept: int) -> Memory:
     most = Memory(PROCESS_BYTES, 0.0, "", ())
     for one in prints:
         if (worker := PROCESS_BYTES + one.peak(kept)) > most.worker:
@@ -101,7 +101,7 @@ def refuse_memory(memory: Memory, jobs: int, free: int | None = None) -> None:
 
 def free_memory() -> int | None:
     """Return the bytes that processes can still take: what is available, or what a container leaves; None: unknown."""
-    return min((*_available(Path("/proc/meminfo")), *_left(_CGROUP)), default=None)
+    return min((*_read_available(Path("/proc/meminfo")), *_read_headroom(_CGROUP)), default=None)
 
 
 def free_disk(folder: Path) -> int:
@@ -125,13 +125,13 @@ def check_jobs(jobs: int, where: str) -> int:
     return jobs
 
 
-def _available(meminfo: Path) -> Iterator[int]:
+def _read_available(meminfo: Path) -> Iterator[int]:
     for line in _text(meminfo).splitlines():
         if line.startswith("MemAvailable:"):
             yield int(line.split()[1]) * 1024
 
 
-def _left(cgroup: Path) -> Iterator[int]:
+def _read_headroom(cgroup: Path) -> Iterator[int]:
     """Read what the group of processes that this one runs in may still take, in either version of control groups."""
     for most, used in _LIMITS:
         limit, usage = _text(cgroup / most).strip(), _text(cgroup / used).strip()

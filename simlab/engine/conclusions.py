@@ -31,7 +31,7 @@ class Conclusions(NamedTuple):
     along: Mapping[str, tuple[str, ...]]
 
 
-def conclusions_of(declared: Mapping[str, Any], configs: Sequence[Config]) -> Conclusions:
+def gather_conclusions(declared: Mapping[str, Any], configs: Sequence[Config]) -> Conclusions:
     """Return what the campaigns of a declared sweep, whose cells have these configs, conclude."""
     foreign = declared.get(FOREIGN)
     known = _conclusions([(kind, config) for config in configs if (kind := built_in(config))])
@@ -39,20 +39,20 @@ def conclusions_of(declared: Mapping[str, Any], configs: Sequence[Config]) -> Co
         return known
     own = {name: _outcome(about) for name, about in foreign["outcomes"].items()}
     along = {dim: tuple(names) for dim, names in foreign["along"].items()}
-    return Conclusions({**known.outcomes, **own}, _larger(known.sizes, foreign["sizes"]), {**known.along, **along})
+    return Conclusions({**known.outcomes, **own}, _merge_sizes(known.sizes, foreign["sizes"]), {**known.along, **along})
 
 
-def joined(stored: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
+def join_declarations(stored: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
     """Join what two declarations say of the kinds of plug-ins: a folder that grows keeps what its cells conclude."""
     said = [declared[FOREIGN] for declared in (stored, asked) if FOREIGN in declared]
     if len(said) < 2:
         return {FOREIGN: said[0]} if said else {}
     first, second = said
     together = {part: {**first[part], **second[part]} for part in ("outcomes", "along")}
-    return {FOREIGN: together | {"sizes": _larger(first["sizes"], second["sizes"])}}
+    return {FOREIGN: together | {"sizes": _merge_sizes(first["sizes"], second["sizes"])}}
 
 
-def foreign(configs: Sequence[Config]) -> dict[str, Any]:
+def describe_plugin_kinds(configs: Sequence[Config]) -> dict[str, Any]:
     """Write down what the kinds of plug-ins among the cells conclude; nothing where all kinds are built in."""
     if not any(config.get("plugins") for config in configs):
         return {}
@@ -60,7 +60,7 @@ def foreign(configs: Sequence[Config]) -> dict[str, Any]:
     if all(kind in BUILT_IN for kind, _ in of_cells):
         return {}
     about = _conclusions(of_cells)
-    own = {name: _written(outcome) for kind, _ in of_cells for name, outcome in kind.outcomes.items()}
+    own = {name: _serialise_outcome(outcome) for kind, _ in of_cells for name, outcome in kind.outcomes.items()}
     return {
         FOREIGN: {"outcomes": own, "sizes": dict(about.sizes), "along": {k: list(v) for k, v in about.along.items()}}
     }
@@ -75,7 +75,7 @@ def campaign_bytes(config: Config, n_systems: int) -> int:
     return 8 + sum(np.dtype(o.dtype).itemsize * math.prod(sizes[dim] for dim in o.dims) for o in held)
 
 
-def _larger(first: Mapping[str, int], second: Mapping[str, int]) -> dict[str, int]:
+def _merge_sizes(first: Mapping[str, int], second: Mapping[str, int]) -> dict[str, int]:
     return {dim: max(first.get(dim, 0), second.get(dim, 0)) for dim in {**first, **second}}
 
 
@@ -91,7 +91,7 @@ def _conclusions(of_cells: Sequence[tuple[Kind, Config]]) -> Conclusions:
     return Conclusions(every, sizes, along)
 
 
-def _written(outcome: Outcome) -> dict[str, Any]:
+def _serialise_outcome(outcome: Outcome) -> dict[str, Any]:
     fill = None if outcome.fill != outcome.fill else outcome.fill  # JSON has no NaN
     return {"dims": list(outcome.dims), "dtype": outcome.dtype, "fill": fill, "label": outcome.label}
 

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from simlab.config import locating
 from simlab.config.sweep import PLACES, Axis, Sweep, Written, canonical_text
 from simlab.config.until import write_until
-from simlab.engine.conclusions import joined
+from simlab.engine.conclusions import join_declarations
 from simlab.messages import flatten, shorten, show
 from simlab.types import QUESTION, InputError
 
@@ -34,11 +34,11 @@ def declare(sweep: Sweep) -> dict[str, Any]:
     return {
         "name": sweep.name,
         "aim": sweep.aim,
-        "axes": list(map(_written, sweep.axes)),
-        "base": determining(sweep.base),
+        "axes": list(map(_serialise_axis, sweep.axes)),
+        "base": determining_settings(sweep.base),
         "worlds": sweep.worlds,
         "studies": sweep.studies,
-        **crossed({"pools": sweep.pools, "document_draws": sweep.document_draws}),
+        **merge_crossings({"pools": sweep.pools, "document_draws": sweep.document_draws}),
         "measures": list(sweep.measures),
         "measure": sweep.base.get("measure", {}),
         "plugins": sweep.base.get("plugins", []),
@@ -56,18 +56,18 @@ def declare(sweep: Sweep) -> dict[str, Any]:
     }
 
 
-def _written(axis: Axis) -> dict[str, Any]:
+def _serialise_axis(axis: Axis) -> dict[str, Any]:
     sets = {"sets": [dict(one) for one in axis.sets], "along": dict(axis.along)} if axis.sets else {}
     return {"key": axis.key, "name": axis.name, "values": list(axis.values), **sets}
 
 
-def crossed(*declared: Mapping[str, Any]) -> dict[str, int]:
+def merge_crossings(*declared: Mapping[str, Any]) -> dict[str, int]:
     """Return the largest numbers of pools and draws of documents; one of each is not written down."""
     largest = {key: max(one.get(key, 1) for one in declared) for key in CROSSED}
     return {key: number for key, number in largest.items() if number > 1}
 
 
-def determining(config: Mapping[str, Any]) -> dict[str, Any]:
+def determining_settings(config: Mapping[str, Any]) -> dict[str, Any]:
     """Keep the part of a config that determines numbers."""
     kept: dict[str, Any] = json.loads(canonical_text(config))
     return kept
@@ -95,14 +95,14 @@ def grow(stored: Declaration, declaration: Declaration, where: str) -> dict[str,
     both = old.keys() & new.keys()
     refuse_difference({key: old[key] for key in both}, {key: new[key] for key in both}, where)
     new_axes = {axis["key"]: axis for axis in declaration["axes"]}
-    axes = [_grown(axis, new_axes[axis["key"]], where) for axis in stored["axes"]]
+    axes = [_extend_axis(axis, new_axes[axis["key"]], where) for axis in stored["axes"]]
     larger = {key: max(stored[key], declaration[key]) for key in ("worlds", "studies")}
-    foreign = joined(stored, declaration)
-    larger |= crossed(stored, declaration)
-    return {**declaration, "axes": axes, "base": _common(declaration["base"], stored["base"]), **larger, **foreign}
+    foreign = join_declarations(stored, declaration)
+    larger |= merge_crossings(stored, declaration)
+    return {**declaration, "axes": axes, "base": _intersect(declaration["base"], stored["base"]), **larger, **foreign}
 
 
-def _grown(stored: Mapping[str, Any], asked: Mapping[str, Any], where: str) -> dict[str, Any]:
+def _extend_axis(stored: Mapping[str, Any], asked: Mapping[str, Any], where: str) -> dict[str, Any]:
     """Add to an axis the values that are asked, with what they set; raise InputError where one sets something else."""
     values = _union(stored["values"], asked["values"])
     if ("sets" in stored) != ("sets" in asked):
@@ -127,7 +127,7 @@ def _settings(one: Mapping[str, Any]) -> str:
     return shorten(", ".join(f"{key}={show(value)}" for key, value in one.items()), 120)
 
 
-def _touched(axis: Mapping[str, Any]) -> set[str]:
+def _axis_keys(axis: Mapping[str, Any]) -> set[str]:
     """Name the keys that an axis sets."""
     return {key for one in axis["sets"] for key in one} if "sets" in axis else {axis["key"]}
 
@@ -140,18 +140,18 @@ def position(grown: Declaration, declaration: Declaration, values: Sequence[Any]
 def positions(grown: Declaration, declaration: Declaration) -> Callable[[Sequence[Any]], tuple[int, ...]]:
     """Return what finds cells of the asked sweep on the grid of the grown one, however long its axes are."""
     keys = [axis["key"] for axis in declaration["axes"]]
-    axes = [(keys.index(axis["key"]), axis["values"], _numbered(axis["values"])) for axis in grown["axes"]]
+    axes = [(keys.index(axis["key"]), axis["values"], _number_values(axis["values"])) for axis in grown["axes"]]
 
-    def at(values: Sequence[Any]) -> tuple[int, ...]:
+    def find_position(values: Sequence[Any]) -> tuple[int, ...]:
         found = ((listed, numbers, values[k]) for k, listed, numbers in axes)
         return tuple(
             numbers[value] if isinstance(value, Hashable) else listed.index(value) for listed, numbers, value in found
         )
 
-    return at
+    return find_position
 
 
-def _numbered(values: Sequence[Any]) -> dict[Any, int]:
+def _number_values(values: Sequence[Any]) -> dict[Any, int]:
     """Number values from 0; lists, which no dict holds, are left out, and of equal ones the first counts."""
     return {value: k for k, value in reversed(list(enumerate(values))) if isinstance(value, Hashable)}
 
@@ -166,7 +166,8 @@ def refuse_difference(stored: Mapping[str, Any], asked: Mapping[str, Any], where
     key = differing[0]
     more = f" (and {len(differing) - 1} more keys)" if len(differing) > 1 else ""
     raise InputError(
-        f"{where} holds another sweep: {_said(key, old)} there, {_said(key, new)} asked{more}; give another --out"
+        f"{where} holds another sweep: {_describe_key(key, old)} there, {_describe_key(key, new)} asked{more}; "
+        "give another --out"
     )
 
 
@@ -188,28 +189,28 @@ def refuse_mixture(
     old, new = (_residuals(axes, cells) for cells in (stored, others))
     for before, first in old.items():
         for now, second in new.items():
-            free = {key for axis, a, b in zip(axes, before, now, strict=True) if a != b for key in _touched(axis)}
+            free = {key for axis, a, b in zip(axes, before, now, strict=True) if a != b for key in _axis_keys(axis)}
             if QUESTION not in free:
                 free |= {"raters"} if "systems" in free else set()
-                refuse_difference(_outside(first, free), _outside(second, free), where)
+                refuse_difference(_omit_groups(first, free), _omit_groups(second, free), where)
 
 
 def _residuals(axes: Sequence[Mapping[str, Any]], cells: Sequence[Placed]) -> dict[tuple[Any, ...], dict[str, Any]]:
     """Return what determines numbers beside the values that are patched in, for each combination of options."""
     residuals: dict[tuple[Any, ...], dict[str, Any]] = {}
     for position, config in cells:
-        own = dict(flatten(determining(config)))
+        own = dict(flatten(determining_settings(config)))
         # The question is an option, although a config may name it as it names a value.
-        patched = {key for axis in axes for key in _touched(axis) if key in own and key != QUESTION}
+        patched = {key for axis in axes for key in _axis_keys(axis) if key in own and key != QUESTION}
         options = tuple(
-            None if _touched(axis) <= patched else axis["values"][k] for axis, k in zip(axes, position, strict=True)
+            None if _axis_keys(axis) <= patched else axis["values"][k] for axis, k in zip(axes, position, strict=True)
         )
         digests = {f"{key.removesuffix('path')}sha256" for key in patched if key.endswith(".path")}
         residuals.setdefault(options, {key: own[key] for key in own.keys() - patched - digests})
     return residuals
 
 
-def _outside(config: Mapping[str, Any], groups: set[str]) -> dict[str, Any]:
+def _omit_groups(config: Mapping[str, Any], groups: set[str]) -> dict[str, Any]:
     return {key: value for key, value in config.items() if not any(key.startswith(f"{group}.") for group in groups)}
 
 
@@ -222,18 +223,18 @@ def _same_axes(stored: Sequence[Mapping[str, Any]], asked: Sequence[Mapping[str,
         )
 
 
-def _common(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
+def _intersect(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        key: _common(value, second[key]) if isinstance(value, Mapping) else value
+        key: _intersect(value, second[key]) if isinstance(value, Mapping) else value
         for key, value in first.items()
         if key in second
     }
 
 
 def _union(stored: Sequence[Any], asked: Sequence[Any]) -> list[Any]:
-    held = _numbered(stored)
+    held = _number_values(stored)
     return [*stored, *(v for v in asked if (v not in held if isinstance(v, Hashable) else v not in stored))]
 
 
-def _said(key: str, config: Mapping[str, Any]) -> str:
+def _describe_key(key: str, config: Mapping[str, Any]) -> str:
     return f"{key}={show(config[key])}" if key in config else f"no {key}"

@@ -45,15 +45,15 @@ class Bundles:
         self._of_cell: dict[str, float] = {}
         self._known = 0
 
-    def next(self) -> list[BlockTask]:
+    def take_bundle(self) -> list[BlockTask]:
         """Return the next bundle; an empty one where nothing is left."""
         with self._lock:
-            return self._next()
+            return self._take_bundle()
 
-    def _next(self) -> list[BlockTask]:
+    def _take_bundle(self) -> list[BlockTask]:
         if not self._groups:
             return []
-        most = self._most()
+        most = self._limit_campaigns()
         bundle = self._cut(most)
         campaigns = _campaigns(bundle)
         while self._groups and campaigns + _campaigns(self._groups[-1]) <= most:
@@ -63,7 +63,7 @@ class Bundles:
         self._left -= campaigns
         return bundle
 
-    def took(self, carried: BundleResult) -> None:
+    def record_times(self, carried: BundleResult) -> None:
         """Learn from a bundle how long campaigns take."""
         with self._lock:
             self._seconds = OLD * self._seconds + carried.seconds
@@ -72,7 +72,7 @@ class Bundles:
                 if one.seconds:
                     self._of_cell[one.address.cell] = one.seconds / one.address.count
 
-    def _most(self) -> float:
+    def _limit_campaigns(self) -> float:
         """Return how many campaigns the next bundle shall have at most."""
         if self._alone or not self._campaigns:
             return 0.0
@@ -83,7 +83,7 @@ class Bundles:
         """Take as much of the next place as the bundle may have, at least a block."""
         group = self._groups[-1]
         if self._of_cell and _campaigns(group) > most:
-            self._longest_first(group)
+            self._sort_blocks(group)
         pieces = min(len(group), -(-_campaigns(group) // max(int(most), 1)))
         n = len(group) // pieces
         taken = group[-n:][::-1]
@@ -93,7 +93,7 @@ class Bundles:
             self._known = 0
         return taken
 
-    def _longest_first(self, group: list[BlockTask]) -> None:
+    def _sort_blocks(self, group: list[BlockTask]) -> None:
         """Put blocks of cells that take longest where they are taken from; cells that take about as long stay together.
 
         Done anew only once twice as many cells are known: there may be very many.
@@ -134,7 +134,7 @@ def dispatch(
         with closing(backend.results(block, group, limits, alone=alone)) as came:
             for one in came:
                 if isinstance(one, Died):
-                    several = _given_up(one, waiting, deaths, limits.retries if alone else None)
+                    several = _list_given_up(one, waiting, deaths, limits.retries if alone else None)
                 else:
                     # Where blocks were handed out twice the first result counts.
                     several = [finished for finished in one if finished.address in waiting]
@@ -145,7 +145,7 @@ def dispatch(
                     deaths.pop(finished.address, None)
 
 
-def _given_up(
+def _list_given_up(
     died: Died, waiting: dict[Address, BlockTask], deaths: dict[Address, int], retries: int | None
 ) -> list[Finished]:
     """Count a death for each block that was under way; return those that were alone and have died too often."""

@@ -15,23 +15,23 @@ from simlab.config.sweep import Sweep
 from simlab.effort import current_effort
 from simlab.engine import ledger
 from simlab.engine.addresses import Address, Finished
-from simlab.engine.allocation import first_round
+from simlab.engine.allocation import make_first_round
 from simlab.engine.backends import refuse_contradiction
 from simlab.engine.backends.children import call_in_child, fresh_start_token
 from simlab.engine.bounds import PROCESS_BYTES, Memory
 from simlab.engine.preparing import (
     CheckFunction,
     PreparedSweep,
-    engine_of,
-    jobs_of,
-    known_in,
+    count_jobs,
+    engine_settings,
     outcome_bytes,
     prepare,
+    read_known,
     refuse_too_large,
 )
 from simlab.engine.provenance import refuse_other_program
-from simlab.engine.quoting import Purchase, Quote, ends_first, placed, purchase, quotes
-from simlab.engine.run import fit_in, missing, study_block
+from simlab.engine.quoting import Purchase, Quote, order_extremes_first, place_cells, purchase, quotes
+from simlab.engine.run import fit_in, list_missing, study_block
 from simlab.engine.shards import Shard
 from simlab.engine.workers import BlockFunction, BlockTask, work
 from simlab.messages import duration
@@ -89,21 +89,21 @@ def forecast(
 
     Of a run to a precision only the first round is known.
     """
-    refuse_contradiction(engine_of(sweep))
-    processes, until = jobs_of(sweep, jobs), sweep.until
-    sweep = first_round(sweep) if until else sweep
-    job = prepare(sweep, check, processes, known_in(folder))
+    refuse_contradiction(engine_settings(sweep))
+    processes, until = count_jobs(sweep, jobs), sweep.until
+    sweep = make_first_round(sweep) if until else sweep
+    job = prepare(sweep, check, processes, read_known(folder))
     refuse_too_large(sweep, job, folder)
     if (folder / ledger.FILE).exists():
         with ledger.reading(folder) as book:
             refuse_other_program(book, allowed=allow_version)
-            tasks = missing(sweep, book, fit_in(job, book)[1], shard)
+            tasks = list_missing(sweep, book, fit_in(job, book)[1], shard)
     else:
-        tasks = missing(sweep, None, [cell.at(()) for cell in job.cells], shard)
+        tasks = list_missing(sweep, None, [cell.place_on_grid(()) for cell in job.cells], shard)
     # What a campaign buys is said of the whole sweep, whatever is stored of it.
-    in_order = [job.cells[k] for k in ends_first([cell.values for cell in job.cells])]
+    in_order = [job.cells[k] for k in order_extremes_first([cell.values for cell in job.cells])]
     others = [BlockTask(Address(cell.cell, 0, 0, 1), cell.config) for cell in in_order]
-    timed = seconds_of(block or study_block(), tasks, processes, others)
+    timed = forecast_time(block or study_block(), tasks, processes, others)
     memory = job.sizes.memory or Memory(PROCESS_BYTES, 0.0, "", ())
     return Forecast(
         cells=len(job.cells),
@@ -112,24 +112,24 @@ def forecast(
         campaigns_missing=sum(task.address.count for task in tasks),
         jobs=processes,
         seconds=timed.seconds,
-        how=timed.how + ("; the first round, after which errors decide" if until else "") + _elsewhere(sweep),
+        how=timed.how + ("; the first round, after which errors decide" if until else "") + _note_elsewhere(sweep),
         bytes=outcome_bytes(sweep, job),
         at_least=timed.at_least or until is not None,
         memory=memory.worker,
         memory_of=memory.of,
         purchases=tuple(bought for one in timed.studies if (bought := purchase(one)) is not None),
-        quotes=quotes(block or study_block(), placed(sweep, job.cells)),
-        covered=_covered(job) if block is None and check is None else (),
+        quotes=quotes(block or study_block(), place_cells(sweep, job.cells)),
+        covered=_list_covered(job) if block is None and check is None else (),
         currency=currency_of(cell.config for cell in job.cells),
     )
 
 
-def _elsewhere(sweep: Sweep) -> str:
-    address = engine_of(sweep).get("scheduler")
+def _note_elsewhere(sweep: Sweep) -> str:
+    address = engine_settings(sweep).get("scheduler")
     return f"; this machine's time and processes, not those of the workers of {address}" if address else ""
 
 
-def _covered(job: PreparedSweep) -> tuple[str, ...]:
+def _list_covered(job: PreparedSweep) -> tuple[str, ...]:
     from simlab.studies.checks import covered
 
     lines = (line for cell in job.cells[:MOST_SAID] for line in covered(cell.config))
@@ -161,7 +161,7 @@ class _Times(NamedTuple):
     looked: tuple[Finished, ...] = ()
 
 
-def seconds_of(
+def forecast_time(
     block: BlockFunction, tasks: Sequence[BlockTask], jobs: int, others: Sequence[BlockTask] = ()
 ) -> TimeForecast:
     """Time a few studies in as many cells as patience allows, and scale up; cells not timed count as the mean.
@@ -212,10 +212,10 @@ def _times(block: BlockFunction, tasks: Sequence[BlockTask], others: Sequence[Bl
             break
     known = {one.address.cell for one, _ in took}
     left = [task for task in others if task.address.cell not in known]
-    return _Times(took, warm, looked=_looked_at(start, block, left))
+    return _Times(took, warm, looked=_run_first_studies(start, block, left))
 
 
-def _looked_at(start: bytes, block: BlockFunction, tasks: Sequence[BlockTask]) -> tuple[Finished, ...]:
+def _run_first_studies(start: bytes, block: BlockFunction, tasks: Sequence[BlockTask]) -> tuple[Finished, ...]:
     """Carry out the first study of as many cells as patience allows."""
     looked: list[Finished] = []
     until = time.monotonic() + min(LOOKING_SECONDS, current_effort().timing_seconds)

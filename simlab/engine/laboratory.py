@@ -20,12 +20,12 @@ from simlab.engine.addresses import Address
 from simlab.engine.backends import Backend, open_backend
 from simlab.engine.block_checks import Fitting, find_unusable
 from simlab.engine.bounds import check_jobs
-from simlab.engine.conclusions import foreign
-from simlab.engine.continuation import cell_key, declare, determining, same_numbers
+from simlab.engine.conclusions import describe_plugin_kinds
+from simlab.engine.continuation import cell_key, declare, determining_settings, same_numbers
 from simlab.engine.ledger import Ledger, LedgerEntry
-from simlab.engine.preparing import shape_of
-from simlab.engine.provenance import code_digest, installation, provenance, refuse_other_program
-from simlab.engine.run import carry_out, fitting_of
+from simlab.engine.preparing import check_shape
+from simlab.engine.provenance import code_digest, digest_installation, provenance, refuse_other_program
+from simlab.engine.run import carry_out, make_fitting
 from simlab.engine.shards import SweepSizes, missing_blocks
 from simlab.engine.workers import BlockTask
 from simlab.types import Estimate, InputError, Place
@@ -64,7 +64,7 @@ class Laboratory:
         """Count the campaigns that the answers given so far rest on."""
         return sum(self.worlds.values()) * self.base.of_world
 
-    def left(self) -> float:
+    def remaining_seconds(self) -> float:
         """Return how many seconds of patience are left."""
         return self.seconds - (time.monotonic() - self.began)
 
@@ -81,15 +81,15 @@ class Laboratory:
         entries = [self.cells[design] for design in wants]
         for entry, n in zip(entries, wants.values(), strict=True):
             self.worlds[entry.cell] = max(n, self.worlds.get(entry.cell, 0))
-        if tasks := self._missing(entries):
-            self.book.fall_behind()
+        if tasks := self._list_missing(entries):
+            self.book.mark_stale()
             self.tried.update(task.address for task in tasks)
             engine, began = self.base.base["engine"], time.monotonic()
             carry_out(tasks, self.book, self.fitting, self.backend, engine, self.quiet)
             self.seconds_per_world = (
                 (time.monotonic() - began) / len(tasks) * self.base.pools * self.base.document_draws
             )
-        return {design: self._measured(self.cells[design]) for design in wants}
+        return {design: self._measure_design(self.cells[design]) for design in wants}
 
     def _take_in(self, designs: Sequence[Design]) -> None:
         """Make cells of designs that were not looked at before; what the ledger holds of them is found by their key.
@@ -104,36 +104,36 @@ class Laboratory:
             config = omit_resources(self.compose(design))
             key = cell_key(config)
             if key not in held:
-                names = tuple(shape_of(config, "", check).system_names)
+                names = tuple(check_shape(config, "", check).system_names)
                 new.append(LedgerEntry((len(held),), key, config, names))
                 held[key] = new[-1]
-            elif determining(held[key].config) != determining(config):
+            elif determining_settings(held[key].config) != determining_settings(config):
                 new.append(replace(held[key], config=config))
                 held[key] = new[-1]
             self.cells[design] = held[key]
         if new:
             sizes = {entry.cell: (1, self.base.studies) for entry in new}
-            self.book.admit(self._declared(list(held.values())), new, sizes)
+            self.book.admit(self._declare_designs(list(held.values())), new, sizes)
 
-    def _declared(self, entries: Sequence[LedgerEntry]) -> dict[str, Any]:
+    def _declare_designs(self, entries: Sequence[LedgerEntry]) -> dict[str, Any]:
         """Write down what the folder holds: designs along one axis, named by their keys."""
         axis = {"key": "design", "name": "design", "values": [entry.cell for entry in entries]}
-        return declare(self.base) | foreign([entry.config for entry in entries]) | {"axes": [axis]}
+        return declare(self.base) | describe_plugin_kinds([entry.config for entry in entries]) | {"axes": [axis]}
 
-    def _missing(self, entries: Sequence[LedgerEntry]) -> list[BlockTask]:
+    def _list_missing(self, entries: Sequence[LedgerEntry]) -> list[BlockTask]:
         """List the campaigns that are missing, world by world, those of all designs in a row."""
         studies, configs = self.base.studies, {entry.cell: entry.config for entry in entries}
         most = max((self.worlds[cell] for cell in configs), default=0)
         whole = SweepSizes(most, self.base.pools, self.base.document_draws, studies, len(configs), studies)
 
         def gaps(cell: str, at: Place) -> list[tuple[int, int]]:
-            lacking = at.world < self.worlds[cell] and self.book.missing(cell, at, studies)
+            lacking = at.world < self.worlds[cell] and self.book.find_gaps(cell, at, studies)
             return [(0, studies)] if lacking else []
 
         blocks = missing_blocks(whole, list(configs), gaps)
         return [BlockTask(at, configs[at.cell]) for at in blocks if at not in self.tried]
 
-    def _measured(self, entry: LedgerEntry) -> Mapping[str, Estimate]:
+    def _measure_design(self, entry: LedgerEntry) -> Mapping[str, Estimate]:
         n = self.worlds[entry.cell]
         if entry.cell not in self.measured or self.measured[entry.cell][0] != n:
             self.measured[entry.cell] = n, self.measure(self.book, entry, n)
@@ -141,7 +141,7 @@ class Laboratory:
 
 
 @contextmanager
-def laboratory(
+def open_laboratory(
     kept: Path | Ledger,
     base: Sweep,
     compose: Callable[[Any], Mapping[str, Any]],
@@ -152,26 +152,28 @@ def laboratory(
     quiet: bool = False,
     allow_version: bool = False,
 ) -> Iterator[Laboratory]:
-    """Hold a ledger and the processes that carry out campaigns, for as many looks as there is patience.
+    """Open a ledger and the processes that carry out campaigns, for as many looks as there is patience.
 
     `kept` is the folder of the ledger, or a ledger that is open for writing already.
     `base` is the study that all designs share, with its engine, pools and draws of documents. Raises InputError, before
     anything is written, where the folder holds another base or other numbers, or another run is at it.
     """
-    from simlab.engine.preparing import jobs_of
+    from simlab.engine.preparing import count_jobs
 
-    processes = check_jobs(jobs_of(base, jobs), "jobs")
-    opened: AbstractContextManager[Ledger] = nullcontext(kept) if isinstance(kept, Ledger) else ledger.writing(kept)
+    processes = check_jobs(count_jobs(base, jobs), "jobs")
+    opened: AbstractContextManager[Ledger] = (
+        nullcontext(kept) if isinstance(kept, Ledger) else ledger.open_to_write(kept)
+    )
     with open_backend(base.base["engine"], processes, quiet=quiet) as backend, opened as book:
         folder = book.folder
         held = book.declaration()
         if held is not None and not same_numbers(held["base"], declare(base)["base"]):
             raise InputError(f"{folder} holds campaigns of another plan; give another --out")
         refuse_other_program(book, allowed=allow_version)
-        if torn := [row for row, _ in find_unusable(book, seen=book.seen(installation()))]:
+        if torn := [row for row, _ in find_unusable(book, seen=book.is_seen(digest_installation()))]:
             book.discard(torn)
         book.note_provenance(provenance())
         book.note_code(code_digest())
-        fitting = fitting_of(None, book.entries())
+        fitting = make_fitting(None, book.entries())
         yield Laboratory(book, backend, fitting, compose, measure, base, seconds, quiet)
-        book.note_seen(installation())
+        book.note_seen(digest_installation())

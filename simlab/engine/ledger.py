@@ -19,7 +19,14 @@ from typing import Any, NamedTuple, TypeVar
 
 from simlab.config.sweep import Alike
 from simlab.engine.addresses import Address, Finished, gaps
-from simlab.engine.continuation import CROSSED, crossed, determining, grow, refuse_difference, refuse_mixture
+from simlab.engine.continuation import (
+    CROSSED,
+    determining_settings,
+    grow,
+    merge_crossings,
+    refuse_difference,
+    refuse_mixture,
+)
 from simlab.engine.ledger_file import (
     ARCHIVE,
     COLUMNS,
@@ -33,8 +40,8 @@ from simlab.engine.ledger_file import (
     lost_ledger,
     open_alone,
     open_to_read,
-    row_seal,
     salvage,
+    seal_row,
 )
 from simlab.engine.ledger_rows import (
     LedgerEntry,
@@ -45,7 +52,7 @@ from simlab.engine.ledger_rows import (
     Written,
     block_row,
     cell_row,
-    crossed_in,
+    list_crossings,
     names,
     read_block,
     size_of,
@@ -90,13 +97,13 @@ __all__ = [
     "LedgerRow",
     "UnsoundRow",
     "is_archive",
+    "open_to_write",
     "reading",
-    "writing",
 ]
 
 
 @contextmanager
-def writing(folder: Path, look: Callable[[Ledger], object] | None = None) -> Iterator[Ledger]:
+def open_to_write(folder: Path, look: Callable[[Ledger], object] | None = None) -> Iterator[Ledger]:
     """Open the ledger of a folder, alone; a new one is started where there is none.
 
     Where the file is damaged, what can be read of it is copied into a new one, if `look`, which is shown that, does
@@ -139,19 +146,19 @@ class Ledger:
 
         Raises InputError where that is damaged.
         """
-        declared: dict[str, Any] | None = self._get("sweep")
+        declared: dict[str, Any] | None = self._load("sweep")
         return declared
 
-    def grown(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+    def extend_declaration(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the folder will declare once it has taken in what is asked; raise InputError if it cannot."""
         if self.is_damaged("sweep"):
-            return self._declared_anew(asked)
+            return self._replace_declaration(asked)
         stored = self.declaration()
         if stored is None and (self.cells() or next(self.blocks(), None)):
-            return self._declared_anew(asked)
+            return self._replace_declaration(asked)
         return dict(asked) if stored is None else grow(stored, asked, str(self.folder))
 
-    def _declared_anew(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+    def _replace_declaration(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """Let what is asked take the place of a declaration that is lost; `check` refuses cells of another sweep."""
         shape = tuple(len(axis["values"]) for axis in asked["axes"])
         for place in self.cells():
@@ -167,14 +174,14 @@ class Ledger:
             **asked,
             "worlds": max([asked["worlds"], *(worlds for worlds, _ in sizes)]),
             "studies": max([asked["studies"], *(studies for _, studies in sizes)]),
-            **crossed(dict(zip(CROSSED, (number + 1 for number in last), strict=True)), asked),
+            **merge_crossings(dict(zip(CROSSED, (number + 1 for number in last), strict=True)), asked),
         }
 
     def is_damaged(self, key: str) -> bool:
         """True if a record of the folder as a whole is damaged."""
         return any(record.key == key for record in self._rows("meta")[0])
 
-    def damaged(self) -> list[UnsoundRow]:
+    def list_damaged(self) -> list[UnsoundRow]:
         """List the rows beside the blocks whose checksum does not hold."""
         return [record for table in SEALED for record in self._rows(table)[0]]
 
@@ -184,13 +191,13 @@ class Ledger:
         def read() -> tuple[list[UnsoundRow], dict[str, str]]:
             damaged, sound = [], {}
             for at, kept, *values in self._database.execute(f"SELECT rowid, seal, {SEALED[table]} FROM {table}"):  # noqa: S608
-                if kept == row_seal(table, *values):
+                if kept == seal_row(table, *values):
                     sound[values[0]] = values[1]
                 else:
                     damaged.append(UnsoundRow(table, at, str(values[0])))
             return damaged, sound
 
-        return self._once(table, "rows", read)
+        return self._read_once(table, "rows", read)
 
     def check(self, axes: Sequence[Mapping[str, Any]], entries: Sequence[LedgerEntry]) -> None:
         """Raise InputError where a cell's place is taken by another config, or a default has changed since."""
@@ -199,7 +206,9 @@ class Ledger:
         stored = {entry.position: entry for entry in self.entries()} if new else {}
         for entry in new:
             if (there := stored.get(entry.position)) is not None:
-                refuse_difference(determining(there.config), determining(entry.config), str(self.folder))
+                refuse_difference(
+                    determining_settings(there.config), determining_settings(entry.config), str(self.folder)
+                )
         if stored and new:
             # Cells that are held as they are asked were held against each other when they came.
             held, asked = ([(one.position, one.config) for one in of] for of in (stored.values(), entries))
@@ -218,12 +227,12 @@ class Ledger:
             return
         before = None if self.is_damaged("sweep") else size_of(self.declaration())
         with self._transaction("cells"):
-            for record in self.damaged():
+            for record in self.list_damaged():
                 self._database.execute(f"DELETE FROM {record.table} WHERE rowid = ?", (record.at,))  # noqa: S608
             self._forget("meta", "cells")
             # Of cells of which it is lost what was asked all is wanted that the sweep declared.
             whole = before or size_of(grown)
-            lost = [(cell, whole) for cell in self._without_request()] if whole else []
+            lost = [(cell, whole) for cell in self._list_unrequested()] if whole else []
             rows = (cell_row(entry, written) for entry in entries)
             self._take(grown, "OR REPLACE", rows, [*lost, *sizes.items()])
 
@@ -234,7 +243,7 @@ class Ledger:
         sizes: Mapping[str, tuple[int, int]],
         written: Written,
     ) -> bool:
-        if self.damaged() or self._get("sweep") != json.loads(json.dumps(grown)):
+        if self.list_damaged() or self._load("sweep") != json.loads(json.dumps(grown)):
             return False
         requests = self.requests()
         if any(cell not in requests.get(size, ()) for cell, size in sizes.items()):
@@ -273,42 +282,44 @@ class Ledger:
         """Return of which cells how many worlds and studies were asked; of none where that is lost."""
 
         def read() -> Requests:
-            return {(worlds, studies): frozenset(cells) for worlds, studies, cells in self.noted("asked", ())}
+            return {(worlds, studies): frozenset(cells) for worlds, studies, cells in self.read_note("asked", ())}
 
-        return self._once("meta", "requests", read)
+        return self._read_once("meta", "requests", read)
 
     def note(self, **records: Any) -> None:
         """Keep records of the folder as a whole, by their names; those that are kept already stay as they are."""
-        if new := {key: value for key, value in records.items() if self.noted(key) != json.loads(json.dumps(value))}:
+        if new := {
+            key: value for key, value in records.items() if self.read_note(key) != json.loads(json.dumps(value))
+        }:
             with self._transaction():
                 for key, value in new.items():
                     self._put(key, value)
 
-    def noted(self, key: str, otherwise: Any = None) -> Any:
+    def read_note(self, key: str, otherwise: Any = None) -> Any:
         """Return a record that is worth nothing where it is damaged; `otherwise` where there is none."""
-        kept = None if self.is_damaged(key) else self._get(key)
+        kept = None if self.is_damaged(key) else self._load(key)
         return otherwise if kept is None else kept
 
     def mark_laid(self, laid: StoreOrigin) -> None:
         """Note that the store holds all that the ledger does, and what it was laid from."""
         self.note(store=LAID, laid=laid)
 
-    def laid_as(self) -> StoreOrigin | None:
+    def read_origin(self) -> StoreOrigin | None:
         """Return what the store was last laid from; None where that is not known."""
-        return None if (kept := self.noted("laid")) is None else StoreOrigin(*kept)
+        return None if (kept := self.read_note("laid")) is None else StoreOrigin(*kept)
 
-    def laid(self) -> bool:
+    def is_laid(self) -> bool:
         """True if the store is known to hold all that the ledger does."""
-        return bool(self.noted("store") == LAID)
+        return bool(self.read_note("store") == LAID)
 
-    def fall_behind(self) -> None:
+    def mark_stale(self) -> None:
         """Note that blocks will come or go, so that the store does not hold what the ledger does."""
         self.note(store=BEHIND)
 
-    def seen(self, by: str) -> bool:
+    def is_seen(self, by: str) -> bool:
         """True if a simlab has looked at all blocks as they are: in a run, or when it laid the store."""
-        now, laid = [by, self.state()], self.laid_as()
-        return now in (self.noted("seen"), laid and [laid.by, laid.state])
+        now, laid = [by, self.state()], self.read_origin()
+        return now in (self.read_note("seen"), laid and [laid.by, laid.state])
 
     def note_seen(self, by: str) -> None:
         """Note that a simlab has looked at all blocks as they are, and can use them."""
@@ -322,11 +333,11 @@ class Ledger:
             rows = self._select(f"SELECT checksum FROM blocks UNION ALL {seals}")  # noqa: S608
             return blake2b(json.dumps(sorted(map(str, rows))).encode(), digest_size=16).hexdigest()
 
-        return self._once("meta", "state", read)
+        return self._read_once("meta", "state", read)
 
-    def known(self, by: str) -> Known:
+    def read_known(self, by: str) -> Known:
         """Return what a simlab has noted that it knows."""
-        kept = self.noted("known")
+        kept = self.read_note("known")
         if kept is None or kept[0] != by:
             return Known()
         each = [tuple(names) for names in kept[1]]
@@ -334,7 +345,7 @@ class Ledger:
 
     def note_known(self, by: str, known: Known) -> None:
         """Note what a simlab knows, beside what it knew before."""
-        before = self.known(by)
+        before = self.read_known(by)
         systems, last = {**before.systems, **known.systems}, known if known.named else before
         number = {names: k for k, names in enumerate(dict.fromkeys(systems.values()))}
         keys = {key: number[names] for key, names in systems.items()}
@@ -357,7 +368,7 @@ class Ledger:
             places = map(tuple, json.loads(f"[{','.join(sound)}]"))
             return dict(sorted(zip(places, sound.values(), strict=True)))
 
-        return self._once("cells", "cells", partial(self._readable, read))
+        return self._read_once("cells", "cells", partial(self._read_safely, read))
 
     def entries(self) -> list[LedgerEntry]:
         """List the cells of the grid that were ever asked for, in the grid's order."""
@@ -372,15 +383,15 @@ class Ledger:
             ]
             return sorted(entries, key=lambda entry: entry.position)
 
-        return self._once("cells", "entries", partial(self._readable, read))
+        return self._read_once("cells", "entries", partial(self._read_safely, read))
 
-    def _readable(self, read: Callable[[], Held]) -> Held:
+    def _read_safely(self, read: Callable[[], Held]) -> Held:
         try:
             return read()
         except (ValueError, TypeError) as error:
             raise lost_ledger(self.folder / FILE, "a cell cannot be read") from error
 
-    def missing(self, cell: str, at: Place, studies: int, *, failed: bool = True) -> list[tuple[int, int]]:
+    def find_gaps(self, cell: str, at: Place, studies: int, *, failed: bool = True) -> list[tuple[int, int]]:
         """List the studies at a place that are not finished, as (first, count); `failed` ones are among them.
 
         The place is a world, a pool of raters and a draw of documents in it.
@@ -396,23 +407,23 @@ class Ledger:
                 held.setdefault(tuple(place), []).append((first, count))
             return held
 
-        kept = self._once("blocks", f"held, {failed}", read)
+        kept = self._read_once("blocks", f"held, {failed}", read)
         return gaps(kept.get((cell, at.world, at.pool, at.draw), ()), studies)
 
-    def wanted(self) -> RequestedSizes:
+    def read_requested_sizes(self) -> RequestedSizes:
         """Return what is wanted of each cell: what was ever asked, and all that the sweep declares where that is lost.
 
         Raises InputError where what the sweep declares is damaged.
         """
-        declared, lost = self.declaration(), self._without_request()
+        declared, lost = self.declaration(), self._list_unrequested()
         sizes = dict[str, tuple[tuple[int, int], ...]]()
         for size, cells in self.requests().items():
             sizes |= {cell: (*sizes.get(cell, ()), size) for cell in cells}
         if whole := size_of(declared):
             sizes |= dict.fromkeys(lost, (whole,))
-        return RequestedSizes(sizes, lost, crossed_in(declared))
+        return RequestedSizes(sizes, lost, list_crossings(declared))
 
-    def _without_request(self) -> tuple[str, ...]:
+    def _list_unrequested(self) -> tuple[str, ...]:
         """List the cells of which it is lost what was asked."""
         cells = {cell for (cell,) in self._select("SELECT DISTINCT cell FROM cells")}
         return tuple(sorted(cells.difference(*self.requests().values())))
@@ -423,13 +434,13 @@ class Ledger:
         Read from an index of the file, whatever the blocks are. Raises InputError where what the sweep declares is
         damaged.
         """
-        wanted = self.wanted().campaigns()
+        wanted = self.read_requested_sizes().campaigns()
         rows = self._select("SELECT cell, sum(count) FROM blocks GROUP BY cell")
         known = {cell for (cell,) in self._select("SELECT cell FROM cells")}
         held = {cell: count for cell, count in rows if type(count) is int and cell in known}
         return sum(min(held.get(cell, 0), count) for cell, count in wanted.items()), sum(wanted.values())
 
-    def without_cell(self) -> dict[str, int]:
+    def count_orphans(self) -> dict[str, int]:
         """Count the blocks of the cells that the grid does not hold any more, whose rows are lost.
 
         Cells of which something was asked are among them when they have no block; where no cell is left at all, an
@@ -484,7 +495,7 @@ class Ledger:
         )
         return [Address(*row) for row in rows]
 
-    def failed(self) -> list[Finished]:
+    def list_failed(self) -> list[Finished]:
         """List the blocks that failed."""
         return [row.block for row in self._blocks("WHERE status = 'failed'")]
 
@@ -513,16 +524,16 @@ class Ledger:
 
     def provenance(self) -> list[dict[str, str]]:
         """List the versions under which blocks were computed, the latest last; unknown ones where they are lost."""
-        return list(self.noted("provenance") or ([dict(LOST)] if self.n_blocks() else []))
+        return list(self.read_note("provenance") or ([dict(LOST)] if self.n_blocks() else []))
 
     def note_code(self, *digests: str) -> None:
         """Keep by which code of simlab blocks were computed, named by its digest."""
-        self.note(code=list(dict.fromkeys([*self.noted("code", ()), *digests])))
+        self.note(code=list(dict.fromkeys([*self.read_note("code", ()), *digests])))
 
     def _select(self, query: str, *values: Any) -> Iterator[tuple[Any, ...]]:
         return self._database.execute(query, values)
 
-    def _get(self, key: str) -> Any:
+    def _load(self, key: str) -> Any:
         try:
             if self.is_damaged(key):
                 raise ValueError("its checksum does not hold")
@@ -541,7 +552,7 @@ class Ledger:
         places = ", ".join("?" * (columns.count(",") + 2))
         self._database.executemany(
             f"INSERT {otherwise} INTO {table} ({columns}, seal) VALUES ({places})",  # noqa: S608
-            ((*row, row_seal(table, *row)) for row in rows),
+            ((*row, seal_row(table, *row)) for row in rows),
         )
 
     @contextmanager
@@ -564,7 +575,7 @@ class Ledger:
         for table in tables:
             self._read.pop(table, None)
 
-    def _once(self, table: str, what: str, read: Callable[[], Held]) -> Held:
+    def _read_once(self, table: str, what: str, read: Callable[[], Held]) -> Held:
         """Read something of a table once, until this ledger writes to it."""
         kept = self._read.setdefault(table, {})
         if what not in kept:

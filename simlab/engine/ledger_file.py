@@ -150,7 +150,7 @@ def _connect(path: Path, mode: str, patience: float | None = None) -> sqlite3.Co
     return database
 
 
-def row_seal(table: str, *values: object) -> str:
+def seal_row(table: str, *values: object) -> str:
     """Seal a row of a table: its checksum."""
     return blake2b(_SEALED.encode([table, *values]).encode(), digest_size=16).hexdigest()
 
@@ -173,11 +173,11 @@ def _is_empty(database: sqlite3.Connection, path: Path) -> bool:
     if application != APPLICATION:
         raise InputError(f"{path} is not a simlab ledger; give another --out")
     if version != schemas.LEDGER:
-        schemas.refuse_other(clip(path), "a ledger", version, schemas.LEDGER, _maker(database))
+        schemas.refuse_other(clip(path), "a ledger", version, schemas.LEDGER, _read_version(database))
     return False
 
 
-def _maker(database: sqlite3.Connection) -> object:
+def _read_version(database: sqlite3.Connection) -> object:
     """Return the version of simlab that filled a ledger of another schema last; None where it does not say so."""
     try:
         (kept,) = database.execute("SELECT value FROM meta WHERE key = 'provenance'").fetchone()
@@ -214,10 +214,10 @@ def plain_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        raise _plain(path, error) from error
+        raise _explain_error(path, error) from error
 
 
-def _plain(path: Path, error: sqlite3.Error) -> InputError:
+def _explain_error(path: Path, error: sqlite3.Error) -> InputError:
     code = getattr(error, "sqlite_errorname", "")
     if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return InputError(f"{path.parent} is in use by another run; wait until it ends or give another --out")
@@ -259,7 +259,7 @@ def salvage(folder: Path, look: Callable[[sqlite3.Connection], object] = lambda 
             left_out = _copy(path, new)
             look(new)
             blocks = int(new.execute("SELECT count(*) FROM blocks").fetchone()[0])
-            aside = _free(folder)
+            aside = _find_free_name(folder)
             # With two names for the old file the folder has a ledger at any moment; not every disk knows such.
             try:
                 aside.hardlink_to(path)
@@ -326,7 +326,7 @@ def _numbers(old: sqlite3.Connection, table: str, path: Path, left_out: list[str
     yield from range(at + 1, min(last, at + MOST_ROWS) + 1)
 
 
-def _free(folder: Path) -> Path:
+def _find_free_name(folder: Path) -> Path:
     """Find a name for the damaged file under which nothing is kept yet."""
     names = (folder / (ASIDE if k == 0 else f"{ASIDE}.{k}") for k in range(1000))
     return next(name for name in names if not name.exists())

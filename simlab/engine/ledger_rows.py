@@ -60,7 +60,7 @@ def cell_row(entry: LedgerEntry, written: Written | None = None) -> tuple[str, s
     """Write a cell as a row of its table; sections that stay in memory are written once where `written` is shared."""
     written = {} if written is None else written
     config = ", ".join([_text(key, value, written) for key, value in entry.config.items()])
-    return json.dumps(entry.position), entry.cell, f"{{{config}}}", _listed(entry.systems)
+    return json.dumps(entry.position), entry.cell, f"{{{config}}}", _serialise_systems(entry.systems)
 
 
 def _text(key: str, value: Any, written: Written) -> str:
@@ -71,7 +71,7 @@ def _text(key: str, value: Any, written: Written) -> str:
 
 
 @lru_cache(maxsize=64)
-def _listed(systems: tuple[str, ...]) -> str:
+def _serialise_systems(systems: tuple[str, ...]) -> str:
     return json.dumps(systems)
 
 
@@ -112,7 +112,7 @@ class RequestedSizes(NamedTuple):
     lost: tuple[str, ...]
     crossed: tuple[tuple[int, int], ...] = ((0, 0),)
 
-    def of_worlds(self, cell: str) -> list[int]:
+    def studies_by_world(self, cell: str) -> list[int]:
         """Return how many studies of each world of a cell are wanted, with each pool and draw of documents."""
         return [studies for worlds, studies in self._steps(cell) for _ in range(worlds)]
 
@@ -141,7 +141,7 @@ def size_of(declared: Any) -> tuple[int, int] | None:
     return (worlds, studies) if isinstance(worlds, int) and isinstance(studies, int) else None
 
 
-def crossed_in(declared: Any) -> tuple[tuple[int, int], ...]:
+def list_crossings(declared: Any) -> tuple[tuple[int, int], ...]:
     """List the pairs of a pool and a draw of documents that a sweep declares for each world."""
     sizes = declared if isinstance(declared, Mapping) else {}
     numbers = [sizes.get(key, 1) for key in CROSSED]

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from simlab.config.sweep import Sweep
-from simlab.engine.allocation import sized
+from simlab.engine.allocation import replace_sizes
 from simlab.engine.backends import Backend
 from simlab.engine.block_checks import Fitting
 from simlab.engine.continuation import declare
@@ -24,22 +24,22 @@ from simlab.engine.preparing import (
     CheckedCell,
     CheckFunction,
     PreparedSweep,
-    engine_of,
-    jobs_of,
-    known_in,
+    count_jobs,
+    engine_settings,
     prepare,
+    read_known,
     refuse_too_large,
 )
-from simlab.engine.provenance import installation
+from simlab.engine.provenance import digest_installation
 from simlab.engine.run import (
     RunSummary,
-    backend_for,
     carry_out,
     finish_run,
     fit_in,
-    fitting_of,
-    missing,
+    list_missing,
+    make_fitting,
     open_for_sweep,
+    prepare_backend,
     sample_again,
     take_in,
 )
@@ -73,10 +73,10 @@ class _LocatingRounds:
         waiting = [task for task in tasks if task.address not in tried]
         if not waiting:
             return
-        self.book.fall_behind()
+        self.book.mark_stale()
         if not self.done:
             self.book.note(sampled=False)
-        carry_out(waiting, self.book, self.fitting, self.backend, engine_of(self.sweep), self.quiet)
+        carry_out(waiting, self.book, self.fitting, self.backend, engine_settings(self.sweep), self.quiet)
         self.done += waiting
 
     def take_in(self, wanted: Worlds) -> dict[Position, LedgerEntry]:
@@ -89,7 +89,7 @@ class _LocatingRounds:
         tasks: list[BlockTask] = []
         for worlds in sorted(set(wanted.values())):
             alike = [entry for at, entry in placed.items() if wanted[at] == worlds]
-            tasks += missing(sized(part, worlds, part.studies), self.book, alike)
+            tasks += list_missing(replace_sizes(part, worlds, part.studies), self.book, alike)
         self.carry_out(tasks)
         return placed
 
@@ -113,19 +113,19 @@ def run(
     """
     if sweep.locate is None:
         raise ValueError("a sweep that locates nothing is run by simlab.engine.run")
-    began, processes, measure = time.monotonic(), jobs_of(sweep, jobs), sweep.locate.measure
-    job = prepare(sweep, check, processes, known_in(folder))
+    began, processes, measure = time.monotonic(), count_jobs(sweep, jobs), sweep.locate.measure
+    job = prepare(sweep, check, processes, read_known(folder))
     refuse_too_large(sweep, job, folder)
     cells = dict(zip((cell.index for cell in sweep.cells()), job.cells, strict=True))
     wanted = choose({}, {})
     first = narrow_to(sweep, wanted)
     part = narrow_job(job, first, cells, wanted)
     with (
-        backend_for(job, sweep, folder, processes, quiet=quiet) as backend,
+        prepare_backend(job, sweep, folder, processes, quiet=quiet) as backend,
         open_for_sweep(part, folder, allow_version) as book,
     ):
         taken = take_in(first, part, book, allow_version=allow_version)
-        fitting = fitting_of(block, taken.entries)
+        fitting = make_fitting(block, taken.entries)
         rounds = _LocatingRounds(sweep, job, book, fitting, backend, quiet, cells)
         enter_phase("running blocks")
         rounds.carry_out(taken.tasks)
@@ -141,8 +141,8 @@ def run(
             placed, wanted = rounds.take_in(following), following
         entries = list(placed.values())
         unsampled = [*rounds.done, *taken.unsampled[len(taken.tasks) :]]
-        sample_again(unsampled, book, entries, fitting, backend, engine_of(sweep))
-        book.note_seen(installation())
+        sample_again(unsampled, book, entries, fitting, backend, engine_settings(sweep))
+        book.note_seen(digest_installation())
         return finish_run(sweep, book, replace(taken, entries=entries, tasks=rounds.done), finish, began)
 
 

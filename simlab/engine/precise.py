@@ -28,15 +28,15 @@ from simlab.engine.allocation import (
     ErrorQuestion,
     Estimates,
     Goal,
+    choose_studies,
+    enlarge_goal,
     first_studies,
     is_one_world,
-    onwards,
+    list_set_sizes,
     questions,
     refuse_too_few,
-    sets_of,
-    sized,
+    replace_sizes,
     whole_sets,
-    with_studies,
 )
 from simlab.engine.backends import Backend
 from simlab.engine.block_checks import Fitting
@@ -46,24 +46,24 @@ from simlab.engine.ledger import Ledger, LedgerEntry
 from simlab.engine.preparing import (
     CheckFunction,
     PreparedSweep,
-    engine_of,
-    jobs_of,
-    known_in,
+    count_jobs,
+    engine_settings,
     prepare,
+    read_known,
     refuse_too_large,
 )
 from simlab.engine.run import (
     RunSummary,
-    backend_for,
     carry_out,
     finish_run,
-    fitting_of,
-    missing,
+    list_missing,
+    make_fitting,
     open_for_sweep,
+    prepare_backend,
     sample_again,
     take_in,
 )
-from simlab.engine.workers import BlockFunction, BlockLike, BlockLimits, BlockTask, Config, limits_of
+from simlab.engine.workers import BlockFunction, BlockLike, BlockLimits, BlockTask, Config, read_limits
 from simlab.measures.precision import LEAST_CLUSTERS
 from simlab.messages import duration
 from simlab.studies.worlds import address
@@ -140,45 +140,45 @@ def run(
     """
     if sweep.until is None:
         raise ValueError("a sweep without a target is run by simlab.engine.run")
-    began, processes, sets = time.monotonic(), jobs_of(sweep, jobs), sets_of(sweep)
+    began, processes, sets = time.monotonic(), count_jobs(sweep, jobs), list_set_sizes(sweep)
     alone = is_one_world(sweep)
-    first = sized(sweep, 1, 1 if alone else first_studies(sweep, sets))
-    job = prepare(first, check, processes, known_in(folder))
+    first = replace_sizes(sweep, 1, 1 if alone else first_studies(sweep, sets))
+    job = prepare(first, check, processes, read_known(folder))
     refuse_too_few(first, sweep.until)
     with (
-        backend_for(job, first, folder, processes, quiet=quiet) as backend,
+        prepare_backend(job, first, folder, processes, quiet=quiet) as backend,
         open_for_sweep(job, folder, allow_version) as book,
     ):
         taken = take_in(first, job, book, allow_version=allow_version)
-        fitting = fitting_of(block, taken.entries)
+        fitting = make_fitting(block, taken.entries)
         shared = (first, sweep.until, job, book, taken.entries, fitting, backend, look, quiet, began, alone, sets)
         rounds = _Rounds(*shared)
         enter_phase("running blocks")
-        notes = (*taken.notes, *_to_the_end(rounds))
+        notes = (*taken.notes, *_run_goals(rounds))
         unsampled = [*rounds.done, *taken.unsampled[len(taken.tasks) :]]
-        sample_again(unsampled, book, taken.entries, fitting, backend, engine_of(sweep))
+        sample_again(unsampled, book, taken.entries, fitting, backend, engine_settings(sweep))
         return finish_run(sweep, book, replace(taken, tasks=rounds.done, notes=notes), finish, began)
 
 
-def _to_the_end(rounds: _Rounds) -> list[str]:
+def _run_goals(rounds: _Rounds) -> list[str]:
     """Go from goal to goal; return a line where an end other than the targets came first."""
-    goal = _begun(rounds)
+    goal = _resume_goal(rounds)
     asked = questions(rounds.until.targets, rounds.entries)
     while True:
-        if why := _carried_out(rounds, goal):
+        if why := _run_goal(rounds, goal):
             return [f"{why}; the same command goes on"]
-        following, goal = _following(rounds, goal, asked)
+        following, goal = _choose_next_goal(rounds, goal, asked)
         if following is None:
-            return [line] if (line := goal.said()) else []
-        if more := _too_many(rounds, following):
+            return [line] if (line := goal.describe_variance()) else []
+        if more := _explain_excess(rounds, following):
             return [more]
         goal = following
-        rounds.book.note(goal=goal.written())
+        rounds.book.note(goal=goal.serialise())
 
 
-def _begun(rounds: _Rounds) -> Goal:
+def _resume_goal(rounds: _Rounds) -> Goal:
     """Return the goal of a round that was begun in this folder, and of cells that are new to it that of the first."""
-    stored, before, sweep = _stored(rounds.book), rounds.book.wanted().sizes, rounds.sweep
+    stored, before, sweep = _read_goal(rounds.book), rounds.book.read_requested_sizes().sizes, rounds.sweep
     studies = max([sweep.studies, *(studies for sizes in before.values() for _, studies in sizes)])
     reached = {cell: max(size[rounds.one_world] for size in sizes) for cell, sizes in before.items()}
     least = LEAST_CLUSTERS * (max(rounds.sets) if rounds.one_world else 1)
@@ -191,19 +191,19 @@ def _begun(rounds: _Rounds) -> Goal:
     chosen = rounds.one_world or rounds.until.studies is not None or not FIRST_STUDIES <= studies == sweep.studies
     begun = Goal(goal, studies, chosen)
     if not chosen:
-        limits = limits_of(engine_of(sweep))
+        limits = read_limits(engine_settings(sweep))
         begun = replace(begun, ratio=world_in_studies(rounds.fitting.block, rounds.entries, rounds.backend, limits))
-    rounds.book.note(goal=begun.written())
+    rounds.book.note(goal=begun.serialise())
     return begun
 
 
-def _stored(book: Ledger) -> dict[str, Any] | None:
+def _read_goal(book: Ledger) -> dict[str, Any] | None:
     """Return the goal that a folder holds; None where it is not whole."""
-    goal = book.noted("goal")
+    goal = book.read_note("goal")
     return goal if isinstance(goal, dict) and goal.keys() >= {one.name for one in fields(Goal)} else None
 
 
-def _following(rounds: _Rounds, goal: Goal, questions: Sequence[ErrorQuestion]) -> tuple[Goal | None, Goal]:
+def _choose_next_goal(rounds: _Rounds, goal: Goal, questions: Sequence[ErrorQuestion]) -> tuple[Goal | None, Goal]:
     """Return the goal of the next round, after one that was carried out; None where all targets are reached.
 
     Beside it the goal that was carried out, with the studies that were chosen after it.
@@ -214,15 +214,17 @@ def _following(rounds: _Rounds, goal: Goal, questions: Sequence[ErrorQuestion]) 
             {entry.cell: rounds.look(rounds.book, entry, studies) for entry in rounds.entries}
             for studies in (range(half), range(half, 2 * half))
         )
-        chosen = with_studies(goal, questions, (first, second), lambda n: whole_sets(n, rounds.sets))
-        rounds.book.note(goal=chosen.written())
+        chosen = choose_studies(goal, questions, (first, second), lambda n: whole_sets(n, rounds.sets))
+        rounds.book.note(goal=chosen.serialise())
         if chosen.studies != goal.studies:
             return chosen, goal
         goal = chosen
-    return onwards(goal, questions, _measured(rounds, goal), max(rounds.sets) if rounds.one_world else 1), goal
+    return enlarge_goal(
+        goal, questions, _measure_cells(rounds, goal), max(rounds.sets) if rounds.one_world else 1
+    ), goal
 
 
-def _measured(rounds: _Rounds, goal: Goal) -> Estimates:
+def _measure_cells(rounds: _Rounds, goal: Goal) -> Estimates:
     """Measure all cells; those that have not changed since they were last measured are not read again."""
     for entry in rounds.entries:
         size = rounds.size(goal, entry.cell, goal.along[entry.cell])
@@ -231,10 +233,10 @@ def _measured(rounds: _Rounds, goal: Goal) -> Estimates:
     return {cell: found for cell, (_, found) in rounds.looked.items()}
 
 
-def _carried_out(rounds: _Rounds, goal: Goal) -> str:
+def _run_goal(rounds: _Rounds, goal: Goal) -> str:
     """Carry out what is missing of a goal, step by step; say what ended it where that came first."""
     top = max(goal.along.values())
-    most = top if rounds.until.campaigns is None else _affordable(rounds, goal, top)
+    most = top if rounds.until.campaigns is None else _limit_worlds(rounds, goal, top)
     waiting = _tasks(rounds, goal, most)
     while waiting:
         end = _next_end(rounds, waiting)
@@ -258,7 +260,7 @@ def _tasks(rounds: _Rounds, goal: Goal, end: int) -> list[BlockTask]:
         worlds = max(sizes[entry.cell][0] for entry in entries)
         found += [
             task
-            for task in missing(sized(rounds.sweep, worlds, studies), rounds.book, entries)
+            for task in list_missing(replace_sizes(rounds.sweep, worlds, studies), rounds.book, entries)
             if task.address.world < sizes[task.address.cell][0] and task.address not in tried
         ]
     return sorted(found, key=rounds.unit)
@@ -270,15 +272,17 @@ def _ask(rounds: _Rounds, goal: Goal, end: int) -> None:
         return
     sizes = {entry.cell: rounds.size(goal, entry.cell, end) for entry in rounds.entries}
     worlds, studies = (max(size[k] for size in sizes.values()) for k in (0, 1))
-    rounds.book.admit(rounds.book.grown(rounds.job.asked | {"worlds": worlds, "studies": studies}), (), sizes)
+    rounds.book.admit(
+        rounds.book.extend_declaration(rounds.job.asked | {"worlds": worlds, "studies": studies}), (), sizes
+    )
 
 
 def _carry_out(rounds: _Rounds, tasks: Sequence[BlockTask]) -> None:
-    rounds.book.fall_behind()
+    rounds.book.mark_stale()
     if not rounds.done:
         rounds.book.note(sampled=False)
     began = time.monotonic()
-    carry_out(tasks, rounds.book, rounds.fitting, rounds.backend, engine_of(rounds.sweep), rounds.quiet)
+    carry_out(tasks, rounds.book, rounds.fitting, rounds.backend, engine_settings(rounds.sweep), rounds.quiet)
     rounds.pace = (time.monotonic() - began) / sum(task.address.count for task in tasks)
     rounds.done += tasks
 
@@ -302,10 +306,10 @@ def _next_end(rounds: _Rounds, waiting: Sequence[BlockTask]) -> int | None:
     return first if of_first <= left else None
 
 
-def _affordable(rounds: _Rounds, goal: Goal, top: int) -> int:
+def _limit_worlds(rounds: _Rounds, goal: Goal, top: int) -> int:
     """Return up to which world a goal is carried out with so many campaigns in all, those in the folder counted."""
-    wanted, crossed = rounds.book.wanted(), rounds.sweep.pools * rounds.sweep.document_draws
-    before = {entry.cell: wanted.of_worlds(entry.cell) for entry in rounds.entries}
+    wanted, crossed = rounds.book.read_requested_sizes(), rounds.sweep.pools * rounds.sweep.document_draws
+    before = {entry.cell: wanted.studies_by_world(entry.cell) for entry in rounds.entries}
 
     def campaigns(end: int) -> int:
         sizes = {cell: rounds.size(goal, cell, end) for cell in before}
@@ -318,10 +322,10 @@ def _affordable(rounds: _Rounds, goal: Goal, top: int) -> int:
     return bisect_right(range(1, top + 1), rounds.until.campaigns or 0, key=campaigns)
 
 
-def _too_many(rounds: _Rounds, goal: Goal) -> str | None:
+def _explain_excess(rounds: _Rounds, goal: Goal) -> str | None:
     """State why a goal is more than a folder holds; None where it is not."""
     sizes = [rounds.size(goal, cell, n) for cell, n in goal.along.items()]
-    larger = sized(rounds.sweep, max(worlds for worlds, _ in sizes), max(studies for _, studies in sizes))
+    larger = replace_sizes(rounds.sweep, max(worlds for worlds, _ in sizes), max(studies for _, studies in sizes))
     try:
         refuse_many_blocks(larger)
         refuse_too_large(larger, rounds.job, rounds.book.folder)
@@ -376,13 +380,13 @@ def world_in_studies(
                 ratios.append((world + BLOCK_SECONDS) / max(study, 1e-4))
 
     dispatch(Stopwatch(block), tasks, backend, limits, note)
-    return coarse(median(ratios)) if ratios else 1.0
+    return round_coarsely(median(ratios)) if ratios else 1.0
 
 
-def coarse(ratio: float) -> float:
+def round_coarsely(ratio: float) -> float:
     """Round to a power of 4 between 1/16 and 256.
 
-    >>> coarse(3.0), coarse(1e9)
+    >>> round_coarsely(3.0), round_coarsely(1e9)
     (4.0, 256.0)
     """
     return BASE ** min(max(round(math.log(ratio, BASE)), -2), 4)

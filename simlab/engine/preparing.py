@@ -14,10 +14,10 @@ from typing import Any, NamedTuple, Protocol
 from simlab.config.sweep import Alike, Cell, Sweep, Written, omit_resources
 from simlab.engine.addresses import Finished
 from simlab.engine.bounds import Memory, check_jobs, forecast_memory, free_disk, refuse_many_blocks, refuse_memory
-from simlab.engine.conclusions import campaign_bytes, foreign
+from simlab.engine.conclusions import campaign_bytes, describe_plugin_kinds
 from simlab.engine.continuation import CROSSED, cell_key, declare
 from simlab.engine.ledger import FILE, Known, Ledger, LedgerEntry, reading
-from simlab.engine.provenance import installation
+from simlab.engine.provenance import digest_installation
 from simlab.messages import describe_replication, show
 from simlab.parts import is_own
 from simlab.supervision import enter_phase
@@ -42,7 +42,7 @@ class Failure:
 def failures(book: Ledger) -> tuple[Failure, ...]:
     """List the blocks that failed, cell by cell, with addresses as the user knows them."""
     failed: dict[str, list[Finished]] = {}
-    for block in book.failed():
+    for block in book.list_failed():
         failed.setdefault(block.address.cell, []).append(block)
     return tuple(
         Failure(f"{name}{block.address}", block.reason, block.address.campaign(number))
@@ -72,7 +72,7 @@ class ShapeLike(Protocol):
 CheckFunction = Callable[[Config], ShapeLike]
 
 
-def shape_of(config: Config, where: str, check: CheckFunction) -> ShapeLike:
+def check_shape(config: Config, where: str, check: CheckFunction) -> ShapeLike:
     """Check a cell, named `where`, and return its shape.
 
     Raises InputError where its keys contradict each other, and where a part of a plug-in goes wrong; what goes wrong
@@ -84,7 +84,7 @@ def shape_of(config: Config, where: str, check: CheckFunction) -> ShapeLike:
     except InputError:
         raise
     except (Exception, SystemExit) as error:
-        named = _culprit(error.__traceback__, plugins) or ", ".join(_foreign_parts(config))
+        named = _name_culprit(error.__traceback__, plugins) or ", ".join(_foreign_parts(config))
         if not named:
             if isinstance(error, SystemExit):
                 raise RuntimeError(f"SystemExit({error.code!r}) in {where or 'the cell'}") from error
@@ -93,7 +93,7 @@ def shape_of(config: Config, where: str, check: CheckFunction) -> ShapeLike:
         raise InputError(f"{where}{', ' if where else ''}{named}: {said}; mend the plug-in") from error
 
 
-def _culprit(traceback: TracebackType | None, plugins: Sequence[str]) -> str:
+def _name_culprit(traceback: TracebackType | None, plugins: Sequence[str]) -> str:
     """Name the innermost function of a plug-in that was at work; empty where none was."""
     named = ""
     packages = tuple(f"{package}." for package in plugins)
@@ -123,7 +123,7 @@ class CheckedCell:
     config: Mapping[str, Any]
     systems: tuple[str, ...]
 
-    def at(self, position: tuple[int, ...]) -> LedgerEntry:
+    def place_on_grid(self, position: tuple[int, ...]) -> LedgerEntry:
         """Place the cell on a grid."""
         return LedgerEntry(position, self.cell, self.config, self.systems)
 
@@ -181,7 +181,7 @@ def prepare(
     checked = tuple(
         CheckedCell(cell.values, keys[k], alike(omit_resources(cell.config)), names[k]) for k, cell in enumerate(cells)
     )
-    declared = declare(sweep) | foreign([cell.config for cell in cells])
+    declared = declare(sweep) | describe_plugin_kinds([cell.config for cell in cells])
     if held is None:
         of_campaign = [campaign_bytes(cell.config, len(cell.systems)) for cell in checked]
         held = memory and astuple(memory), max(of_campaign), sum(of_campaign)
@@ -192,10 +192,10 @@ def prepare(
 def _names(sweep: Sweep, cells: Mapping[int, Cell], check: CheckFunction) -> dict[int, tuple[str, ...]]:
     """Check cells world by world, so that each world is drawn once; return the systems of each."""
     names: dict[int, tuple[str, ...]] = {}
-    for k in sorted(cells, key=lambda k: _worlds_of(cells[k].config)):
+    for k in sorted(cells, key=lambda k: _world_address(cells[k].config)):
         axes = zip(sweep.axes, cells[k].values, strict=True)
         where = ", ".join(f"{axis.name}={show(value)}" for axis, value in axes)
-        names[k] = tuple(shape_of(cells[k].config, where, check).system_names)
+        names[k] = tuple(check_shape(cells[k].config, where, check).system_names)
     return names
 
 
@@ -215,15 +215,15 @@ def check_key(cell: str, config: Mapping[str, Any]) -> str | None:
     return _digest(cell, sizes)
 
 
-def known_in(folder: Path) -> Known:
+def read_known(folder: Path) -> Known:
     """Return the cells of a folder that this simlab has checked; none where nobody can read that now."""
     if (folder / FILE).is_file():
         with suppress(InputError), reading(folder, patience=0) as book:
-            return book.known(installation())
+            return book.read_known(digest_installation())
     return Known()
 
 
-def jobs_of(sweep: Sweep, jobs: int | None = None) -> int:
+def count_jobs(sweep: Sweep, jobs: int | None = None) -> int:
     """Return the number of processes: as asked, else from the config, else from the machine.
 
     Raises InputError for more than any use.
@@ -232,11 +232,11 @@ def jobs_of(sweep: Sweep, jobs: int | None = None) -> int:
 
     if jobs is not None:
         return check_jobs(jobs, f"--jobs {jobs}")
-    configured = engine_of(sweep).get("jobs")
+    configured = engine_settings(sweep).get("jobs")
     return check_jobs(int(configured), f"engine.jobs={configured}") if configured else int(cpu_count())
 
 
-def engine_of(sweep: Sweep) -> Mapping[str, Any]:
+def engine_settings(sweep: Sweep) -> Mapping[str, Any]:
     """Return the engine's settings."""
     settings: Mapping[str, Any] = sweep.base["engine"]
     return settings
@@ -275,7 +275,7 @@ def _check_study(config: Mapping[str, Any]) -> ShapeLike:
     return check(config)
 
 
-def _worlds_of(config: Mapping[str, Any]) -> str:
+def _world_address(config: Mapping[str, Any]) -> str:
     from simlab.studies.worlds import address
 
     return address(config)

@@ -101,7 +101,7 @@ class Remaining:
         self._of_all_usual = self._seconds = 0.0
         self._unknown = sum(self._left.values())
 
-    def came(self, finished: Sequence[Finished]) -> None:
+    def record_blocks(self, finished: Sequence[Finished]) -> None:
         """Take note of blocks; those that say not how long they took are only counted."""
         for one in finished:
             cell, count = one.address.cell, one.address.count

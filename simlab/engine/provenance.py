@@ -36,7 +36,7 @@ def provenance() -> dict[str, str]:
 
 
 @cache
-def installation() -> str:
+def digest_installation() -> str:
     """Name what computes here: versions, and each file of simlab by its size and the time when it was written."""
     package = _ROOT / "simlab"
     files = ((str(path), path.stat()) for path in sorted(package.rglob("*.py")))
@@ -64,7 +64,7 @@ def refuse_other_program(book: Ledger, *, allowed: bool) -> list[str]:
 
     Where that is `allowed`, return the line that says so, or none.
     """
-    before, codes, now, where = book.provenance(), book.noted("code", []), provenance(), str(book.folder)
+    before, codes, now, where = book.provenance(), book.read_note("code", []), provenance(), str(book.folder)
     known = {name: now.get(name, UNKNOWN) for name in PROGRAM} | {"code": code_digest()}
     for one in [*({"code": code} for code in codes), *reversed(before)]:
         held = {name: one.get(name, UNKNOWN) for name in PROGRAM if "code" not in one} or one

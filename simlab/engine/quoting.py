@@ -75,12 +75,12 @@ class CampaignCosts(NamedTuple):
     why: str = ""
 
 
-def quotable(config: Mapping[str, Any]) -> bool:
+def is_quotable(config: Mapping[str, Any]) -> bool:
     """True if the costs of a campaign are worth a quote: it has a clock, a budget, or a named currency."""
     return accounted(config) or bool(config.get("budget", {}).get("currency"))
 
 
-def placed(sweep: Sweep, cells: Sequence[CheckedCell]) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+def place_cells(sweep: Sweep, cells: Sequence[CheckedCell]) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
     """Return the values of cells on the axes, and their configs."""
     names = [axis.name for axis in sweep.axes]
     return [(dict(zip(names, cell.values, strict=True)), cell.config) for cell in cells]
@@ -88,11 +88,11 @@ def placed(sweep: Sweep, cells: Sequence[CheckedCell]) -> list[tuple[Mapping[str
 
 def quotes(block: BlockFunction, cells: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> tuple[Quote, ...]:
     """Quote some of the cells, each given by its values on the axes and its config; nothing where none is quotable."""
-    wanted = spread([cell for cell in cells if quotable(cell[1])], MOST_CELLS)
+    wanted = spread([cell for cell in cells if is_quotable(cell[1])], MOST_CELLS)
     if not wanted:
         return ()
     start, patience = fresh_start_token(), current_effort().quoting_seconds / len(wanted)
-    return tuple(quote(at, config, _carried_out(start, block, config, patience)) for at, config in wanted)
+    return tuple(quote(at, config, _run_campaigns(start, block, config, patience)) for at, config in wanted)
 
 
 def spread(cells: Sequence[Any], most: int) -> list[Any]:
@@ -134,7 +134,7 @@ def _span(values: Floats) -> QuantileSpan | None:
     return QuantileSpan(*np.percentile(values, levels, method="weibull").tolist())
 
 
-def _carried_out(start: bytes, block: BlockFunction, config: Mapping[str, Any], patience: float) -> CampaignCosts:
+def _run_campaigns(start: bytes, block: BlockFunction, config: Mapping[str, Any], patience: float) -> CampaignCosts:
     """Carry out as many campaigns as patience allows; say why, where not even the first came to its end in time."""
     parts: list[CampaignCosts] = []
 
@@ -146,7 +146,7 @@ def _carried_out(start: bytes, block: BlockFunction, config: Mapping[str, Any], 
         # How long a campaign takes is seen of those after the first.
         carry_out(0, 1, FIRST_SECONDS)
         carry_out(1, SIZES[0], LONGEST_SECONDS)
-        most = affordable(float(parts[-1].arrays[PACE].mean()), patience)
+        most = limit_campaigns(float(parts[-1].arrays[PACE].mean()), patience)
         if most > SIZES[0]:
             carry_out(SIZES[0], most, LONGEST_SECONDS)
     except TimeoutError:
@@ -158,10 +158,10 @@ def _carried_out(start: bytes, block: BlockFunction, config: Mapping[str, Any], 
     return CampaignCosts(arrays, next((part.why for part in parts if part.why), why))
 
 
-def affordable(seconds: float, patience: float) -> int:
+def limit_campaigns(seconds: float, patience: float) -> int:
     """Return how many campaigns of so many seconds patience allows, one of a few sizes.
 
-    >>> affordable(0.01, 3.0), affordable(0.1, 3.0), affordable(9.0, 3.0)
+    >>> limit_campaigns(0.01, 3.0), limit_campaigns(0.1, 3.0), limit_campaigns(9.0, 3.0)
     (200, 20, 5)
     """
     return max(size for size in SIZES if size == SIZES[0] or (size - SIZES[0]) * seconds <= patience)
@@ -201,13 +201,13 @@ def purchase(finished: Finished) -> Purchase | None:
     return Purchase(int(arrays["ratings_used"][0]), float(arrays["cost"][0]), systems, frozenset(arrays))
 
 
-def ends_first(cells: Sequence[tuple[Any, ...]]) -> list[int]:
+def order_extremes_first(cells: Sequence[tuple[Any, ...]]) -> list[int]:
     """Order cells, given by their values on the axes: those first that likely buy least and most.
 
     That is where all numbers are least, or all most; then each number either; then the others. Of alike cells any first
     few are spread over all.
 
-    >>> ends_first([(n, how) for n in (1, 2, 3) for how in "ab"])
+    >>> order_extremes_first([(n, how) for n in (1, 2, 3) for how in "ab"])
     [0, 5, 4, 1, 2, 3]
     """
     numbers = [
@@ -216,10 +216,10 @@ def ends_first(cells: Sequence[tuple[Any, ...]]) -> list[int]:
         if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
     ]
 
-    def late(cell: tuple[Any, ...]) -> int:
+    def rank(cell: tuple[Any, ...]) -> int:
         least = all(cell[k] == low for k, low, _ in numbers)
         most = all(cell[k] == high for k, _, high in numbers)
         return 0 if least or most else 1 if all(cell[k] in ends for k, *ends in numbers) else 2
 
     # Multiples of the golden section, without their whole part, lie evenly, wherever one stops.
-    return sorted(range(len(cells)), key=lambda k: (late(cells[k]), k * GOLDEN % 1.0))
+    return sorted(range(len(cells)), key=lambda k: (rank(cells[k]), k * GOLDEN % 1.0))

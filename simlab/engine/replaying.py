@@ -32,7 +32,7 @@ ONE_IN = 500
 CAUSE = "a part draws from a generator of its own, or keeps state"
 
 
-def collected(config: Mapping[str, Any], place: Place) -> Collected:
+def collect_campaign(config: Mapping[str, Any], place: Place) -> Collected:
     """Collect one campaign, with nothing kept from what was carried out before.
 
     Raises InputError where its design cannot be carried out, or where it meets a value that cannot be.
@@ -68,7 +68,7 @@ def differs(config: Mapping[str, Any], collected: Collected, finished: Finished,
     concluded = kind.conclude(kind.prepare(config), [collected])
     block = unpack(finished.payload)
     kept = {name: array for name, array in block.items() if name in concluded}
-    return differing(kept, study - finished.address.first, concluded, 0)
+    return name_differing(kept, study - finished.address.first, concluded, 0)
 
 
 def withdraw_what_does_not_come_again(
@@ -76,7 +76,7 @@ def withdraw_what_does_not_come_again(
 ) -> None:
     """Carry out a sample of the studies of finished blocks again; a block whose study differs has failed."""
     kept = {task.address: task for task in sample(tasks, book)}
-    owners = {study_of(at, address_hash(at) % at.count): at for at in kept}
+    owners = {name_study(at, address_hash(at) % at.count): at for at in kept}
 
     def compare(several: Sequence[Finished]) -> None:
         for alone in several:
@@ -88,15 +88,15 @@ def withdraw_what_does_not_come_again(
 
     again = [BlockTask(study, kept[at].config) for study, at in owners.items()]
     if again:
-        dispatch(partial(afresh, block), again, backend, limits, compare)
+        dispatch(partial(run_afresh, block), again, backend, limits, compare)
 
 
-def replayed(block: BlockFunction, config: Mapping[str, Any], address: Address) -> Finished:
+def replay_block(block: BlockFunction, config: Mapping[str, Any], address: Address) -> Finished:
     """Carry out a block, or a single study, as a worker does, with nothing kept from what was carried out before."""
-    return work(partial(afresh, block), config, address)
+    return work(partial(run_afresh, block), config, address)
 
 
-def afresh(block: BlockFunction, config: Mapping[str, Any], places: Sequence[Place]) -> BlockLike:
+def run_afresh(block: BlockFunction, config: Mapping[str, Any], places: Sequence[Place]) -> BlockLike:
     """Forget the worlds and layouts of earlier blocks, then carry out a block."""
     from simlab.studies import blocks, worlds
 
@@ -107,17 +107,17 @@ def afresh(block: BlockFunction, config: Mapping[str, Any], places: Sequence[Pla
 
 def sample(tasks: Sequence[BlockTask], book: Ledger) -> list[BlockTask]:
     """Choose blocks by the hash of their addresses, from all cells in turn; those that failed are left out."""
-    failed = {block.address for block in book.failed()}
+    failed = {block.address for block in book.list_failed()}
     campaigns = sum(task.address.count for task in tasks)
     wanted = -(-campaigns // ONE_IN)
     by_cell: dict[str, list[BlockTask]] = {}
     for task in tasks:
         if task.address not in failed:
             by_cell.setdefault(task.address.cell, []).append(task)
-    return list(islice(_in_turn(by_cell, wanted), wanted))
+    return list(islice(_take_turns(by_cell, wanted), wanted))
 
 
-def _in_turn(by_cell: Mapping[str, Sequence[BlockTask]], most: int) -> Iterator[BlockTask]:
+def _take_turns(by_cell: Mapping[str, Sequence[BlockTask]], most: int) -> Iterator[BlockTask]:
     ranked = [heapq.nsmallest(most, cell, key=lambda task: address_hash(task.address)) for cell in by_cell.values()]
     # Which cells come first is left to the hash, too, where there are more cells than campaigns to choose.
     ranked.sort(key=lambda cell: address_hash(cell[0].address))
@@ -129,7 +129,7 @@ def address_hash(at: Address) -> int:
     return int.from_bytes(blake2b(f"{at.cell} {at}".encode(), digest_size=8).digest(), "big")
 
 
-def study_of(at: Address, k: int) -> Address:
+def name_study(at: Address, k: int) -> Address:
     """Name the k-th study of a block."""
     return replace(at, first=at.first + k, count=1)
 
@@ -139,16 +139,16 @@ def difference(finished: Finished, alone: Finished) -> str | None:
     study = alone.address.first
     if alone.failed:
         return f"study {study} failed when it was carried out again: {alone.reason}"
-    names = differing(unpack(finished.payload), study - finished.address.first, unpack(alone.payload), 0)
+    names = name_differing(unpack(finished.payload), study - finished.address.first, unpack(alone.payload), 0)
     if not names and [why for which, why in finished.failures if which == study] == [why for _, why in alone.failures]:
         return None
     what = f"another {names[0]}" if names else "another reason for its failure"
     return f"study {study} gave {what} when it was carried out again: {CAUSE}"
 
 
-def differing(block: Mapping[str, Array], k: int, again: Mapping[str, Array], j: int) -> list[str]:
+def name_differing(block: Mapping[str, Array], k: int, again: Mapping[str, Array], j: int) -> list[str]:
     """Name the outcomes in which the k-th study of a block is not the j-th of another, or that one of them lacks."""
-    return [name for name in {**block, **again} if not same(_row(block, name, k), _row(again, name, j))]
+    return [name for name in {**block, **again} if not are_same(_row(block, name, k), _row(again, name, j))]
 
 
 def _row(arrays: Mapping[str, Array], name: str, k: int) -> Array | None:
@@ -158,7 +158,7 @@ def _row(arrays: Mapping[str, Array], name: str, k: int) -> Array | None:
     return row
 
 
-def same(first: Array | None, second: Array | None) -> bool:
+def are_same(first: Array | None, second: Array | None) -> bool:
     """True if two arrays hold the same bits; all numbers that are no number are one."""
     if first is None or second is None:
         return first is second

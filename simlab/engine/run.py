@@ -14,7 +14,7 @@ from simlab.config.sweep import Sweep
 from simlab.engine import ledger
 from simlab.engine.addresses import Finished
 from simlab.engine.backends import Backend, open_backend
-from simlab.engine.block_checks import Fitting, find_unusable, refused
+from simlab.engine.block_checks import Fitting, check_system_count, find_unusable
 from simlab.engine.continuation import positions
 from simlab.engine.dispatch import dispatch
 from simlab.engine.ledger import Ledger, LedgerEntry, UnsoundRow
@@ -23,18 +23,18 @@ from simlab.engine.preparing import (
     CheckFunction,
     Failure,
     PreparedSweep,
-    engine_of,
+    count_jobs,
+    engine_settings,
     failures,
-    jobs_of,
-    known_in,
     prepare,
+    read_known,
     refuse_too_large,
 )
 from simlab.engine.progress import Remaining, progress
-from simlab.engine.provenance import LOST, code_digest, installation, provenance, refuse_other_program
+from simlab.engine.provenance import LOST, code_digest, digest_installation, provenance, refuse_other_program
 from simlab.engine.replaying import withdraw_what_does_not_come_again
-from simlab.engine.shards import Shard, SweepSizes, missing_blocks, noted
-from simlab.engine.workers import BlockFunction, BlockTask, limits_of
+from simlab.engine.shards import Shard, SweepSizes, add_shard, missing_blocks
+from simlab.engine.workers import BlockFunction, BlockTask, read_limits
 from simlab.supervision import enter_phase
 from simlab.types import Place
 
@@ -92,20 +92,20 @@ def run(
     at it.
     """
     began = time.monotonic()
-    processes = jobs_of(sweep, jobs)
-    job = prepare(sweep, check, processes, known_in(folder))
+    processes = count_jobs(sweep, jobs)
+    job = prepare(sweep, check, processes, read_known(folder))
     refuse_too_large(sweep, job, folder)
     with (
-        backend_for(job, sweep, folder, processes, quiet=quiet) as backend,
+        prepare_backend(job, sweep, folder, processes, quiet=quiet) as backend,
         open_for_sweep(job, folder, allow_version) as book,
     ):
         taken = take_in(sweep, job, book, allow_version=allow_version, shard=shard)
         enter_phase("running blocks")
-        fitting = fitting_of(block, taken.entries)
+        fitting = make_fitting(block, taken.entries)
         if taken.tasks:
-            carry_out(taken.tasks, book, fitting, backend, engine_of(sweep), quiet)
-        sample_again(taken.unsampled, book, taken.entries, fitting, backend, engine_of(sweep))
-        book.note_seen(installation())
+            carry_out(taken.tasks, book, fitting, backend, engine_settings(sweep), quiet)
+        sample_again(taken.unsampled, book, taken.entries, fitting, backend, engine_settings(sweep))
+        book.note_seen(digest_installation())
         return finish_run(sweep, book, taken, finish, began)
 
 
@@ -133,7 +133,7 @@ def open_for_sweep(job: PreparedSweep, folder: Path, allow_version: bool) -> Abs
             if held.isdisjoint(entry.cell for entry in entries):
                 raise lost_ledger(folder / ledger.FILE, "what its sweep is cannot be read")
 
-    return ledger.writing(folder, look)
+    return ledger.open_to_write(folder, look)
 
 
 def _find_place(
@@ -144,9 +144,9 @@ def _find_place(
 
 
 @contextmanager
-def backend_for(job: PreparedSweep, sweep: Sweep, folder: Path, jobs: int, *, quiet: bool) -> Iterator[Backend]:
-    """Hold what carries out blocks; for a new folder it must be ready before anything is written."""
-    with open_backend(engine_of(sweep), jobs, quiet=quiet) as backend:
+def prepare_backend(job: PreparedSweep, sweep: Sweep, folder: Path, jobs: int, *, quiet: bool) -> Iterator[Backend]:
+    """Open the backend that carries out blocks; for a new folder it must be ready before anything is written."""
+    with open_backend(engine_settings(sweep), jobs, quiet=quiet) as backend:
         if not (folder / ledger.FILE).exists():
             backend.begin(cell.config for cell in job.cells)
         yield backend
@@ -163,7 +163,7 @@ def sample_again(
     """Carry out some of these blocks again, and withdraw those that do not come out the same."""
     if not unsampled:
         return
-    withdraw_what_does_not_come_again(unsampled, book, fitting, backend, limits_of(engine))
+    withdraw_what_does_not_come_again(unsampled, book, fitting, backend, read_limits(engine))
     # Cells that this command did not ask for are left to one that does: nothing that a file says is run.
     book.note(sampled=set(book.cells().values()) <= {entry.cell for entry in entries})
 
@@ -177,19 +177,22 @@ def take_in(
     """
     before, now, held = book.provenance(), provenance(), bool(book.cells())
     mixed, grown, entries = _find_place(job, book, allow_version=allow_version)
-    mended, torn = book.damaged(), [row for row, _ in find_unusable(book, seen=book.seen(installation()))]
+    mended, torn = (
+        book.list_damaged(),
+        [row for row, _ in find_unusable(book, seen=book.is_seen(digest_installation()))],
+    )
     if torn:
         book.discard(torn)
-    if shard is None or not held or book.noted("shards", []):
+    if shard is None or not held or book.read_note("shards", []):
         # A folder that was asked for a whole sweep goes on to hold that.
-        book.note(shards=_shards(book, whole_of(sweep, entries), entries, shard))
+        book.note(shards=_shards(book, sweep_sizes(sweep, entries), entries, shard))
     book.admit(grown, entries, {entry.cell: (sweep.worlds, sweep.studies) for entry in entries})
-    book.note_known(installation(), job.known)
+    book.note_known(digest_installation(), job.known)
     if sweep.file:
         book.note(file=sweep.file)
-    tasks = missing(sweep, book, entries, shard)
+    tasks = list_missing(sweep, book, entries, shard)
     if tasks or torn:
-        book.fall_behind()
+        book.mark_stale()
     if tasks or not before:
         book.note_provenance(now)
         book.note_code(code_digest())
@@ -197,15 +200,15 @@ def take_in(
         book.note_provenance(LOST)
     lost = f", {len(tasks):,} that are lost or were never there are computed now"
     notes = book.salvaged._replace(blocks=book.n_blocks()).describe(lost) if book.salvaged else []
-    notes += [_mended(mended)] if mended else []
+    notes += [_describe_damage(mended)] if mended else []
     notes += mixed if tasks else []
-    return LedgerWork(entries, tasks, _unsampled(tasks, entries, book), len(torn), tuple(notes))
+    return LedgerWork(entries, tasks, _list_unsampled(tasks, entries, book), len(torn), tuple(notes))
 
 
-def _unsampled(tasks: list[BlockTask], entries: Sequence[LedgerEntry], book: Ledger) -> list[BlockTask]:
+def _list_unsampled(tasks: list[BlockTask], entries: Sequence[LedgerEntry], book: Ledger) -> list[BlockTask]:
     owed = (
         []
-        if book.noted("sampled", True)
+        if book.read_note("sampled", True)
         else [BlockTask(at, entry.config) for entry in entries for at in book.addresses(entry.cell)]
     )
     if tasks and not owed:
@@ -213,21 +216,21 @@ def _unsampled(tasks: list[BlockTask], entries: Sequence[LedgerEntry], book: Led
     return [*tasks, *owed]
 
 
-def _mended(records: Sequence[UnsoundRow]) -> str:
+def _describe_damage(records: Sequence[UnsoundRow]) -> str:
     more = f" and {len(records) - 1} more" if len(records) > 1 else ""
     return f"damaged in the ledger: {records[0]}{more}; what this command asks for is written anew"
 
 
 def fit_in(job: PreparedSweep, book: Ledger) -> tuple[dict[str, Any], list[LedgerEntry]]:
     """Find the sweep's place in what the ledger holds; raise InputError where it has none."""
-    grown = book.grown(job.asked)
+    grown = book.extend_declaration(job.asked)
     place = positions(grown, job.asked)
-    entries = [cell.at(place(cell.values)) for cell in job.cells]
+    entries = [cell.place_on_grid(place(cell.values)) for cell in job.cells]
     book.check(grown["axes"], entries)
     return grown, entries
 
 
-def missing(
+def list_missing(
     sweep: Sweep, book: Ledger | None, entries: Sequence[LedgerEntry], shard: Shard | None = None
 ) -> list[BlockTask]:
     """Cut what is not finished into blocks, world by world, the same studies of all cells in a row.
@@ -237,17 +240,19 @@ def missing(
     cells = {entry.cell: entry.config for entry in entries}
 
     def gaps(cell: str, at: Place) -> list[tuple[int, int]]:
-        return book.missing(cell, at, sweep.studies) if book else [(0, sweep.studies)]
+        return book.find_gaps(cell, at, sweep.studies) if book else [(0, sweep.studies)]
 
-    blocks = missing_blocks(whole_of(sweep, entries), list(cells), gaps, [shard])
+    blocks = missing_blocks(sweep_sizes(sweep, entries), list(cells), gaps, [shard])
     # What cells share of a study is worked out once while it is carried out in all of them.
     return [BlockTask(at, cells[at.cell]) for at in sorted(blocks, key=lambda at: at.order)]
 
 
-def whole_of(sweep: Sweep, entries: Sequence[LedgerEntry]) -> SweepSizes:
+def sweep_sizes(sweep: Sweep, entries: Sequence[LedgerEntry]) -> SweepSizes:
     """Return the sizes of a whole sweep, from which follows what is whose shard."""
     cells = len({entry.cell for entry in entries})
-    return SweepSizes(sweep.worlds, sweep.pools, sweep.document_draws, sweep.studies, cells, engine_of(sweep)["block"])
+    return SweepSizes(
+        sweep.worlds, sweep.pools, sweep.document_draws, sweep.studies, cells, engine_settings(sweep)["block"]
+    )
 
 
 def _shards(
@@ -257,7 +262,7 @@ def _shards(
     return (
         []
         if shard is None
-        else noted(book.noted("shards", []), shard, whole.seal(dict.fromkeys(e.cell for e in entries)))
+        else add_shard(book.read_note("shards", []), shard, whole.seal(dict.fromkeys(e.cell for e in entries)))
     )
 
 
@@ -268,7 +273,7 @@ def study_block() -> BlockFunction:
     return run_block
 
 
-def fitting_of(block: BlockFunction | None, entries: Sequence[LedgerEntry]) -> Fitting:
+def make_fitting(block: BlockFunction | None, entries: Sequence[LedgerEntry]) -> Fitting:
     """Return the function that carries out blocks: those of studies unless another is given."""
     counts = {len(entry.systems) for entry in entries}
     n_systems = counts.pop() if len(counts) == 1 else None
@@ -294,8 +299,8 @@ def carry_out(
     with progress(total, quiet=quiet, left=remaining.seconds) as advance:
 
         def accept(finished: Sequence[Finished]) -> None:
-            book.record([refused(one, sizes) for one in finished])
-            remaining.came(finished)
+            book.record([check_system_count(one, sizes) for one in finished])
+            remaining.record_blocks(finished)
             advance(sum(one.address.count for one in finished))
 
-        dispatch(block, tasks, backend, limits_of(engine), accept)
+        dispatch(block, tasks, backend, read_limits(engine), accept)

@@ -103,21 +103,21 @@ def read(text: str) -> Shard:
     return shard
 
 
-def noted(shards: Sequence[Mapping[str, Any]], shard: Shard, seal: str) -> list[dict[str, Any]]:
+def add_shard(shards: Sequence[Mapping[str, Any]], shard: Shard, seal: str) -> list[dict[str, Any]]:
     """Add a shard to those that a folder is known to hold; the sweep that it is part of may have grown."""
     others = [dict(one) for one in shards if (one["number"], one["of"]) != shard]
     return [*others, {"number": shard.number, "of": shard.of, "seal": seal}]
 
 
-def named(shards: Iterable[Mapping[str, Any]]) -> list[Shard]:
+def list_shards(shards: Iterable[Mapping[str, Any]]) -> list[Shard]:
     """List the shards that a folder holds, in their order."""
     return sorted({Shard(one["number"], one["of"]) for one in shards}, key=lambda one: (one.of, one.number))
 
 
-def listed(shards: Sequence[Shard], most: int = 8) -> str:
+def name_shards(shards: Sequence[Shard], most: int = 8) -> str:
     """Name shards in a line, the first ones where they are many.
 
-    >>> listed([Shard(2, 4), Shard(3, 4)]), listed([])
+    >>> name_shards([Shard(2, 4), Shard(3, 4)]), name_shards([])
     ('shards 2/4 and 3/4', '')
     """
     if not shards:

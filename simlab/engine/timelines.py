@@ -65,27 +65,27 @@ def timeline(config: Mapping[str, Any], collected: Collected) -> Timeline:
             "design.collection=experts, crowd or team"
         )
     order = np.lexsort((log.began, log.person))
-    begin, end, whose = _worked(log, order)
+    begin, end, whose = _list_stretches(log, order)
     what = np.where(log.task == CONTROL, OF_CONTROL, log.fate)[whose]
-    first = _first_of_stretches(log, whose, begin, end, what)
+    first = _find_starts(log, whose, begin, end, what)
     stop = float(collected.paid["days"]) * 24
     rows = np.argsort(np.lexsort((np.arange(len(log.seat)), log.seat)))
     last = np.append(first[1:], len(whose)) - 1
     task = log.task[whose][first]
     question = kind_of(config).question
-    named = _about(question, collected, log)
+    named = _name_subjects(question, collected, log)
     return Timeline(
-        people=_named(collected, len(log.seat), rows),
-        seat=_in_rows(log.seat, rows),
+        people=_name_people(collected, len(log.seat), rows),
+        seat=_order_rows(log.seat, rows),
         row=rows[log.person[whose][first]],
         begin=begin[first],
         end=end[last],
         what=what[first],
         task=task,
         about=[named.get(int(number), "") for number in task],
-        arrived=_in_rows(log.arrived, rows),
-        left=_in_rows(log.left, rows),
-        why=_in_rows(log.why, rows),
+        arrived=_order_rows(log.arrived, rows),
+        left=_order_rows(log.left, rows),
+        why=_order_rows(log.why, rows),
         nights=nights(begin, end, stop),
         deadline=deadline_hours(config["budget"]),
         stop=stop,
@@ -109,7 +109,7 @@ def nights(begin: Floats, end: Floats, stop: float) -> list[tuple[float, float]]
     return [(float(a), float(b)) for a, b in zip(busy, again, strict=True) if b - a >= NIGHT]
 
 
-def _worked(log: Log, order: Ints) -> tuple[Floats, Floats, Ints]:
+def _list_stretches(log: Log, order: Ints) -> tuple[Floats, Floats, Ints]:
     """Return when people were at it, `[stretch]`, and whose entry of the log each is.
 
     An answer that began before a rest and ended after it took less than the time between: half of what it took is drawn
@@ -125,7 +125,7 @@ def _worked(log: Log, order: Ints) -> tuple[Floats, Floats, Ints]:
     return begin[again], end[again], whose[again]
 
 
-def _first_of_stretches(log: Log, whose: Ints, begin: Floats, end: Floats, what: Ints) -> Ints:
+def _find_starts(log: Log, whose: Ints, begin: Floats, end: Floats, what: Ints) -> Ints:
     """Find where a stretch begins: with another person, task or fate, or after a rest."""
     fresh: Bools = np.ones(len(whose), bool)
     for column in (log.person[whose], log.task[whose], what):
@@ -134,7 +134,7 @@ def _first_of_stretches(log: Log, whose: Ints, begin: Floats, end: Floats, what:
     return np.append(0, np.flatnonzero(~fresh[1:]) + 1) if len(whose) else np.empty(0, int)
 
 
-def _about(question: str, collected: Collected, log: Log) -> dict[int, str]:
+def _name_subjects(question: str, collected: Collected, log: Log) -> dict[int, str]:
     """Return what tasks are about, by the answers of theirs that count: an answer is known by the hour when it came.
 
     Where answers say who gave them, by that, too: two people may hand in at the same time.
@@ -164,12 +164,12 @@ def _name(question: str, frame: Frame, unit: int, item: int) -> str:
     return frame.system_names[unit]
 
 
-def _named(collected: Collected, n: int, rows: Ints) -> list[str]:
+def _name_people(collected: Collected, n: int, rows: Ints) -> list[str]:
     """Name people in the order of their seats, those who came later below whom they replaced."""
     names = collected.frame.rater_names
     told = list(names) if len(names) == n else [f"person {k + 1}" for k in range(n)]
     return [told[k] for k in np.argsort(rows)]
 
 
-def _in_rows(values: Any, rows: Ints) -> Any:
+def _order_rows(values: Any, rows: Ints) -> Any:
     return values[np.argsort(rows)]

@@ -54,7 +54,7 @@ class BlockLimits:
     retries: int = 2
 
 
-def limits_of(engine: Mapping[str, Any]) -> BlockLimits:
+def read_limits(engine: Mapping[str, Any]) -> BlockLimits:
     """Take the limits from the settings of an engine; what it does not set has none."""
     return BlockLimits(engine.get("block_seconds"), engine.get("worker_memory"), engine["retries"])
 
@@ -88,10 +88,10 @@ def stop_clock() -> None:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
 
 
-def manner_of_exit(code: int, limits: BlockLimits) -> str:
+def describe_exit(code: int, limits: BlockLimits) -> str:
     """State how a worker ended, given its exit code: that of a signal is negative.
 
-    >>> manner_of_exit(-9, BlockLimits()), manner_of_exit(3, BlockLimits())
+    >>> describe_exit(-9, BlockLimits()), describe_exit(3, BlockLimits())
     ('killed by SIGKILL', 'exit code 3')
     """
     if code == OUT_OF_MEMORY:
@@ -104,12 +104,12 @@ def manner_of_exit(code: int, limits: BlockLimits) -> str:
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Let the libraries that are loaded compute on one thread, and as before afterwards."""
-    with _libraries(len(sys.modules)).limit(limits=1):
+    with _find_libraries(len(sys.modules)).limit(limits=1):
         yield
 
 
 @lru_cache(maxsize=1)
-def _libraries(modules: int) -> Any:
+def _find_libraries(modules: int) -> Any:
     """Find the libraries that have threads; they are looked for again, which takes milliseconds, after an import."""
     return ThreadpoolController()
 
@@ -136,7 +136,7 @@ BlocksFunction = Callable[[Sequence[Config], Sequence[Place]], Sequence[Ended]]
 class Together(Protocol):
     """Look like a `BlockFunction` that can carry out blocks of several cells together, too."""
 
-    def together(self, configs: Sequence[Config], places: Sequence[Place]) -> Sequence[Ended]:
+    def run_together(self, configs: Sequence[Config], places: Sequence[Place]) -> Sequence[Ended]:
         """Carry out a block in each cell, at the same places; where one fails, return why in its place."""
 
 
@@ -162,7 +162,7 @@ def work(block: BlockFunction, config: Config, address: Address) -> Finished:
     """
     # What is no number fails its campaign and says so; numpy's warnings would say it again, without the address.
     with one_thread(), np.errstate(all="ignore"):
-        return _finished(address, lambda: block(config, address.places))
+        return _run_and_pack(address, lambda: block(config, address.places))
 
 
 def work_together(block: BlockFunction, tasks: Sequence[BlockTask]) -> list[Finished]:
@@ -170,22 +170,22 @@ def work_together(block: BlockFunction, tasks: Sequence[BlockTask]) -> list[Fini
     finished: list[Finished] = []
     for _, group in groupby(tasks, key=lambda task: task.address.order):
         members, began = list(group), time.monotonic()
-        done = _of_places(block, members, members[0].address.places)
+        done = _run_places(block, members, members[0].address.places)
         # What each of several cells took nobody knows; they come together again.
         seconds = (time.monotonic() - began) / len(members)
         finished += [replace(one, seconds=seconds) for one in done]
     return finished
 
 
-def _of_places(block: BlockFunction, tasks: Sequence[BlockTask], places: Sequence[Place]) -> list[Finished]:
+def _run_places(block: BlockFunction, tasks: Sequence[BlockTask], places: Sequence[Place]) -> list[Finished]:
     if len(tasks) == 1 or not isinstance(block, Together):
         return [work(block, task.config, task.address) for task in tasks]
     with one_thread(), np.errstate(all="ignore"):
-        ended = block.together([task.config for task in tasks], places)
-    return [_finished(task.address, partial(_given, one)) for task, one in zip(tasks, ended, strict=True)]
+        ended = block.run_together([task.config for task in tasks], places)
+    return [_run_and_pack(task.address, partial(_return_or_raise, one)) for task, one in zip(tasks, ended, strict=True)]
 
 
-def _finished(address: Address, carry_out: Callable[[], BlockLike]) -> Finished:
+def _run_and_pack(address: Address, carry_out: Callable[[], BlockLike]) -> Finished:
     try:
         done = carry_out()
         failures = tuple((address.first + index, _line(reason)) for index, reason in done.failures)
@@ -194,7 +194,7 @@ def _finished(address: Address, carry_out: Callable[[], BlockLike]) -> Finished:
         return Finished(address, reason=_line(f"{type(error).__name__}: {error}"))
 
 
-def _given(ended: Ended) -> BlockLike:
+def _return_or_raise(ended: Ended) -> BlockLike:
     if isinstance(ended, Exception | SystemExit):
         raise ended
     return ended

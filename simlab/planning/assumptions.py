@@ -150,7 +150,7 @@ def loads(config: Mapping[str, Any]) -> Loads | None:
 
 def _deal_campaign(config: Mapping[str, Any], study: int) -> Collected | None:
     try:
-        return replaying.collected(config, Place(study, 0, 0, 0))
+        return replaying.collect_campaign(config, Place(study, 0, 0, 0))
     except InputError:
         return None
 

@@ -17,8 +17,8 @@ from simlab.config import Config, compose_sweep
 from simlab.config.sections import checked_value
 from simlab.config.sweep import put
 from simlab.config.sweepfile import RUN
-from simlab.engine.conclusions import conclusions_of
-from simlab.engine.laboratory import Laboratory, laboratory
+from simlab.engine.conclusions import gather_conclusions
+from simlab.engine.laboratory import Laboratory, open_laboratory
 from simlab.engine.ledger import Ledger, LedgerEntry
 from simlab.measures.labels import measure_range
 from simlab.measures.precision import interval
@@ -197,7 +197,7 @@ class Measuring:
 
     def __call__(self, book: Ledger, entry: LedgerEntry, worlds: int) -> MeasuredDesign:
         """Return the measures that have a value in the first so many worlds."""
-        declared = conclusions_of({}, [entry.config]).outcomes
+        declared = gather_conclusions({}, [entry.config]).outcomes
         rows = (row for row in book.blocks(entry.cell) if row.block.address.world < worlds)
         outcomes = gather(rows, entry.config, declared)
         found = estimate(self.measures, outcomes, declared)
@@ -224,5 +224,5 @@ def bench(
     With `studies` the same raters rate the same documents so often.
     """
     base = replace(compose_sweep(RUN, list(words)), worlds=1, studies=studies, pools=pools, document_draws=draws)
-    with laboratory(kept, base, compose, Measuring(measures), jobs=jobs, seconds=seconds, quiet=quiet) as held:
+    with open_laboratory(kept, base, compose, Measuring(measures), jobs=jobs, seconds=seconds, quiet=quiet) as held:
         yield held

@@ -177,7 +177,7 @@ def _ask_scenarios(plan: PlanSearch, others: Sequence[Ground], search: SearchRes
 def _pool(bench: Bench, search: SearchResult, on: Ground, wanted: PlanRequest) -> PoolNeeded | None:
     """Return how many raters it would take to speak of others, where there are too few."""
     halvings = assumptions.WORLDS_PER_POOL * (len(assumptions.POOLS).bit_length() + 1)
-    if not on.these_raters or bench.left() <= 0 or worlds_in_time(bench, halvings) < halvings:
+    if not on.these_raters or bench.remaining_seconds() <= 0 or worlds_in_time(bench, halvings) < halvings:
         return None
     # As many documents as the limits allow: what is asked is whether raters would do.
     size = size_of(search.best)

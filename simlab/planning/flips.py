@@ -82,7 +82,7 @@ class _Following:
     def has_time(self, worlds: int) -> bool:
         """True if so many worlds of a design end before patience does."""
         bench = self.along.bench
-        return bench.left() > 0 and worlds_in_time(bench, worlds) == worlds
+        return bench.remaining_seconds() > 0 and worlds_in_time(bench, worlds) == worlds
 
     def screened(self, of: Assumption) -> Iterator[_Event]:
         """List events that few worlds at the ends do not rule out, at most one a side."""

@@ -113,7 +113,7 @@ def lock(out: Path, requested: Asked) -> Iterator[Ledger]:
     new = not book_file.exists()
     folders = [one for one in (campaigns, out, *out.parents) if not one.exists()]
     try:
-        with ledger.writing(campaigns) as book:
+        with ledger.open_to_write(campaigns) as book:
             try:
                 # The plan that held it until now may have written another one, or taken its ledger away.
                 _refuse(out, requested)

@@ -15,7 +15,7 @@ from simlab.answers.plan import SIZE
 from simlab.config import Config, list_options
 from simlab.config.overrides import parse
 from simlab.config.sections import checked_value
-from simlab.engine.preparing import shape_of
+from simlab.engine.preparing import check_shape
 from simlab.messages import clip, flatten, show, suggest
 from simlab.planning.assumptions import sizes as sizes_of
 from simlab.planning.request import read_designs
@@ -238,7 +238,7 @@ def _check_designs(designs: Sequence[Design], compose: Compose, where: str) -> l
         try:
             config = compose(design)
             if design in ends:
-                shape_of(config, "", check)
+                check_shape(config, "", check)
         except InputError as error:
             said = ", ".join(f"{key}={show(value)}" for key, value in design)
             raise InputError(f"{where}{': ' if where else ''}the design {said}: {error}") from error

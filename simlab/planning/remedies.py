@@ -316,7 +316,7 @@ def _raters(search: SearchResult, bench: Bench, ground: Ground, wanted: PlanRequ
     key = raters_key(ground)
     now = int(dict(search.best).get(key, ground.raters))
     for factor in MORE_RATERS:
-        if bench.left() <= 0:
+        if bench.remaining_seconds() <= 0:
             return None
         n = math.ceil(now * factor)
         more = replace_setting(search.best, key, n)

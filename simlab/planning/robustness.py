@@ -74,7 +74,7 @@ def robustness_over_draws(
 
     None without a posterior, or where time ends before six draws; `draws` counts those that were simulated.
     """
-    if not ground.draws or bench.left() <= 0:
+    if not ground.draws or bench.remaining_seconds() <= 0:
         return None
     at = np.unique(np.linspace(0, ground.draws - 1, min(draws, ground.draws)).round().astype(int)).tolist()
     judged = _judge_draws(list(_rounds(bench, _candidates(search), at, worlds)), wanted)
@@ -130,7 +130,7 @@ def _rounds(
     """Look at all designs in every fourth draw, then in the next ones, as long as there is time."""
     for start in range(ROUNDS):
         named = {(one, k): replace_setting(one, DRAW, k) for k in at[start::ROUNDS] for one in designs}
-        if bench.left() <= 0 or worlds_in_time(bench, worlds * len(named)) < worlds * len(named):
+        if bench.remaining_seconds() <= 0 or worlds_in_time(bench, worlds * len(named)) < worlds * len(named):
             return
         looked = bench.look(dict.fromkeys(named.values(), worlds))
         for k in at[start::ROUNDS]:

@@ -337,13 +337,13 @@ def _look_first(bench: Bench, families: Sequence[DesignFamily], wanted: PlanRequ
         look(bench, families, dict.fromkeys(wants, FEW))
         look(bench, families, _limit_to_patience(bench, families, wants))
         low = {f: min(one.known) for f, one in enumerate(families) if not one.allowed(wanted).any()}
-        wants = {(f, k // 2): FIRST for f, k in low.items() if k > 0} if bench.left() > 0 else {}
+        wants = {(f, k // 2): FIRST for f, k in low.items() if k > 0} if bench.remaining_seconds() > 0 else {}
 
 
 def _limit_to_patience(bench: Bench, families: Sequence[DesignFamily], wants: dict[At, int]) -> dict[At, int]:
     """Take as many of the worlds that are wanted of each design as end before patience does; none where it is over."""
     added = {at: n - families[at[0]].worlds.get(at[1], 0) for at, n in wants.items()}
-    if bench.left() <= 0:
+    if bench.remaining_seconds() <= 0:
         return {}
     share = worlds_in_time(bench, sum(added.values())) / max(sum(added.values()), 1)
     return {at: wants[at] - n + int(share * n) for at, n in added.items() if int(share * n) > 0}

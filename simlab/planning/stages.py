@@ -22,7 +22,7 @@ class Patience:
     began: float = field(default_factory=time.monotonic)
     studies: int = 0
 
-    def left(self) -> float:
+    def remaining_seconds(self) -> float:
         """Return how many studies, or seconds, are left."""
         return self.amount - (time.monotonic() - self.began if self.in_seconds else self.studies)
 
@@ -47,9 +47,9 @@ class CountedBench:
         """Count the campaigns of the bench."""
         return self.bench.campaigns
 
-    def left(self) -> float:
+    def remaining_seconds(self) -> float:
         """Return how much patience is left."""
-        return self.patience.left()
+        return self.patience.remaining_seconds()
 
     def pace(self) -> float:
         """Return how much patience a world of a design takes."""
@@ -75,9 +75,9 @@ class Stage:
         """Count the campaigns of the bench."""
         return self.bench.campaigns
 
-    def left(self) -> float:
+    def remaining_seconds(self) -> float:
         """Return how much patience is left for this part."""
-        return self.bench.left() - self.keeps
+        return self.bench.remaining_seconds() - self.keeps
 
     def pace(self) -> float:
         """Return how much patience a world of a design takes."""
@@ -90,10 +90,11 @@ class Stage:
 
 def share_of(bench: Bench, share: float) -> Stage:
     """Return a stage that may take so large a share of the patience that is left."""
-    return Stage(bench, (1 - share) * max(bench.left(), 0.0))
+    return Stage(bench, (1 - share) * max(bench.remaining_seconds(), 0.0))
 
 
 def worlds_in_time(bench: Bench, worlds: int) -> int:
     """Return how many of so many worlds of a design end before patience does; all of them where no pace is known."""
     pace = bench.pace()
-    return worlds if not pace or worlds * pace <= bench.left() else max(int(bench.left() / pace), 0)
+    seconds = bench.remaining_seconds()
+    return worlds if not pace or worlds * pace <= seconds else max(int(seconds / pace), 0)

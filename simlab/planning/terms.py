@@ -101,7 +101,7 @@ class Bench(Protocol):
     def campaigns(self) -> int:
         """Count the campaigns that the answers given so far rest on."""
 
-    def left(self) -> float:
+    def remaining_seconds(self) -> float:
         """Return how much patience is left: studies, or seconds."""
 
     def pace(self) -> float:

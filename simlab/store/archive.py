@@ -87,10 +87,10 @@ def describe(about: Mapping[str, Any], folder: Path, stored: StoredSweep, labels
         beside |= {SWEEP: made} if (made := write_calculation(declared)) else {}
     elif (folder / FILE).is_file():
         with ledger.reading(folder) as book:
-            beside |= {SWEEP: kept} if (kept := book.noted("file")) else {}
+            beside |= {SWEEP: kept} if (kept := book.read_note("file")) else {}
     beside[CITATION] = shipped(CITATION).read_text(encoding="utf-8")
     listed = [(name, said) for name, said in _SAID.items() if name in beside]
-    return {PAGE: readme.of_archive(declared, labels, stored.command, stored.asked, listed)} | beside
+    return {PAGE: readme.describe_archive(declared, labels, stored.command, stored.asked, listed)} | beside
 
 
 def _add(archive: zipfile.ZipFile, name: str, content: bytes, packing: int) -> None:
@@ -164,7 +164,7 @@ def _names(archive: zipfile.ZipFile, file: Path) -> list[str]:
     if sum(one.file_size for one in held) > max(MOST_TIMES * file.stat().st_size, 2**20):
         raise InputError(f"{where} takes more than {MOST_TIMES} times as much unpacked; {_NO_ARCHIVE}")
     for one in held:
-        if wrong := _wrong(one):
+        if wrong := _describe_fault(one):
             raise InputError(f"{where}: {clip(one.filename, 80)} {wrong}; {_NO_ARCHIVE}")
     names = [one.filename for one in held if not one.is_dir()]
     if len(set(names)) < len(names):
@@ -174,7 +174,7 @@ def _names(archive: zipfile.ZipFile, file: Path) -> list[str]:
     return names
 
 
-def _wrong(one: zipfile.ZipInfo) -> str | None:
+def _describe_fault(one: zipfile.ZipInfo) -> str | None:
     """State in what a file is none that an archive of simlab has."""
     parts = one.filename.rstrip("/").split("/")
     if len(parts) == 1 and not one.is_dir() and parts[0] not in (METADATA, *BESIDE):
@@ -212,10 +212,10 @@ class CheckedArchive(ZipStore):
         try:
             held = await super().get(key, prototype or default_buffer_prototype(), byte_range)
         except (OSError, *_BROKEN) as error:
-            raise self._damaged(key, "it cannot be read") from error
+            raise self._damage_error(key, "it cannot be read") from error
         if is_chunk(key) and (why := damage(held, self.sizes[key.partition("/")[0]])):
-            raise self._damaged(key, why)
+            raise self._damage_error(key, why)
         return held
 
-    def _damaged(self, key: str, why: str) -> InputError:
+    def _damage_error(self, key: str, why: str) -> InputError:
         return InputError(f"{clip(self.path / key)} is damaged ({why}); {remedy(self.path / STORE)}")

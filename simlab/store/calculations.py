@@ -17,7 +17,7 @@ from simlab.engine.provenance import CHANGED, provenance
 from simlab.parts import bind
 from simlab.store import readme
 from simlab.store.coordinates import axis_values
-from simlab.store.folder import NEW, laying, settle, take_place
+from simlab.store.folder import NEW, guard_store, settle, take_place
 from simlab.store.layout import sort_axes
 from simlab.store.measures import Labels, Variables, largest_error
 from simlab.store.opening import open_results
@@ -47,13 +47,13 @@ def run(calculation: Calculation, folder: Path, labels: Labels) -> list[str]:
     axes = (replace(axis, values=tuple(one["values"])) for axis, one in zip(calculation.axes, values, strict=True))
     calculation = replace(calculation, axes=tuple(axes))
     grids = calculate(calculation)
-    with laying(folder, "it is calculated anew"):
+    with guard_store(folder, "it is calculated anew"):
         folder.mkdir(parents=True, exist_ok=True)
         settle(folder)
         laid = _variables(calculation, grids, labels)
         lay(folder / NEW, _attributes(calculation) | largest_error(laid, calculation.measures[0]), laid)
         take_place(folder)
-    return readme.write(folder, readme.of_calculation(_declared(calculation), labels, calculation.command))
+    return readme.write(folder, readme.describe_calculation(_declaration(calculation), labels, calculation.command))
 
 
 def verify(folder: Path) -> tuple[int, list[str]] | None:
@@ -73,7 +73,7 @@ def verify(folder: Path) -> tuple[int, list[str]] | None:
     ]
 
 
-def _declared(calculation: Calculation) -> dict[str, Any]:
+def _declaration(calculation: Calculation) -> dict[str, Any]:
     return {
         "name": calculation.name,
         "aim": calculation.aim,
@@ -93,7 +93,7 @@ def _attributes(calculation: Calculation) -> dict[str, Any]:
     kept = {
         key: value for key, value in calculation.section.items() if key not in {axis.key for axis in calculation.axes}
     }
-    about = {"schema": schemas.STORE, "sweep": json.dumps(_declared(calculation)), "config": json.dumps(kept)}
+    about = {"schema": schemas.STORE, "sweep": json.dumps(_declaration(calculation)), "config": json.dumps(kept)}
     versions = provenance()
     return about | {"conditional": 0, "dirty": int(versions["commit"].endswith(CHANGED))} | versions
 

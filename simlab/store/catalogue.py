@@ -76,7 +76,7 @@ def keep_matching(stores: Sequence[Catalogued], wanted: Mapping[str, Sequence[st
     Raises InputError for a key that no store has, and where no store is left.
     """
     for key, values in wanted.items():
-        of_each = [_values_of(one.settings, key) for one in stores]
+        of_each = [_list_values(one.settings, key) for one in stores]
         if not any(of_each):
             keys = dict.fromkeys(known for one in stores for known in one.settings)
             raise InputError(f"{where}: no store in it has the setting {clip(key)}; {suggest(key, keys)}")
@@ -89,7 +89,7 @@ def keep_matching(stores: Sequence[Catalogued], wanted: Mapping[str, Sequence[st
     return list(stores)
 
 
-def _values_of(settings: Mapping[str, Sequence[Any]], key: str) -> set[str]:
+def _list_values(settings: Mapping[str, Sequence[Any]], key: str) -> set[str]:
     """Return the values that cells of a store have of a key, as they are typed."""
     return {
         word(value)
@@ -120,7 +120,7 @@ def _describe(folder: Path) -> Catalogued:
         config = json.loads(about["config"]) if read.declared is about else declared["base"]
         axes = {str(axis["name"]): tuple(axis["values"]) for axis in declared["axes"]}
         asked = math.prod(map(len, axes.values())) if read.asked is None else read.asked
-        settings = {key.removesuffix(TARGET): (_short(key, value),) for key, value in flatten(config)}
+        settings = {key.removesuffix(TARGET): (_shorten(key, value),) for key, value in flatten(config)}
         named = {str(axis["key"]): axis["values"] for axis in declared["axes"]}
         entry = StoredSweep(
             store=str(folder),
@@ -136,7 +136,7 @@ def _describe(folder: Path) -> Catalogued:
             commit=str(about.get("commit", "")),
             dirty=bool(about.get("dirty", 0)),
             bytes=read.bytes,
-            command=readme.command_in(folder),
+            command=readme.read_command(folder),
             adapted=str(declared.get("adapted", "")),
             problem=None,
         )
@@ -153,8 +153,8 @@ def _read_folder(folder: Path) -> _StoreReading:
         return _StoreReading(about, about, 0, None, disk_bytes(folder))
     with ledger.reading(folder, PATIENCE) as book:
         declared = about if path is not None else book.declaration() or {}
-        wanted = book.wanted().campaigns()
-        size = _measure_size(folder, book.noted("bytes"))
+        wanted = book.read_requested_sizes().campaigns()
+        size = _measure_size(folder, book.read_note("bytes"))
         kept = about or (book.provenance() or [{}])[-1]
         return _StoreReading(kept, declared, _count_done(book, wanted), len(wanted), size)
 
@@ -171,7 +171,7 @@ def _read_archive(file: Path) -> _StoreReading:
     return _StoreReading(about, about, done, asked, file.stat().st_size)
 
 
-def _short(key: str, value: Any) -> Any:
+def _shorten(key: str, value: Any) -> Any:
     """Name the option of a part by its function."""
     return str(value).rpartition(".")[2] if key.endswith(TARGET) else value
 

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simlab.engine.ledger import Ledger, LedgerRow
-from simlab.store.layout import Cut, Grid, Run, empty, gather, spread
+from simlab.store.layout import Cut, Grid, Run, gather, make_empty, spread
 from simlab.store.measures import Columns, Measures, Position, columns, estimate
 from simlab.store.reservations import Undivided, count_undivided
 from simlab.types import OK, Array, Floats, Ints, Outcome
@@ -74,7 +74,7 @@ def read_cells(
     Outcomes are those that are `wanted`. Raises InputError where a block is torn or holds what is not declared.
     """
     summarise = partial(_summarise, replace(size, entries={}), measures, frozenset(wanted))
-    summaries = in_turn(summarise, _batches(book, size, cut), jobs if len(size.entries) >= MANY else 1)
+    summaries = summarise_batches(summarise, _batches(book, size, cut), jobs if len(size.entries) >= MANY else 1)
     for run, parts in itertools.groupby(summaries, key=lambda pair: pair[0].run):
         yield run, [(batch.first, found) for batch, found in parts]
 
@@ -86,12 +86,12 @@ def slab(size: Grid, run: Run, parts: Sequence[tuple[int, CellSummary]]) -> dict
         for name, arrays in summary.outcomes.items():
             if name not in laid:
                 shape = (np.prod(run.shape, dtype=int), *arrays.shape[1:])
-                laid[name] = empty(shape, name, size.outcomes[name])
+                laid[name] = make_empty(shape, name, size.outcomes[name])
             laid[name][first + summary.present[name]] = arrays
     return {name: array.reshape(*run.shape, *array.shape[1:]) for name, array in laid.items()}
 
 
-def in_turn(
+def summarise_batches(
     work: Callable[[Sequence[LedgerCell]], CellSummary], batches: Iterable[CellBatch], jobs: int
 ) -> Iterator[tuple[CellBatch, CellSummary]]:
     """Yield the summary of each batch, in their order, by so many processes; a few batches are under way at a time."""
@@ -102,7 +102,7 @@ def in_turn(
 
     start = fresh_start_token()
 
-    def by_child(batch: CellBatch) -> CellSummary:
+    def call_child(batch: CellBatch) -> CellSummary:
         # What a child that was killed had in hand is read here.
         with suppress(ChildDied):
             summary: CellSummary = call_in_child(start, work, batch.cells)
@@ -113,7 +113,7 @@ def in_turn(
     with ThreadPoolExecutor(jobs) as executor:
         out: deque[tuple[CellBatch, Future[CellSummary]]] = deque()
         for batch in batches:
-            out.append((batch._replace(cells=()), executor.submit(by_child, batch)))
+            out.append((batch._replace(cells=()), executor.submit(call_child, batch)))
             if len(out) >= AHEAD * jobs:
                 first, summary = out.popleft()
                 yield first, summary.result()
@@ -222,7 +222,7 @@ class Tally:
             np.concatenate([getattr(held, what) for held in self._held], axis=1) for what in ("value", "mcse", "n")
         )
         clusters = [frozenset().union(*(held.clusters[j] for held in self._held)) for j in range(self._n_measures)]
-        failed = [_failed([held.failed[j] for held in self._held]) for j in range(self._n_measures)]
+        failed = [_sum_failures([held.failed[j] for held in self._held]) for j in range(self._n_measures)]
         return Columns(value, mcse, n, np.empty((0, 0, 0)), tuple(clusters), tuple(failed))
 
     @property
@@ -272,6 +272,6 @@ class InfluenceFile:
             begin += measures * n_bytes
 
 
-def _failed(counts: Sequence[tuple[int, str]]) -> tuple[int, str]:
+def _sum_failures(counts: Sequence[tuple[int, str]]) -> tuple[int, str]:
     """Add up in how many cells a measure failed, with the first reason."""
     return sum(count for count, _ in counts), next((why for count, why in counts if count), "")

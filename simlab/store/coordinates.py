@@ -44,9 +44,9 @@ def coordinates(size: Grid, document_set: Array | None) -> Variables:
     return (
         axes
         | _along_axes(size.axes)
-        | _of_replicates(size, document_set)
-        | _of_systems(size)
-        | _of_kinds(size)
+        | _replicate_variables(size, document_set)
+        | _system_variables(size)
+        | _kind_variables(size)
         | counted
     )
 
@@ -60,7 +60,7 @@ def _along_axes(axes: Sequence[Mapping[str, Any]]) -> Variables:
     }
 
 
-def _of_replicates(size: Grid, document_set: Array | None) -> Variables:
+def _replicate_variables(size: Grid, document_set: Array | None) -> Variables:
     rest = np.arange(size.worlds * size.pools * size.draws * size.studies, dtype=np.int32)
     rest, study = np.divmod(rest, np.int32(size.studies))
     rest, draw = np.divmod(rest, np.int32(size.draws))
@@ -78,7 +78,7 @@ def _of_replicates(size: Grid, document_set: Array | None) -> Variables:
     return named
 
 
-def _of_systems(size: Grid) -> Variables:
+def _system_variables(size: Grid) -> Variables:
     """Name systems, and the two of each pair, where all cells have the same ones; else they are counted."""
     first, second = np.triu_indices(size.sizes["system"], 1)
     systems = {entry.systems for entry in size.entries.values()}
@@ -95,7 +95,7 @@ def _of_systems(size: Grid) -> Variables:
     return variables
 
 
-def _of_kinds(size: Grid) -> Variables:
+def _kind_variables(size: Grid) -> Variables:
     """Name or count what lies along the dimensions that some kinds of studies have of their own."""
     named: Variables = {
         dim: ((dim,), np.array(names), {"label": DIMENSIONS.get(dim, dim)}) for dim, names in size.along.items()
@@ -121,10 +121,10 @@ def axis_values(values: Sequence[Any]) -> Array:
     return np.array([word(value) for value in values])
 
 
-def as_written(coordinate: Array) -> list[Any]:
+def restore_axis_values(coordinate: Array) -> list[Any]:
     """Return the values of an axis as its sweep has them: None for the null that NaN stands for.
 
-    >>> as_written(axis_values([None, 0.5])), as_written(axis_values([True, False]))
+    >>> restore_axis_values(axis_values([None, 0.5])), restore_axis_values(axis_values([True, False]))
     ([None, 0.5], [True, False])
     """
     return [None if value != value else value for value in coordinate.tolist()]

@@ -43,9 +43,9 @@ def drawn_values(size: Grid) -> Variables:
             law = laws[position].get(key)
             text = str(entry.config.get(section, {}).get(name)) if law is None else str(law)
             if text not in held:
-                held[text] = _of_worlds(law, entry.config, key, size.worlds)
+                held[text] = _values_by_world(law, entry.config, key, size.worlds)
             table[position] = held[text]
-        dims, values = _without_alike(size, table)
+        dims, values = _drop_constant(size, table)
         named = f"{PREFIX}{name if last[name] == 1 else key.replace('.', '_')}"
         by = " or ".join(dict.fromkeys(of[key].label for of in laws.values() if key in of))
         label = f"{key} of each world, drawn by {by}"
@@ -59,13 +59,13 @@ def laws_attribute(drawn: Variables) -> dict[str, str]:
     return {DRAWN: json.dumps(laws)} if laws else {}
 
 
-def laws_in(dataset: xr.Dataset) -> dict[str, str]:
+def read_laws(dataset: xr.Dataset) -> dict[str, str]:
     """Return the laws that keys of an open store are drawn from, world by world."""
     laws: dict[str, str] = json.loads(dataset.attrs.get(DRAWN, "{}"))
     return laws
 
 
-def inputs_in(dataset: xr.Dataset) -> dict[str, Array]:
+def read_drawn_inputs(dataset: xr.Dataset) -> dict[str, Array]:
     """Return what tells worlds apart by the keys that they drew: `[world]` of each such variable of an open store.
 
     Where cells draw by several laws a world lies at the same place in each of them, and the values are those of one.
@@ -73,7 +73,7 @@ def inputs_in(dataset: xr.Dataset) -> dict[str, Array]:
     inputs = {}
     for name in dataset.variables:
         about = dataset[name].attrs
-        if not str(name).startswith(PREFIX) or about.get(KEY) not in laws_in(dataset):
+        if not str(name).startswith(PREFIX) or about.get(KEY) not in read_laws(dataset):
             continue
         rows = np.atleast_2d(dataset[name].transpose(..., "of_world").values).reshape(-1, dataset.sizes["of_world"])
         drawn = [row for row in rows if np.isfinite(row).all() and len(np.unique(row)) > 1]
@@ -95,7 +95,7 @@ def refuse_dependent(dataset: xr.Dataset, drawn: Iterable[str]) -> None:
             keys[file] = dataset[name].attrs[KEY]
 
 
-def _of_worlds(law: Any, config: Mapping[str, Any], key: str, worlds: int) -> Any:
+def _values_by_world(law: Any, config: Mapping[str, Any], key: str, worlds: int) -> Any:
     """Return the value of a key in each world; NaN where it is null or the cell has no such key."""
     if law is not None:
         return [draw_value(law, config["seed"], world, key) for world in range(worlds)]
@@ -104,7 +104,7 @@ def _of_worlds(law: Any, config: Mapping[str, Any], key: str, worlds: int) -> An
     return value if isinstance(value, int | float) and not isinstance(value, bool) else np.nan
 
 
-def _without_alike(size: Grid, table: Any) -> tuple[tuple[str, ...], Any]:
+def _drop_constant(size: Grid, table: Any) -> tuple[tuple[str, ...], Any]:
     """Leave out the axes along which all asked cells have the same values."""
     asked: Any = np.zeros(size.shape, bool)
     if size.entries:
@@ -113,14 +113,14 @@ def _without_alike(size: Grid, table: Any) -> tuple[tuple[str, ...], Any]:
     for name in size.names:
         k = names.index(name)
         # A gap of the grid has the values of a cell beside it.
-        filled = _first_along(table, asked, k)
+        filled = _first_values(table, asked, k)
         if np.array_equal(np.where(asked[..., None], table, filled), np.broadcast_to(filled, table.shape), True):
             table, asked = np.squeeze(filled, k), asked.any(k)
             names.remove(name)
     return (*names, "of_world"), table
 
 
-def _first_along(table: Any, asked: Any, k: int) -> Any:
+def _first_values(table: Any, asked: Any, k: int) -> Any:
     """Return the values of the first asked cell along an axis, which keeps one place."""
     first = np.expand_dims(asked.argmax(k), k)
     return np.take_along_axis(table, first[..., None], k)

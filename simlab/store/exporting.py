@@ -40,7 +40,7 @@ def write(dataset: xr.Dataset, file: Path) -> None:
     """Write variables, coordinates and attributes; raises OSError (of HDF5) where the disk does not take them."""
     import dask
 
-    plain = _plain(dataset)
+    plain = _read_by_slab(dataset)
     encoding = {str(name): _encoding(plain[name]) for name in plain.variables}
     with CheckedFile(file, "x+b") as kept:
         try:
@@ -84,7 +84,7 @@ class CheckedFile(io.FileIO):
             return size or 0
 
 
-def _plain(dataset: xr.Dataset) -> xr.Dataset:
+def _read_by_slab(dataset: xr.Dataset) -> xr.Dataset:
     """Return a dataset that is read slab by slab as it is written."""
     held = {name: variable.chunk(_slab(variable)) for name, variable in dataset.data_vars.items() if variable.size}
     plain: xr.Dataset = dataset.assign(held).drop_encoding()
@@ -123,13 +123,13 @@ def export(dataset: xr.Dataset, out: Path, form: Whole) -> list[Path]:
     files (nothing is left of them then, and older ones stay), and for a chunk of the store that is damaged.
     """
     if form == "netcdf":
-        with aside([out]) as parts:
+        with write_aside([out]) as parts:
             write(dataset, parts[out])
         return [out]
     from simlab.store import parquet
 
     wanted = parquet.tables(dataset, out)
-    with aside(list(wanted)) as parts:
+    with write_aside(list(wanted)) as parts:
         for file, table in wanted.items():
             parquet.write(table, parts[file])
     return list(wanted)
@@ -147,17 +147,17 @@ def check(out: Path, form: Whole) -> None:
             raise InputError(
                 f"--as {form} needs the package {package}, which is not installed; pip install 'simlab[export]'"
             )
-    for file in [out, *beside(out).values()] if form == "parquet" else [out]:
+    for file in [out, *name_side_files(out).values()] if form == "parquet" else [out]:
         files.check_writable(file, "--out")
 
 
-def beside(out: Path) -> dict[str, Path]:
+def name_side_files(out: Path) -> dict[str, Path]:
     """Name the files beside a table of cells: that of the campaigns, and that of the worlds' truths."""
     return {name: out.with_name(f"{out.stem}.{name}{out.suffix}") for name in ("campaigns", "worlds")}
 
 
 @contextmanager
-def aside(wanted: Sequence[Path]) -> Iterator[dict[Path, Path]]:
+def write_aside(wanted: Sequence[Path]) -> Iterator[dict[Path, Path]]:
     """Give each file a name aside, under which it is written; all take their places once all of them are whole.
 
     Raises InputError where the disk does not take them.
@@ -168,7 +168,7 @@ def aside(wanted: Sequence[Path]) -> Iterator[dict[Path, Path]]:
         for file, part in parts.items():
             os.replace(part, file)
     except (OSError, RuntimeError) as error:
-        failed = _of_the_system(error)
+        failed = _find_os_error(error)
         if failed is None:
             raise
         raise InputError(
@@ -180,7 +180,7 @@ def aside(wanted: Sequence[Path]) -> Iterator[dict[Path, Path]]:
             part.unlink(missing_ok=True)
 
 
-def _of_the_system(error: Exception) -> OSError | None:
+def _find_os_error(error: Exception) -> OSError | None:
     """Return what the system said; HDF5 and Arrow hand it on in a text of their own, perhaps as they close the file."""
     chain: BaseException | None = error
     while chain is not None:

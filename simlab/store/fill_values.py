@@ -25,7 +25,7 @@ ABSENT = "absent"
 """Attribute: where cells lie that have no such outcome, as JSON, since NetCDF has no attribute of several rows."""
 
 
-def with_absent(positions: Sequence[Sequence[int]]) -> dict[str, str]:
+def absence_attributes(positions: Sequence[Sequence[int]]) -> dict[str, str]:
     """Return the attribute that names the cells without an outcome by `[cell, axis]`; none where each cell has it."""
     return {ABSENT: json.dumps(positions)} if positions else {}
 
@@ -57,7 +57,7 @@ def missing_value(name: str, outcome: Outcome) -> Any:
     return int(limits.max if dtype.kind == "u" else limits.min)
 
 
-def about(name: str, outcome: Outcome) -> dict[str, Any]:
+def missing_attributes(name: str, outcome: Outcome) -> dict[str, Any]:
     """Return the attributes that tell readers what is missing, and of which type the rest is."""
     if not is_masked(name, outcome):
         return {}
@@ -65,7 +65,7 @@ def about(name: str, outcome: Outcome) -> dict[str, Any]:
     return {"_FillValue": missing_value(name, outcome), HOLDS: outcome.dtype, BLANK: int(fill)}
 
 
-def masked(values: Array, name: str, outcome: Outcome, carried_out: Array) -> Array:
+def mask_values(values: Array, name: str, outcome: Outcome, carried_out: Array) -> Array:
     """Return outcomes as they are stored: missing where campaigns failed, and where a gap is their answer.
 
     `carried_out` tells the rows of `values` that mean something.
@@ -79,7 +79,7 @@ def masked(values: Array, name: str, outcome: Outcome, carried_out: Array) -> Ar
     return np.where(gone, np.asarray(missing_value(name, outcome), stored.dtype), stored)
 
 
-def restored(values: Array, attributes: Mapping[Any, Any]) -> Array:
+def restore_values(values: Array, attributes: Mapping[Any, Any]) -> Array:
     """Return outcomes as campaigns gave them, from what xarray reads: of their own type, blank where missing."""
     if HOLDS not in attributes:
         return values

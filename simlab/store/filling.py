@@ -13,15 +13,15 @@ from simlab.engine import run as engine
 from simlab.engine.ledger import Ledger, LedgerEntry
 from simlab.engine.merging import Merged
 from simlab.engine.merging import merge as merge_ledgers
-from simlab.engine.preparing import CheckFunction, jobs_of
-from simlab.engine.shards import listed
+from simlab.engine.preparing import CheckFunction, count_jobs
+from simlab.engine.shards import name_shards
 from simlab.engine.workers import BlockFunction
 from simlab.messages import pluralise, show
 from simlab.parts import is_own
 from simlab.store.kept import refuse_strange_declaration
-from simlab.store.layout import gather, grid, per_world
+from simlab.store.layout import gather, grid, is_per_world
 from simlab.store.measures import Labels, Measures, bound_measures_of, estimate
-from simlab.store.verifying import incomplete
+from simlab.store.verifying import list_incomplete
 from simlab.store.writing import materialise
 from simlab.types import Estimate, InputError
 
@@ -45,7 +45,7 @@ def fill(
     `choose` says which cells come next.
     """
     finish = partial(
-        materialise, measures=measures, labels=labels or {}, command=sweep.command, jobs=jobs_of(sweep, jobs)
+        materialise, measures=measures, labels=labels or {}, command=sweep.command, jobs=count_jobs(sweep, jobs)
     )
     run: Callable[..., engine.RunSummary] = engine.run
     if sweep.until is not None:
@@ -72,7 +72,7 @@ class Looking(NamedTuple):
         outcomes = gather(rows, entry.config, declared)
         if studies is not None:
             kept = (outcomes["study"] >= studies.start) & (outcomes["study"] < studies.stop)
-            outcomes = {name: of if per_world(declared, name) else of[kept] for name, of in outcomes.items()}
+            outcomes = {name: of if is_per_world(declared, name) else of[kept] for name, of in outcomes.items()}
         found = estimate(self.measures, outcomes, declared)
         return {name: one for name, one in found.items() if isinstance(one, Estimate)}
 
@@ -103,14 +103,14 @@ def merge(
         refuse_strange_declaration(book)
         _measure_sections(book, plugins)
 
-    def finish(book: Ledger) -> Sequence[str]:
-        missing.extend(_missing(book))
+    def complete(book: Ledger) -> Sequence[str]:
+        missing.extend(_describe_missing(book))
         if not book.n_blocks():
             return ()
         sections = {"measure": _measure_sections(book, plugins), "plugins": plugins}
         return materialise(book, bound_measures_of(sections), labels)
 
-    merged = merge_ledgers(out, folders, allow_version=allow_version, quiet=quiet, look=look, finish=finish)
+    merged = merge_ledgers(out, folders, allow_version=allow_version, quiet=quiet, look=look, finish=complete)
     return MergeAnswer(merged, missing[0] if missing else None)
 
 
@@ -127,12 +127,12 @@ def _measure_sections(book: Ledger, plugins: Sequence[str]) -> dict[str, dict[st
     return sections
 
 
-def _missing(book: Ledger) -> list[str]:
+def _describe_missing(book: Ledger) -> list[str]:
     """State what a merged folder lacks of what was asked of those that were merged."""
     there, wanted = book.shortfall()
     if there >= wanted:
         return []
-    shards = incomplete(book)
-    of = f", all of {listed(shards)}" if shards else ""
+    shards = list_incomplete(book)
+    of = f", all of {name_shards(shards)}" if shards else ""
     end = "run what is missing of these and merge them, too" if shards else "the command of the sweep computes the rest"
     return [f"missing: {wanted - there:,} of {pluralise(wanted, 'campaign')}{of}; {end}"]

@@ -21,7 +21,7 @@ _MOST_LAST = 2**16
 
 
 @contextmanager
-def laying(folder: Path, kept: str = "finished blocks are kept") -> Iterator[None]:
+def guard_store(folder: Path, kept: str = "finished blocks are kept") -> Iterator[None]:
     """Raise InputError, naming the folder and what is needed, where the disk does not take a store.
 
     The old store, if there is one, stays; what there is of the new one goes, for the space that it takes.

@@ -11,7 +11,7 @@ from simlab.measures.jackknife import mark_successes
 from simlab.measures.labels import CONDITIONAL, ValueRange, measure_range
 from simlab.measures.precision import interval, is_at_edge
 from simlab.store.measures import all_measures
-from simlab.store.opening import axes_of, outcomes_of_cell
+from simlab.store.opening import name_axes, outcomes_of_cell
 from simlab.types import BLOCK_FAILED, OK, UNRUN, Array, Bools, Floats, Ints, Outcomes
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Sureness(NamedTuple):
     clusters: Ints
 
 
-def range_in(dataset: xr.Dataset, measure: str) -> ValueRange:
+def read_range(dataset: xr.Dataset, measure: str) -> ValueRange:
     """Return the range of a measure of a store."""
     bounds = dataset[measure].attrs.get("limits")
     return measure_range(measure, None if bounds is None else (float(bounds[0]), float(bounds[1])))
@@ -59,26 +59,26 @@ def sureness(dataset: xr.Dataset, measure: str, axes: Sequence[str] | None = Non
     if f"{measure}_influence" not in dataset:
         unknown = np.full(value.shape, np.nan)
         return Sureness(unknown, unknown, clusters)
-    if calculated(dataset, measure):
+    if is_calculation(dataset, measure):
         return Sureness(value, value, 0 * clusters)
-    within = range_in(dataset, measure)
+    within = read_range(dataset, measure)
     telling = clusters
     if measure in CONDITIONAL:
-        telling = _telling(dataset, measure, axes, clusters, is_at_edge(value, influence, within))
+        telling = _count_informative(dataset, measure, axes, clusters, is_at_edge(value, influence, within))
     return Sureness(*interval(value, influence, within, telling), clusters)
 
 
-def telling(dataset: xr.Dataset, measure: str) -> Mapping[tuple[int, ...], int] | None:
+def count_informative_clusters(dataset: xr.Dataset, measure: str) -> Mapping[tuple[int, ...], int] | None:
     """Count the clusters of each cell in which there was something to count; None where there always is.
 
     Of a store that keeps no outcomes none are known.
     """
     if measure not in CONDITIONAL:
         return None
-    places = list(np.ndindex(*(dataset.sizes[axis] for axis in axes_of(dataset))))
+    places = list(np.ndindex(*(dataset.sizes[axis] for axis in name_axes(dataset))))
     if not _keeps_outcomes(dataset):
         return dict.fromkeys(places, 0)
-    valued = np.isfinite(dataset[measure].transpose(*axes_of(dataset)).values)
+    valued = np.isfinite(dataset[measure].transpose(*name_axes(dataset)).values)
     count = all_measures()[measure]
     return {at: (count(outcomes_of_cell(dataset, at)).telling or 0) if valued[at] else 0 for at in places}
 
@@ -87,7 +87,7 @@ def _keeps_outcomes(dataset: xr.Dataset) -> bool:
     return "significant" in dataset or "verdict" in dataset
 
 
-def calculated(dataset: xr.Dataset, measure: str) -> bool:
+def is_calculation(dataset: xr.Dataset, measure: str) -> bool:
     """True if a store is a calculation, whose values have neither replicates nor errors."""
     return not np.any(dataset[f"{measure}_n"].values) and not np.any(dataset[f"{measure}_influence"].values)
 
@@ -101,19 +101,19 @@ def campaigns(dataset: xr.Dataset, axes: Sequence[str]) -> tuple[Ints, Ints]:
     return ((status != OK) & (status != UNRUN)).sum(-1), (status == OK).sum(-1)
 
 
-def _telling(dataset: xr.Dataset, measure: str, axes: Sequence[str], clusters: Ints, edge: Bools) -> Ints:
+def _count_informative(dataset: xr.Dataset, measure: str, axes: Sequence[str], clusters: Ints, edge: Bools) -> Ints:
     """Count the clusters that can have seen what is counted; none are known where a store keeps no outcomes."""
     # Of a store without axes the count is a number, not an array.
     telling = np.array(clusters)
     kept = _keeps_outcomes(dataset)
     for position in map(tuple, np.argwhere(edge)):
         at = dict(zip(axes, position, strict=True))
-        index = [at[axis] for axis in axes_of(dataset)] if kept else []
-        telling[position] = _of_cell(all_measures()[measure], outcomes_of_cell(dataset, index)) if kept else 0
+        index = [at[axis] for axis in name_axes(dataset)] if kept else []
+        telling[position] = _count_valued(all_measures()[measure], outcomes_of_cell(dataset, index)) if kept else 0
     return telling
 
 
-def _of_cell(measure: Callable[[Outcomes], Estimate], outcomes: Outcomes) -> int:
+def _count_valued(measure: Callable[[Outcomes], Estimate], outcomes: Outcomes) -> int:
     """Count the clusters of which, all others left out, a measure has a value."""
     group, ok = clusters_of(outcomes), mark_successes(outcomes)
     alone = (

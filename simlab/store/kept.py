@@ -50,7 +50,7 @@ def compare_with_ledger(folder: Path, dataset: xr.Dataset) -> tuple[bool, str | 
     with ledger.reading(folder, PATIENCE) as book:
         there, wanted = book.shortfall()
         line = f"incomplete: {FILE} keeps {there:,} of {wanted:,} campaigns; the same command computes the rest"
-        return not book.laid() and _lacks(dataset, book.campaigns()), line if there < wanted else None
+        return not book.is_laid() and _lacks(dataset, book.campaigns()), line if there < wanted else None
 
 
 def _lacks(dataset: xr.Dataset, counts: Mapping[tuple[str, str], int]) -> bool:
@@ -79,11 +79,13 @@ def view(folder: Path) -> tuple[MemoryStore, str]:
         outcomes = _bytes(size, folder) <= MOST_BYTES
         lay_group(store, lambda root: lay_arrays(root, book, size, measures, LABELS, outcomes=outcomes))
         more = [f"{len(left_out)} damaged blocks are left out"] if left_out else []
-        more += [f"{len(book.damaged())} damaged records of the ledger are left out"] if book.damaged() else []
-        more += [f"blocks of {len(lost)} cells that are lost are left out"] if (lost := book.without_cell()) else []
-        more += [f"what was asked of {len(cells)} cells is lost"] if (cells := book.wanted().lost) else []
+        more += (
+            [f"{len(book.list_damaged())} damaged records of the ledger are left out"] if book.list_damaged() else []
+        )
+        more += [f"blocks of {len(lost)} cells that are lost are left out"] if (lost := book.count_orphans()) else []
+        more += [f"what was asked of {len(cells)} cells is lost"] if (cells := book.read_requested_sizes().lost) else []
         more += [f"measures of plug-ins are left out ({', '.join(others)})"] if others else []
-        return store, "; ".join([_interrupted(book), *more, "the same command continues it"])
+        return store, "; ".join([_describe_gaps(book), *more, "the same command continues it"])
 
 
 def refuse_strange_declaration(book: Ledger) -> None:
@@ -123,18 +125,18 @@ def _bytes(size: Grid, folder: Path) -> int:
     return cells * width
 
 
-def _interrupted(book: Ledger) -> str:
+def _describe_gaps(book: Ledger) -> str:
     """Count the campaigns that are there, and name the cells that have none."""
     names = {cell: name.removesuffix(", ") for cell, name in cell_names(book).items()}
-    wanted = sum(book.wanted().campaigns().values())
+    wanted = sum(book.read_requested_sizes().campaigns().values())
     there = {cell: sum(row.block.address.count for row in book.blocks(cell)) for cell in names}
     none = [names[cell] for cell, count in there.items() if not count]
     if sum(there.values()) == wanted:
         return f"interrupted: all {wanted:,} campaigns are there, but not yet in {STORE}"
-    return f"interrupted: {sum(there.values()):,} of {wanted:,} campaigns are there{_without(none)}"
+    return f"interrupted: {sum(there.values()):,} of {wanted:,} campaigns are there{_name_empty_cells(none)}"
 
 
-def _without(cells: Sequence[str], most: int = 3) -> str:
+def _name_empty_cells(cells: Sequence[str], most: int = 3) -> str:
     if not cells or cells == [""]:
         return ""
     shown = " and ".join(clip(cell, 80) for cell in cells[:most])

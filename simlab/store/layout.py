@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simlab.engine.addresses import Address, unpack
-from simlab.engine.conclusions import conclusions_of
+from simlab.engine.conclusions import gather_conclusions
 from simlab.engine.continuation import CROSSED
 from simlab.engine.ledger import Ledger, LedgerEntry, LedgerRow
 from simlab.formulas import systems_of_pairs
-from simlab.store.fill_values import masked, missing_value, stored_type
+from simlab.store.fill_values import mask_values, missing_value, stored_type
 from simlab.studies.outcomes import DRAW, IDENTITY, POOL
 from simlab.types import BLOCK_FAILED, OK, Array, InputError, Ints, Outcome
 
@@ -72,7 +72,7 @@ def grid(book: Ledger) -> Grid:
     pools, draws = (declared.get(key, 1) for key in CROSSED)
     n = max((len(entry.systems) for entry in entries.values()), default=0)
     sizes = {"replicate": worlds * pools * draws * studies, "of_world": worlds, "system": n, "pair": n * (n - 1) // 2}
-    about = conclusions_of(declared, [entry.config for entry in entries.values()])
+    about = gather_conclusions(declared, [entry.config for entry in entries.values()])
     sizes |= about.sizes
     return Grid(axes, worlds, pools, draws, studies, entries, sizes, about.outcomes, about.along)
 
@@ -119,12 +119,12 @@ def gather(rows: Iterable[LedgerRow], config: Mapping[str, Any], declared: Mappi
     if not any(part[name].any() for part in parts for name in (POOL, DRAW)):
         parts = [{name: array for name, array in part.items() if name not in (POOL, DRAW)} for part in parts]
     names = list(dict.fromkeys(name for part in parts for name in part))
-    of_world = [name for name in names if per_world(declared, name)]
-    joined = {name: _joined(parts, name, declared) for name in names if name not in of_world}
-    return joined | {name: _by_world(parts, name, declared[name]) for name in of_world}
+    of_world = [name for name in names if is_per_world(declared, name)]
+    joined = {name: _join_parts(parts, name, declared) for name in names if name not in of_world}
+    return joined | {name: _stack_worlds(parts, name, declared[name]) for name in of_world}
 
 
-def per_world(declared: Mapping[str, Outcome], name: str) -> bool:
+def is_per_world(declared: Mapping[str, Outcome], name: str) -> bool:
     """True if an outcome has one row per world, not one per campaign."""
     return name in declared and declared[name].dims[0] == "of_world"
 
@@ -134,8 +134,8 @@ def _part(row: LedgerRow, config: Mapping[str, Any], declared: Mapping[str, Outc
     if not row.sound:
         raise InputError(f"a block of the ledger is damaged ({at}); run the same sweep again to compute it anew")
     if not row.block.failed:
-        arrays = {name: _typed(name, array, declared) for name, array in unpack(row.block.payload).items()}
-        return arrays | _nested(at)
+        arrays = {name: _convert_type(name, array, declared) for name, array in unpack(row.block.payload).items()}
+        return arrays | _nested_indices(at)
     study = np.arange(at.first, at.first + at.count, dtype=np.int32)
     # A failed replicate keeps its document set, so that designs compared have the same clusters.
     per_set = config.get("design", {}).get("studies_per_document_set", 1)
@@ -144,16 +144,16 @@ def _part(row: LedgerRow, config: Mapping[str, Any], declared: Mapping[str, Outc
         "study": study,
         "document_set": study // np.int32(per_set),
         "status": np.full(at.count, BLOCK_FAILED, np.int8),
-        **_nested(at),
+        **_nested_indices(at),
     }
 
 
-def _nested(at: Address) -> dict[str, Array]:
+def _nested_indices(at: Address) -> dict[str, Array]:
     """Return with which pool of raters and draw of documents the studies of a block were carried out."""
     return {name: np.full(at.count, number, np.int32) for name, number in ((POOL, at.pool), (DRAW, at.draw))}
 
 
-def _typed(name: str, array: Array, declared: Mapping[str, Outcome]) -> Array:
+def _convert_type(name: str, array: Array, declared: Mapping[str, Outcome]) -> Array:
     """Return an outcome in its declared type; raise InputError for one that nobody declares, rather than drop it."""
     if name in IDENTITY:
         return array.astype("int32", copy=False)
@@ -167,13 +167,13 @@ def _typed(name: str, array: Array, declared: Mapping[str, Outcome]) -> Array:
     return typed
 
 
-def _joined(parts: Sequence[Mapping[str, Array]], name: str, declared: Mapping[str, Outcome]) -> Array:
+def _join_parts(parts: Sequence[Mapping[str, Array]], name: str, declared: Mapping[str, Outcome]) -> Array:
     row = next(part[name][:1] for part in parts if name in part)
     fill = np.full_like(row, declared[name].fill) if name in declared else row
     return np.concatenate([part.get(name, np.repeat(fill, len(part["status"]), axis=0)) for part in parts])
 
 
-def _by_world(parts: Sequence[Mapping[str, Array]], name: str, outcome: Outcome) -> Array:
+def _stack_worlds(parts: Sequence[Mapping[str, Array]], name: str, outcome: Outcome) -> Array:
     known = {int(part["world"][0]): part[name][0] for part in parts if name in part}
     worlds = 1 + max(int(part["world"][0]) for part in parts)
     filler = np.full_like(next(iter(known.values())), outcome.fill)
@@ -183,12 +183,12 @@ def _by_world(parts: Sequence[Mapping[str, Array]], name: str, outcome: Outcome)
 def spread(outcomes: Mapping[str, Array], name: str, grid: Grid, n_systems: int) -> Array:
     """Lay an outcome of a cell out on all replicates (worlds) and systems (pairs) of the grid."""
     outcome = grid.outcomes[name]
-    padded = empty([grid.sizes[dim] for dim in outcome.dims], name, outcome)
-    of_world, status = per_world(grid.outcomes, name), outcomes["status"]
+    padded = make_empty([grid.sizes[dim] for dim in outcome.dims], name, outcome)
+    of_world, status = is_per_world(grid.outcomes, name), outcomes["status"]
     # A world is known once a campaign of it has met it, even where its design could not be carried out.
     worlds = np.arange(len(outcomes[name]))
     told = np.isin(worlds, outcomes["world"][status != BLOCK_FAILED]) if of_world else status == OK
-    array = masked(outcomes[name], name, outcome, told)
+    array = mask_values(outcomes[name], name, outcome, told)
     rows = worlds if of_world else grid.replicates(outcomes)
     columns_of = [
         columns(dim, n_systems, grid.sizes[dim])[:length]
@@ -198,7 +198,7 @@ def spread(outcomes: Mapping[str, Array], name: str, grid: Grid, n_systems: int)
     return padded
 
 
-def empty(shape: Sequence[int], name: str, outcome: Outcome) -> Array:
+def make_empty(shape: Sequence[int], name: str, outcome: Outcome) -> Array:
     """Return an array of an outcome that nothing is known of."""
     return np.full(shape, missing_value(name, outcome), stored_type(name, outcome))
 
@@ -267,7 +267,7 @@ def chunks(shape: Sequence[int], of_cells: tuple[int, ...], itemsize: int) -> tu
     return tuple(whole)
 
 
-def widest(grid: Grid, names: Iterable[str]) -> int:
+def count_largest_bytes(grid: Grid, names: Iterable[str]) -> int:
     """Count the bytes of the largest of some outcomes of a cell; those that no kind of study here has are none."""
     known = (grid.outcomes[name] for name in names)
     return max((width(one, grid.sizes) for one in known if grid.sizes.keys() >= set(one.dims)), default=1)

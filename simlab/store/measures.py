@@ -112,11 +112,11 @@ def has_mean(name: str, outcome: Outcome) -> bool:
     return outcome.dtype != "int8" and name not in NO_MEAN and along <= {"system", "pair"}
 
 
-def undefined(dataset: xr.Dataset, measure: str) -> str:
+def explain_undefined(dataset: xr.Dataset, measure: str) -> str:
     """State why a measure is undefined in studies such as these."""
     anew = measure.partition("_new_")[2]
     if anew in ANEW and {"sweep", "config"} <= dataset.attrs.keys():
-        return _lacking(anew, replication(*(json.loads(dataset.attrs[name]) for name in ("sweep", "config"))))
+        return _name_missing_keys(anew, replication(*(json.loads(dataset.attrs[name]) for name in ("sweep", "config"))))
     if measure in OF_CLOCK:
         return NO_CLOCK
     if measure in OF_ACCOUNTS or measure.startswith("ended_"):
@@ -128,14 +128,14 @@ def undefined(dataset: xr.Dataset, measure: str) -> str:
     return NONE_EQUAL if measure == "false_positive" else UNDEFINED
 
 
-def nothing_counted(measure: str) -> str:
+def explain_empty(measure: str) -> str:
     """State what did not occur where a measure of simlab has nothing to count."""
     if measure == "power":
         return NONE_DIFFER
     return NO_CLAIM if measure.startswith("confirmed") or measure == "srp_given_any" else EMPTY
 
 
-def _lacking(anew: str, of: Replication) -> str:
+def _name_missing_keys(anew: str, of: Replication) -> str:
     """Name the keys by which what is new would be drawn; a recorded table has what it has."""
     if of.table:
         return f"a recorded table has {' and '.join(OF_TABLE[key] for key in ANEW[anew])}: its own"
@@ -165,15 +165,15 @@ def estimate(measures: Measures, outcomes: Outcomes, declared: Container[str] = 
     if not np.any(outcomes["status"] == OK):
         return {}
     with one_thread(), writing_noticed():
-        computed = {name: _computed(measure, sealed(outcomes), declared) for name, measure in measures.items()}
+        computed = {name: _compute_safely(measure, sealed(outcomes), declared) for name, measure in measures.items()}
     return {name: value for name, value in computed.items() if value is not None}
 
 
-def _computed(
+def _compute_safely(
     measure: Callable[[Outcomes], Estimate], outcomes: Outcomes, declared: Container[str]
 ) -> Estimate | Unusable | None:
     try:
-        return _checked(measure(outcomes))
+        return _check_estimate(measure(outcomes))
     except (Exception, SystemExit) as error:
         lacking = error.args[0] if isinstance(error, KeyError) and error.args else None
         if isinstance(lacking, str) and lacking not in outcomes and lacking in declared:
@@ -186,13 +186,13 @@ def _place(error: BaseException) -> str:
     """State where in the code of a measure an error was raised: the last line that is not a library's."""
     frames = traceback.extract_tb(error.__traceback__)[1:]
     own = [frame for frame in frames if "site-packages" not in frame.filename and "/lib/python" not in frame.filename]
-    if not own or own[-1].name == _checked.__name__:
+    if not own or own[-1].name == _check_estimate.__name__:
         return ""
     return f" ({Path(own[-1].filename).name}, line {own[-1].lineno}, in {own[-1].name})"
 
 
-def _checked(computed: object) -> Estimate:
-    """Hold what a measure returned against what an estimate can be; raise ValueError where it is none."""
+def _check_estimate(computed: object) -> Estimate:
+    """Check that a measure returned an estimate; raise ValueError where it is none."""
     if not isinstance(computed, Estimate):
         raise ValueError(f"the measure returned {type(computed).__name__}, not an Estimate")
     influence = np.asarray(computed.influence)
@@ -266,7 +266,7 @@ def set_out(
     variables = summaries(axes, shape, held, labels)
     for influence, (name, about) in zip(held.influence, labels.items(), strict=True):
         of_cells = influence.reshape(*shape, influence.shape[-1])
-        variables[f"{name}_influence"] = ((*axes, "cluster"), of_cells, about_influence(about))
+        variables[f"{name}_influence"] = ((*axes, "cluster"), of_cells, describe_influence(about))
     return variables
 
 
@@ -286,7 +286,7 @@ def summaries(
     return variables
 
 
-def about_influence(about: Mapping[str, Any]) -> dict[str, Any]:
+def describe_influence(about: Mapping[str, Any]) -> dict[str, Any]:
     """Describe the influence values of a measure."""
     return {"label": "influence of each cluster", **_unit(about)}
 

@@ -14,12 +14,12 @@ import numpy as np
 from simlab.engine.ledger import FILE, STORE, is_archive
 from simlab.files import reason
 from simlab.messages import Reservation, clip
-from simlab.store.fill_values import HOLDS, absent_cells, restored
+from simlab.store.fill_values import HOLDS, absent_cells, restore_values
 from simlab.store.folder import store_in, valid_store
 from simlab.store.kept import compare_with_ledger, view
 from simlab.store.layout import columns
 from simlab.store.measures import SUFFIXES
-from simlab.store.reservations import say
+from simlab.store.reservations import add_notes
 from simlab.store.wholeness import Examined, Files, examine, refuse_damaged, remedy
 from simlab.studies.outcomes import IDENTITY
 from simlab.types import UNRUN, Array, InputError, Outcome
@@ -58,7 +58,7 @@ def open_laid(folder: Path) -> tuple[xr.Dataset, str | None]:
 
     Raises InputError where none lies there, or its ledger holds campaigns that the store lacks.
     """
-    dataset = _opened(valid_store(folder))
+    dataset = _open_whole(valid_store(folder))
     if not (folder / FILE).is_file():
         return dataset, None
     lacks, incomplete = compare_with_ledger(folder, dataset)
@@ -89,7 +89,7 @@ def config_of(dataset: xr.Dataset) -> dict[str, Any]:
     return config
 
 
-def axes_of(dataset: xr.Dataset) -> tuple[str, ...]:
+def name_axes(dataset: xr.Dataset) -> tuple[str, ...]:
     """Name the axes that a store has as dimensions, in the order of the sweep."""
     declared = json.loads(dataset.attrs["sweep"])["axes"]
     return tuple(axis["name"] for axis in declared if axis["name"] in dataset.dims)
@@ -100,7 +100,7 @@ def measures_of(dataset: xr.Dataset) -> tuple[str, ...]:
     return tuple(str(name) for name in dataset.data_vars if f"{name}_mcse" in dataset)
 
 
-def labels_of(dataset: xr.Dataset) -> dict[str, dict[str, Any]]:
+def read_labels(dataset: xr.Dataset) -> dict[str, dict[str, Any]]:
     """Return what each measure of a store is called."""
     return {name: {"label": dataset[name].attrs.get("label", name)} for name in measures_of(dataset)}
 
@@ -112,7 +112,7 @@ def outcomes_of_cell(dataset: xr.Dataset, index: Sequence[int]) -> dict[str, Arr
     """
     if "estimate" not in dataset and "p_value" not in dataset:
         raise InputError("this store keeps measures only (engine.outcomes=false); run it again to keep outcomes")
-    cell = dataset.isel(dict(zip(axes_of(dataset), index, strict=True)))
+    cell = dataset.isel(dict(zip(name_axes(dataset), index, strict=True)))
     ran = np.flatnonzero(cell["status"].values != UNRUN)
     outcomes = {name: cell[name].values[ran] for name in IDENTITY if name in cell.coords}
     for name in outcome_names(dataset):
@@ -129,7 +129,7 @@ def outcome_names(dataset: xr.Dataset) -> list[str]:
 
 def declared_outcomes(dataset: xr.Dataset) -> dict[str, Outcome]:
     """Declare the outcomes that a store keeps as its arrays say, so that no plug-in is needed to read them."""
-    axes = axes_of(dataset)
+    axes = name_axes(dataset)
     return {
         name: Outcome(
             tuple(str(dim) for dim in dataset[name].dims if dim not in axes),
@@ -145,10 +145,10 @@ def _cut(cell: xr.Dataset, name: str, ran: Array) -> Array:
     rows = np.arange(cell["world"].values[ran].max(initial=-1) + 1) if "of_world" in cell[name].dims else ran
     n_systems = int(cell["n_systems"])
     own = [columns(str(dim), n_systems, cell.sizes[dim]) for dim in cell[name].dims[1:]]
-    return restored(cell[name].values[np.ix_(rows, *own)], cell[name].attrs)
+    return restore_values(cell[name].values[np.ix_(rows, *own)], cell[name].attrs)
 
 
-def _ordered(dataset: xr.Dataset) -> list[str]:
+def _order_variables(dataset: xr.Dataset) -> list[str]:
     """Order the variables: measures as the sweep names them, each with what belongs to it, then outcomes."""
     measures = json.loads(dataset.attrs["sweep"])["measures"]
     ranks = {f"{name}{suffix}": (k, j) for k, name in enumerate(measures) for j, suffix in enumerate(("", *SUFFIXES))}
@@ -158,16 +158,16 @@ def _ordered(dataset: xr.Dataset) -> list[str]:
 
 def _results(folder: Path, *, filled: bool, chunks: Any = None) -> xr.Dataset:
     if is_archive(folder):
-        return _archived(folder, chunks)
+        return _open_archive(folder, chunks)
     path = store_in(folder)
     if not (folder / FILE).is_file():
-        return _opened(valid_store(folder), chunks)
-    return _view(folder, chunks) if path is None else _newest(folder, path, chunks, filled=filled)
+        return _open_whole(valid_store(folder), chunks)
+    return _view(folder, chunks) if path is None else _open_newest(folder, path, chunks, filled=filled)
 
 
-def _newest(folder: Path, path: Path, chunks: Any, *, filled: bool) -> xr.Dataset:
+def _open_newest(folder: Path, path: Path, chunks: Any, *, filled: bool) -> xr.Dataset:
     """Open a store, or where it lacks campaigns that its ledger holds what is there; what is in doubt is warned of."""
-    dataset = _opened(path, chunks)
+    dataset = _open_whole(path, chunks)
     try:
         lacks, incomplete = compare_with_ledger(folder, dataset)
         if lacks:
@@ -185,7 +185,7 @@ def _view(folder: Path, chunks: Any) -> xr.Dataset:
     return _dataset(store, folder / STORE, chunks)
 
 
-def _opened(path: Path, chunks: Any = None) -> xr.Dataset:
+def _open_whole(path: Path, chunks: Any = None) -> xr.Dataset:
     """Open a store that is whole; raise InputError, naming what is damaged and the remedy, where it is not."""
     from simlab.store.wholeness import CheckedStore, FilesOfFolder
 
@@ -194,7 +194,7 @@ def _opened(path: Path, chunks: Any = None) -> xr.Dataset:
     return _dataset(store, path, chunks)
 
 
-def _archived(file: Path, chunks: Any) -> xr.Dataset:
+def _open_archive(file: Path, chunks: Any) -> xr.Dataset:
     """Open the store in an archive, as strict as that of a folder and stricter on what it takes."""
     from simlab.store.archive import CheckedArchive, reading, refuse_large
 
@@ -221,8 +221,8 @@ def _dataset(store: zarr.abc.store.Store, path: Path, chunks: Any) -> xr.Dataset
         dataset: xr.Dataset = xr.open_zarr(store, chunks=chunks)
         # A dataset lists its dimensions in the order in which its variables name them.
         # How a chunk lies on this disk is not how it is to lie on another, where a dataset is written.
-        ordered: xr.Dataset = dataset[_ordered(dataset)].drop_encoding()
-        say(ordered, measures_of(ordered))
+        ordered: xr.Dataset = dataset[_order_variables(dataset)].drop_encoding()
+        add_notes(ordered, measures_of(ordered))
         # Whoever has to look into the ledger beside it finds it there.
         ordered.encoding["source"] = str(path)
     except InputError:
@@ -244,7 +244,7 @@ def refuse_strange_attributes(examined: Examined, path: Path) -> None:
         sized = all(examined.arrays[axis["name"]]["shape"] == [len(axis["values"])] for axis in declared["axes"])
         shape = [len(axis["values"]) for axis in declared["axes"]]
         placed = all(
-            _lie_within(absent_cells(about.get("attributes", {})), shape) for about in examined.arrays.values()
+            _are_within(absent_cells(about.get("attributes", {})), shape) for about in examined.arrays.values()
         )
         if not (known and precise and sized and placed):
             raise TypeError("another type")
@@ -254,7 +254,7 @@ def refuse_strange_attributes(examined: Examined, path: Path) -> None:
         ) from error
 
 
-def _lie_within(cells: Sequence[Sequence[int]], shape: Sequence[int]) -> bool:
+def _are_within(cells: Sequence[Sequence[int]], shape: Sequence[int]) -> bool:
     """True if each cell has an index on each axis."""
     return all(
         len(cell) == len(shape) and all(type(k) is int and 0 <= k < n for k, n in zip(cell, shape, strict=True))

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simlab.analysis.preferences.partial_order import partial_order
-from simlab.store.coordinates import as_written
-from simlab.store.opening import axes_of
+from simlab.store.coordinates import restore_axis_values
+from simlab.store.opening import name_axes
 from simlab.types import OK, InputError, Ints, Place
 
 if TYPE_CHECKING:
@@ -35,12 +35,14 @@ def campaign_orders(dataset: xr.Dataset, place: Place) -> list[dict[str, Any]]:
     if not len(matching):
         held = ", ".join(f"{name} 0 to {int(values.max())}" for name, values in indices.items())
         raise InputError(f"no campaign is {campaign_name}; the store holds {held}")
-    axes, campaign = axes_of(dataset), dataset.isel(replicate=int(matching[0]))
+    axes, campaign = name_axes(dataset), dataset.isel(replicate=int(matching[0]))
     cells = np.argwhere(campaign["status"].transpose(*axes).values == OK)
     if not len(cells):
         raise InputError(f"{campaign_name} was carried out in no cell; name another one")
     return [
-        dict(zip(axes, (as_written(campaign[a].values)[i] for a, i in zip(axes, at, strict=True)), strict=True))
+        dict(
+            zip(axes, (restore_axis_values(campaign[a].values)[i] for a, i in zip(axes, at, strict=True)), strict=True)
+        )
         | _order(campaign.isel(dict(zip(axes, at, strict=True))))
         for at in cells.tolist()
     ]

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simlab.store import query
-from simlab.store.exporting import beside, slabs
+from simlab.store.exporting import name_side_files, slabs
 from simlab.store.fill_values import HOLDS, absent_cells
 from simlab.store.layout import columns
-from simlab.store.opening import axes_of, measures_of, outcome_names
-from simlab.store.query import REACHED, with_views
+from simlab.store.opening import measures_of, name_axes, outcome_names
+from simlab.store.query import REACHED, build_views
 from simlab.studies.outcomes import IDENTITY
 from simlab.types import UNRUN, Array
 
@@ -48,31 +48,31 @@ class ParquetTable:
 
 def tables(dataset: xr.Dataset, out: Path) -> dict[Path, ParquetTable]:
     """Return the tables of a store by their files; one that keeps its measures only has no campaigns' outcomes."""
-    axes, about = axes_of(dataset), _said(dataset)
-    cells = _with_measures(dataset)
+    axes, about = name_axes(dataset), _describe_rows(dataset)
+    cells = _add_measures(dataset)
     outcomes = outcome_names(dataset)
     inside = [str(n) for n in cells.data_vars if n not in outcomes and set(cells[n].dims) <= {*axes, "cluster"}]
     found = {out: ParquetTable(cells, axes, (*axes, *inside), None, about)}
-    for row, file in zip(("replicate", "of_world"), beside(out).values(), strict=True):
+    for row, file in zip(("replicate", "of_world"), name_side_files(out).values(), strict=True):
         held = [name for name in outcomes if row in dataset[name].dims]
         if held and dataset.sizes.get(row):
             dims = (*axes, row)
             found[file] = ParquetTable(
-                _of_rows(dataset, row), dims, _columns(dataset, row, axes, held), _ran(row), about
+                _number_rows(dataset, row), dims, _columns(dataset, row, axes, held), _choose_mask(row), about
             )
     return found
 
 
-def _with_measures(dataset: xr.Dataset) -> xr.Dataset:
-    views = with_views(dataset, measures_of(dataset))
+def _add_measures(dataset: xr.Dataset) -> xr.Dataset:
+    views = build_views(dataset, measures_of(dataset))
     told = query.reached_column(dataset)
     rest = dataset.assign({name: views[name] for name in views.data_vars})
     ordered = [*views.data_vars, *(name for name in dataset.data_vars if name not in views)]
     # Whether a cell has its precision is true, false, or nothing, where no error can be told.
-    return rest[ordered] if told is None else rest[ordered].assign({REACHED: (axes_of(dataset), told)})
+    return rest[ordered] if told is None else rest[ordered].assign({REACHED: (name_axes(dataset), told)})
 
 
-def _of_rows(dataset: xr.Dataset, row: str) -> xr.Dataset:
+def _number_rows(dataset: xr.Dataset, row: str) -> xr.Dataset:
     return dataset if row == "replicate" else dataset.assign_coords(of_world=np.arange(dataset.sizes["of_world"]))
 
 
@@ -83,12 +83,12 @@ def _columns(dataset: xr.Dataset, row: str, axes: Sequence[str], held: Sequence[
     return (*axes, *first, *(name for name in held if name not in first))
 
 
-def _ran(row: str) -> Callable[[xr.Dataset], Array] | None:
+def _choose_mask(row: str) -> Callable[[xr.Dataset], Array] | None:
     """Return what tells which campaigns were carried out, by those of a slab."""
     return (lambda part: part["status"].values != UNRUN) if row == "replicate" else None
 
 
-def _said(dataset: xr.Dataset) -> dict[str, str]:
+def _describe_rows(dataset: xr.Dataset) -> dict[str, str]:
     """Describe where rows come from, and what the entries of their lists are."""
     named = {
         f"simlab.{name}": value if isinstance(value, str) else json.dumps(value)
@@ -97,7 +97,7 @@ def _said(dataset: xr.Dataset) -> dict[str, str]:
     named["simlab"] = named.pop("simlab.simlab", "null")
     lists = {str(dim): dataset[dim].values.tolist() for dim in dataset.dims if dim in dataset.coords}
     lists |= {name: dataset[name].values.tolist() for name in _NAMES if name in dataset.coords}
-    inner = {dim: values for dim, values in lists.items() if dim not in axes_of(dataset)}
+    inner = {dim: values for dim, values in lists.items() if dim not in name_axes(dataset)}
     return {**named, "simlab.along": json.dumps(inner)}
 
 
@@ -120,10 +120,10 @@ def _schema(table: ParquetTable) -> pa.Schema:
         variable = table.dataset[name]
         held = np.dtype(variable.attrs.get(HOLDS, variable.dtype))
         inner: Any = pa.bool_() if name == REACHED else _type(held)
-        for _ in _inner(variable, table.along):
+        for _ in _inner_dims(variable, table.along):
             inner = pa.list_(inner)
         wanted = {key: variable.attrs[key] for key in ("long_name", "units", "held_fixed") if key in variable.attrs}
-        dims = {"dims": " ".join(_inner(variable, table.along))} if _inner(variable, table.along) else {}
+        dims = {"dims": " ".join(_inner_dims(variable, table.along))} if _inner_dims(variable, table.along) else {}
         fields.append(pa.field(name, inner, metadata={**{k: str(v) for k, v in wanted.items()}, **dims} or None))
     return pa.schema(fields, metadata=dict(table.about))
 
@@ -134,7 +134,7 @@ def _type(dtype: np.dtype[Any]) -> pa.DataType:
     return pa.string() if dtype.kind in "UO" else pa.from_numpy_dtype(dtype)
 
 
-def _inner(variable: xr.DataArray, along: Sequence[str]) -> list[str]:
+def _inner_dims(variable: xr.DataArray, along: Sequence[str]) -> list[str]:
     return [str(dim) for dim in variable.dims if dim not in along]
 
 
@@ -144,8 +144,8 @@ def _parts(table: ParquetTable) -> Iterator[pa.Table]:
 
     dataset, along, schema = table.dataset, table.along, _schema(table)
     held = [dataset[name] for name in table.names]
-    row = sum(v.dtype.itemsize * math.prod(dataset.sizes[dim] for dim in _inner(v, along)) for v in held)
-    lacking = {str(v.name): _lacking(v) for v in held if absent_cells(v.attrs)}
+    row = sum(v.dtype.itemsize * math.prod(dataset.sizes[dim] for dim in _inner_dims(v, along)) for v in held)
+    lacking = {str(v.name): _mark_absent(v) for v in held if absent_cells(v.attrs)}
     for slab in slabs([dataset.sizes[dim] for dim in along], row):
         part = dataset.isel(dict(zip(along, slab, strict=True)))
         kept = np.full([part.sizes[dim] for dim in along], True)
@@ -156,7 +156,7 @@ def _parts(table: ParquetTable) -> Iterator[pa.Table]:
         yield pa.Table.from_arrays(arrays, schema=schema)
 
 
-def _lacking(variable: xr.DataArray) -> Array:
+def _mark_absent(variable: xr.DataArray) -> Array:
     """Find the cells that lack an outcome."""
     positions = absent_cells(variable.attrs)
     lacking = np.full(variable.shape[: len(positions[0])], False)
@@ -172,16 +172,16 @@ def _rows(array: Array, kept: Array) -> Array:
 def _array(part: xr.Dataset, field: pa.Field, along: Sequence[str], kept: Array, nowhere: Array | None) -> pa.Array:
     """Return a column: the rows that are kept, each a value, or a list of as many as its cell has systems or pairs."""
     variable = part[field.name]
-    inner = _inner(variable, along)
+    inner = _inner_dims(variable, along)
     shape = [part.sizes[dim] if dim in variable.dims else 1 for dim in along]
     values = variable.values.reshape(shape + [part.sizes[dim] for dim in inner])
     rows = np.broadcast_to(values, (*kept.shape, *values.shape[kept.ndim :]))[kept]
     if not inner:
-        return _flat(rows, field.type, nowhere)
+        return _convert_values(rows, field.type, nowhere)
     own = _rows_of_lists(part, inner[0], kept)
     if nowhere is not None:
         own = own & ~nowhere[:, None]
-    return _listed(_nested(rows[own], field.type.value_type), own.sum(axis=1), field.type, nowhere)
+    return _make_lists(_nest(rows[own], field.type.value_type), own.sum(axis=1), field.type, nowhere)
 
 
 def _rows_of_lists(part: xr.Dataset, dim: str, kept: Array) -> Array:
@@ -199,22 +199,22 @@ def _rows_of_lists(part: xr.Dataset, dim: str, kept: Array) -> Array:
     return np.broadcast_to(own, (*kept.shape, size))[kept]
 
 
-def _nested(rows: Array, wanted: pa.DataType) -> pa.Array:
+def _nest(rows: Array, wanted: pa.DataType) -> pa.Array:
     """Turn what further dimensions there are into lists of lists."""
     if rows.ndim == 1:
-        return _flat(rows, wanted, None)
-    inner = _nested(rows.reshape(-1, *rows.shape[2:]), wanted.value_type)
-    return _listed(inner, np.full(len(rows), rows.shape[1]), wanted, None)
+        return _convert_values(rows, wanted, None)
+    inner = _nest(rows.reshape(-1, *rows.shape[2:]), wanted.value_type)
+    return _make_lists(inner, np.full(len(rows), rows.shape[1]), wanted, None)
 
 
-def _listed(values: pa.Array, lengths: Array, wanted: pa.DataType, nowhere: Array | None) -> pa.Array:
+def _make_lists(values: pa.Array, lengths: Array, wanted: pa.DataType, nowhere: Array | None) -> pa.Array:
     import pyarrow as pa
 
     offsets = pa.array(np.concatenate([[0], np.cumsum(lengths)]), pa.int32())
     return pa.ListArray.from_arrays(offsets, values, wanted, mask=None if nowhere is None else pa.array(nowhere))
 
 
-def _flat(values: Array, wanted: pa.DataType, nowhere: Array | None) -> pa.Array:
+def _convert_values(values: Array, wanted: pa.DataType, nowhere: Array | None) -> pa.Array:
     """Return values; what is NaN in the store, where there is none, is null: a database leaves it out of its means."""
     import pyarrow as pa
 

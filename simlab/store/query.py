@@ -16,23 +16,23 @@ from simlab.measures.labels import EMPTINESS, LABELS
 from simlab.measures.precision import ErrorProgress, gap, standing
 from simlab.messages import suggest, word
 from simlab.store import fill_values
-from simlab.store.coordinates import ASKED, as_written, axis_values
-from simlab.store.intervals import VIEWS, campaigns, range_in, sureness, telling
+from simlab.store.coordinates import ASKED, axis_values, restore_axis_values
+from simlab.store.intervals import VIEWS, campaigns, count_informative_clusters, read_range, sureness
 from simlab.store.measures import (
     FAILED,
     Measures,
     all_measures,
     estimate,
+    explain_empty,
+    explain_undefined,
     labels_of_means,
     means,
     n_clusters,
-    nothing_counted,
     set_out,
-    undefined,
 )
-from simlab.store.opening import axes_of, config_of, declared_outcomes, measures_of, outcome_names, outcomes_of_cell
-from simlab.store.reservations import HELD_FIXED, entry_of, held_fixed, say
-from simlab.store.units import speaking
+from simlab.store.opening import config_of, declared_outcomes, measures_of, name_axes, outcome_names, outcomes_of_cell
+from simlab.store.reservations import HELD_FIXED, add_notes, find_entry, read_notes
+from simlab.store.units import describe_variables
 from simlab.types import Array, Floats, InputError
 
 if TYPE_CHECKING:
@@ -72,18 +72,18 @@ def setting(dataset: xr.Dataset, key: str, axes: Sequence[str]) -> Array:
     on_axis = [axis for axis in axes if dataset[axis].attrs.get("key") == key]
     if on_axis:
         k = axes.index(on_axis[0])
-        values[...] = np.array(as_written(dataset[on_axis[0]].values), object).reshape(
+        values[...] = np.array(restore_axis_values(dataset[on_axis[0]].values), object).reshape(
             [-1 if other == k else 1 for other in range(len(axes))]
         )
         return values
-    shared = entry_of(config_of(dataset) if "config" in dataset.attrs else {}, key)
+    shared = find_entry(config_of(dataset) if "config" in dataset.attrs else {}, key)
     if shared is not None or not axes:
         values[...] = shared
         return values
-    configs, held = _configs(dataset), [as_written(dataset[axis].values) for axis in axes]
+    configs, held = _configs(dataset), [restore_axis_values(dataset[axis].values) for axis in axes]
     for index in np.ndindex(values.shape):
         at = {axis: of[i] for axis, of, i in zip(axes, held, index, strict=True)}
-        values[index] = entry_of(configs.get(frozenset(at.items()), {}), key)
+        values[index] = find_entry(configs.get(frozenset(at.items()), {}), key)
     return values
 
 
@@ -95,7 +95,7 @@ def _configs(dataset: xr.Dataset) -> dict[frozenset[tuple[str, Any]], Mapping[st
     try:
         with ledger.reading(Path(str(source)).parent) as book:
             axes = (book.declaration() or {"axes": []})["axes"]
-            values = [as_written(axis_values(axis["values"])) for axis in axes]
+            values = [restore_axis_values(axis_values(axis["values"])) for axis in axes]
             return {
                 frozenset((axis["name"], of[k]) for axis, of, k in zip(axes, values, entry.position, strict=True)):
                 entry.config for entry in book.entries()
@@ -110,7 +110,7 @@ class Reach(NamedTuple):
     target: Target
     cells: dict[Position, ErrorProgress]
 
-    def reached(self, position: Position) -> bool | None:
+    def reaches_target(self, position: Position) -> bool | None:
         """Return whether a cell has the precision; None where no error can be told."""
         return self.cells[position].reached
 
@@ -122,49 +122,49 @@ def reaches(dataset: xr.Dataset) -> list[Reach]:
     return [Reach(target, dict(_cells(dataset, target))) for target in held]
 
 
-def remembered(dataset: xr.Dataset) -> xr.Dataset:
+def remember_precision(dataset: xr.Dataset) -> xr.Dataset:
     """Keep, as a coordinate, what is told of each cell beside its neighbours, before some of them are left out."""
     targets = read_targets(json.loads(dataset.attrs.get("sweep", "{}")))
     if TOLD in dataset.coords or not any(target.difference for target in targets):
         return dataset
     told = reached_column(dataset)
-    return dataset if told is None else dataset.assign_coords({TOLD: (axes_of(dataset), told)})
+    return dataset if told is None else dataset.assign_coords({TOLD: (name_axes(dataset), told)})
 
 
 def reached_column(dataset: xr.Dataset) -> Array | None:
     """Return whether each cell, over the axes, reaches all targets; None for a store that has no target."""
     if TOLD in dataset.coords:
-        return np.asarray(dataset[TOLD].transpose(*axes_of(dataset)).values, object)
+        return np.asarray(dataset[TOLD].transpose(*name_axes(dataset)).values, object)
     found = reaches(dataset)
     if not found:
         return None
-    shape = tuple(dataset.sizes[axis] for axis in axes_of(dataset))
+    shape = tuple(dataset.sizes[axis] for axis in name_axes(dataset))
     told = np.full(shape, None, object)
     for position in np.ndindex(*shape):
-        of_cell = [reach.reached(position) for reach in found]
+        of_cell = [reach.reaches_target(position) for reach in found]
         told[position] = False if False in of_cell else None if None in of_cell else True
     return told
 
 
 def _cells(dataset: xr.Dataset, target: Target) -> Iterator[tuple[Position, ErrorProgress]]:
-    axes = axes_of(dataset)
+    axes = name_axes(dataset)
     influence = dataset[f"{target.measure}_influence"].transpose(*axes, "cluster").values
-    within = range_in(dataset, target.measure)
+    within = read_range(dataset, target.measure)
     ran = np.add(*campaigns(dataset, axes)) > 0
-    seen = telling(dataset, target.measure)
+    seen = count_informative_clusters(dataset, target.measure)
 
-    def held(of: Floats, places: Sequence[Position], clusters: int | None = None) -> ErrorProgress:
+    def judge_error(of: Floats, places: Sequence[Position], clusters: int | None = None) -> ErrorProgress:
         counted = None if seen is None else min((seen[place] for place in places), default=0)
         return standing(of, target.mcse, within=within, clusters=clusters, telling=counted)
 
     for position in np.ndindex(*influence.shape[:-1]):
         if not target.difference:
-            yield position, held(influence[position], [position])
+            yield position, judge_error(influence[position], [position])
             continue
         pairs = [(position, other) for other in _neighbours(position, influence) if ran[position] and ran[other]]
         gaps = [(pair, *gap(*(influence[place] for place in pair))) for pair in pairs]
-        found = [held(of, pair, clusters) for pair, of, clusters in gaps]
-        yield position, max(found, key=_distance, default=held(np.empty(0), []))
+        found = [judge_error(of, pair, clusters) for pair, of, clusters in gaps]
+        yield position, max(found, key=_distance, default=judge_error(np.empty(0), []))
 
 
 def _neighbours(position: Position, influence: Floats) -> Iterator[Position]:
@@ -180,7 +180,7 @@ def _distance(at: ErrorProgress) -> tuple[int, float]:
     return order.index(at.reached), 0.0 if np.isnan(at.error) else at.error
 
 
-def found_beside(dataset: xr.Dataset, names: Sequence[str]) -> str | None:
+def find_companion(dataset: xr.Dataset, names: Sequence[str]) -> str | None:
     """Name the measure of a store that says what was found beside these; None where nothing is lacking, or known."""
     if not EMPTINESS & set(names) or set(FOUND) & set(names):
         return None
@@ -188,21 +188,21 @@ def found_beside(dataset: xr.Dataset, names: Sequence[str]) -> str | None:
     return next((name for name in held if np.isfinite(dataset[name].values).any()), None)
 
 
-def with_found(dataset: xr.Dataset, names: Sequence[str]) -> xr.Dataset:
-    """Add to a store what `found_beside` names, from its outcomes; a store without them stays as it is."""
+def add_companion(dataset: xr.Dataset, names: Sequence[str]) -> xr.Dataset:
+    """Add to a store what `find_companion` names, from its outcomes; a store without them stays as it is."""
     if not EMPTINESS & set(names) or set(FOUND) & set(names):
         return dataset
     for name in FOUND:
-        if found_beside(dataset, names):
+        if find_companion(dataset, names):
             return dataset
         try:
-            dataset = with_measures(dataset, [name])
+            dataset = ensure_measures(dataset, [name])
         except InputError:
             return dataset
     return dataset
 
 
-def with_measures(dataset: xr.Dataset, names: Sequence[str]) -> xr.Dataset:
+def ensure_measures(dataset: xr.Dataset, names: Sequence[str]) -> xr.Dataset:
     """Add measures that a store does not hold but its outcomes give: measures, and means of stored outcomes.
 
     Of a measure and an outcome of one name the measure is meant. Raises InputError for a name that is neither, and
@@ -229,19 +229,19 @@ def add_measures(dataset: xr.Dataset, measures: Measures) -> xr.Dataset:
     wanted = {name: measure for name, measure in measures.items() if name not in measures_of(dataset)}
     if not wanted:
         return dataset
-    axes = axes_of(dataset)
+    axes = name_axes(dataset)
     shape = tuple(dataset.sizes[axis] for axis in axes)
     declared = outcome_names(dataset)
     estimates = {
         position: estimate(wanted, outcomes_of_cell(dataset, position), declared) for position in np.ndindex(*shape)
     }
-    added = set_out(axes, shape, estimates, {name: _about(dataset, name) for name in wanted})
+    added = set_out(axes, shape, estimates, {name: _describe_measure(dataset, name) for name in wanted})
     rest = dataset.drop_vars([name for name in wanted if name in dataset])
-    more = _padded(xr.Dataset(speaking(added)), dataset.sizes.get("cluster", 0))
-    return say(_padded(rest, n_clusters(estimates)).assign(more), wanted)
+    more = _pad_clusters(xr.Dataset(describe_variables(added)), dataset.sizes.get("cluster", 0))
+    return add_notes(_pad_clusters(rest, n_clusters(estimates)).assign(more), wanted)
 
 
-def _about(dataset: xr.Dataset, name: str) -> dict[str, Any]:
+def _describe_measure(dataset: xr.Dataset, name: str) -> dict[str, Any]:
     """Return the label of a measure, and the unit of an outcome's mean."""
     if name in LABELS or name not in dataset:
         return dict(LABELS.get(name, {}))
@@ -254,29 +254,29 @@ def records(dataset: xr.Dataset, measures: Sequence[str]) -> list[dict[str, Any]
 
     Beside a measure `m` stand `m_mcse`, `m_n`, `m_clusters`, `m_low` and `m_high` (a 95 % interval inside the measure's
     range), and `m_failed`, the campaigns of the cell that failed. Where some cell has no value, `m_reason` says why.
-    `held_fixed` says of each measure what its studies share, `reservation` what is to be said of all of them. Of a
+    `read_notes` says of each measure what its studies share, `reservation` what is to be said of all of them. Of a
     store that was run to a precision `reached` tells whether a cell has it (None: no error can be told).
     """
-    axes = axes_of(dataset)
+    axes = name_axes(dataset)
     columns = [column for name in measures for column in _columns(dataset, name).items()]
     columns += [] if (told := reached_column(dataset)) is None else [(REACHED, told)]
-    cells = itertools.product(*(as_written(dataset[axis].values) for axis in axes))
+    cells = itertools.product(*(restore_axis_values(dataset[axis].values) for axis in axes))
     fields = [*axes, *(field for field, _ in columns)]
     rows = zip(*(np.asarray(values).ravel().tolist() for _, values in columns), strict=True)
-    fixed = {HELD_FIXED: held} if (held := held_fixed(dataset, measures)) else {}
+    fixed = {HELD_FIXED: held} if (held := read_notes(dataset, measures)) else {}
     fixed |= {RESERVATION: dataset.attrs[RESERVATION]} if RESERVATION in dataset.attrs else {}
     return [dict(zip(fields, [*cell, *values], strict=True)) | fixed for cell, values in zip(cells, rows, strict=True)]
 
 
-def with_views(dataset: xr.Dataset, measures: Sequence[str]) -> xr.Dataset:
+def build_views(dataset: xr.Dataset, measures: Sequence[str]) -> xr.Dataset:
     """Return measures, in memory, with all that is said of them: variables over the axes, as in `records`."""
     import xarray as xr
 
-    axes = axes_of(dataset)
+    axes = name_axes(dataset)
     columns = {name: _columns(dataset, name) for name in measures}
     held = [field for told in columns.values() for field in told if field in dataset]
     views = {
-        field: xr.Variable(axes, values, _about_view(dataset[name].attrs, field.removeprefix(name)))
+        field: xr.Variable(axes, values, _describe_view(dataset[name].attrs, field.removeprefix(name)))
         for name, told in columns.items()
         for field, values in told.items()
         if field not in held
@@ -284,7 +284,7 @@ def with_views(dataset: xr.Dataset, measures: Sequence[str]) -> xr.Dataset:
     return dataset[held].assign(views)[[field for told in columns.values() for field in told]].load()
 
 
-def _about_view(attributes: Mapping[str, Any], view: str) -> dict[str, Any]:
+def _describe_view(attributes: Mapping[str, Any], view: str) -> dict[str, Any]:
     unit = attributes.get("units") if view in ("_low", "_high") else "campaigns" if view == "_failed" else None
     return {"long_name": SAID[view]} | ({"units": unit} if unit else {})
 
@@ -292,18 +292,18 @@ def _about_view(attributes: Mapping[str, Any], view: str) -> dict[str, Any]:
 def _columns(dataset: xr.Dataset, name: str) -> dict[str, Array]:
     """Return what is said of a measure, over all axes."""
     stored = {
-        f"{name}{end}": dataset[f"{name}{end}"].transpose(*axes_of(dataset)).values for end in ("", "_mcse", "_n")
+        f"{name}{end}": dataset[f"{name}{end}"].transpose(*name_axes(dataset)).values for end in ("", "_mcse", "_n")
     }
-    axes = axes_of(dataset)
+    axes = name_axes(dataset)
     sure, (failed, ok) = sureness(dataset, name, axes), campaigns(dataset, axes)
     views = dict(zip((f"{name}{end}" for end in VIEWS), (sure.clusters, sure.low, sure.high, failed), strict=True))
     without = ~np.isfinite(stored[name])
     if not without.any():
         return stored | views
     # What a measure counts that is not simlab's own is not known here.
-    unexplained = nothing_counted(name) if name in LABELS else UNEXPLAINED
+    unexplained = explain_empty(name) if name in LABELS else UNEXPLAINED
     broken = dataset[name].attrs.get(FAILED)
-    without_n = f"{BROKEN}: {broken}" if broken else undefined(dataset, name)
+    without_n = f"{BROKEN}: {broken}" if broken else explain_undefined(dataset, name)
     reasons = _reasons(failed, ok, np.where(stored[f"{name}_n"] == 0, without_n, unexplained))
     reasons[~without] = None
     if ASKED in dataset:
@@ -319,17 +319,17 @@ def _reasons(failed: Array, ok: Array, although_ran: Array) -> Array:
 
 def select(dataset: xr.Dataset, conditions: Mapping[str, Sequence[Any]]) -> xr.Dataset:
     """Narrow a store to values of its axes; an axis stays a dimension. Raises InputError for what it does not hold."""
-    axes = axes_of(dataset)
-    dataset = remembered(dataset) if conditions else dataset
+    axes = name_axes(dataset)
+    dataset = remember_precision(dataset) if conditions else dataset
     for axis, values in conditions.items():
         if axis not in axes:
             raise InputError(f"the store has no axis {axis}; {suggest(axis, axes) if axes else 'it has one cell'}")
         kept = [place_on(dataset, axis, value) for value in values]
-        dataset = _placed_anew(dataset.isel({axis: kept}), axes.index(axis), kept)
+        dataset = _move_absent(dataset.isel({axis: kept}), axes.index(axis), kept)
     return dataset
 
 
-def _placed_anew(dataset: xr.Dataset, axis: int, kept: Sequence[int]) -> xr.Dataset:
+def _move_absent(dataset: xr.Dataset, axis: int, kept: Sequence[int]) -> xr.Dataset:
     """Name the cells without an outcome by where they lie among those that were kept along an axis."""
     for name in [name for name in dataset.data_vars if fill_values.absent_cells(dataset[name].attrs)]:
         about = dataset[name].attrs
@@ -340,14 +340,14 @@ def _placed_anew(dataset: xr.Dataset, axis: int, kept: Sequence[int]) -> xr.Data
             if place[axis] == index
         ]
         dataset[name].attrs = {key: value for key, value in about.items() if key != fill_values.ABSENT}
-        dataset[name].attrs |= fill_values.with_absent(absent)
+        dataset[name].attrs |= fill_values.absence_attributes(absent)
     return dataset
 
 
 def place_on(dataset: xr.Dataset, axis: str, value: Any) -> int:
     """Find a value on an axis, as it is typed or as it is; null is None or NaN. Raises InputError where it is not."""
     text = word(None if value != value else value)
-    held = as_written(dataset[axis].values)
+    held = restore_axis_values(dataset[axis].values)
     for index, other in enumerate(held):
         if text == word(other) or (type(other) in (int, float) and _number(text) == other):
             return index
@@ -361,7 +361,7 @@ def _number(text: str) -> float | None:
         return None
 
 
-def _padded(dataset: xr.Dataset, clusters: int) -> xr.Dataset:
+def _pad_clusters(dataset: xr.Dataset, clusters: int) -> xr.Dataset:
     """Make room for as many clusters, filled with NaN."""
     lacking = clusters - dataset.sizes.get("cluster", clusters)
     return dataset.pad(cluster=(0, lacking)) if lacking > 0 else dataset

@@ -102,28 +102,30 @@ def write(folder: Path, text: str) -> list[str]:
     return []
 
 
-def of_studies(declared: Mapping[str, Any], labels: Labels, command: str, cells: int | None = None) -> str:
+def describe_studies(declared: Mapping[str, Any], labels: Labels, command: str, cells: int | None = None) -> str:
     """State what a folder of studies holds, from what its sweep declares; of the grid there are so many `cells`."""
     files = [
         (STORE, "measures, and what every campaign concluded, as labelled arrays (Zarr)"),
         (FILE, f"every finished block of campaigns (SQLite): the truth that {STORE} is laid from"),
     ]
     more = "The same command (with the same --out, if one was given) computes what is missing and mends damage."
-    return _page(declared, labels, files, _made(command, more), [LEDGER], cells)
+    return _page(declared, labels, files, _command_lines(command, more), [LEDGER], cells)
 
 
-def of_calculation(declared: Mapping[str, Any], labels: Labels, command: str) -> str:
+def describe_calculation(declared: Mapping[str, Any], labels: Labels, command: str) -> str:
     """State what the folder of a calculation holds, from what it declares."""
-    return _page(declared, labels, [(STORE, "values over the axes, as labelled arrays (Zarr)")], _made(command, ""), [])
+    return _page(
+        declared, labels, [(STORE, "values over the axes, as labelled arrays (Zarr)")], _command_lines(command, ""), []
+    )
 
 
-def of_archive(
+def describe_archive(
     declared: Mapping[str, Any], labels: Labels, command: str, cells: int, beside: Sequence[tuple[str, str]]
 ) -> str:
     """State what an archive holds, from what its sweep declares and the files beside its arrays."""
     files = [("the folders", "measures and outcomes, as labelled arrays (Zarr)"), *beside]
     more = "That command fills a folder with a ledger, which an archive has not: campaigns are carried out again there."
-    return _page(declared, labels, files, _made(command, "" if "calculation" in declared else more), [], cells)
+    return _page(declared, labels, files, _command_lines(command, "" if "calculation" in declared else more), [], cells)
 
 
 def _studies(declared: Mapping[str, Any], size: int) -> tuple[str, dict[str, Any]]:
@@ -142,7 +144,7 @@ def _calculation(declared: Mapping[str, Any], size: int) -> tuple[str, dict[str,
     return f"Settings: {size}, calculated without simulation: {error}.", settings
 
 
-def command_in(store: Path) -> str:
+def read_command(store: Path) -> str:
     """Return the command that the page of a folder, or of an archive, says it was made by; empty where none does."""
     try:
         lines = iter(_read_page(store).splitlines())
@@ -155,7 +157,7 @@ def command_in(store: Path) -> str:
 
 def join_commands(folder: Path, command: str) -> str:
     """Put the command that made a folder above one that continues it by its name, each in a line."""
-    words, made = shlex.split(command), command_in(folder)
+    words, made = shlex.split(command), read_command(folder)
     continues = words[1:2] == ["sweep"] and words[2:] and Path(words[2]).resolve() == folder.resolve()
     return f"{made}\n    {command}" if continues and made not in ("", command) else command
 
@@ -169,7 +171,7 @@ def _read_page(store: Path) -> str:
         return held.read(PAGE).decode("utf-8", "replace")
 
 
-def _made(command: str, more: str) -> list[str]:
+def _command_lines(command: str, more: str) -> list[str]:
     return ["\n\n".join([f"{MADE}\n\n    {command}", *([more] if more else [])])] if command else []
 
 
@@ -183,9 +185,9 @@ def _page(
 ) -> str:
     size = math.prod(len(axis["values"]) for axis in declared["axes"]) if cells is None else cells
     counted, settings = (_calculation if "calculation" in declared else _studies)(declared, size)
-    head = [f"{declared['name']}{OURS}", *([_filled(declared["aim"])] if declared["aim"] else [])]
-    head += [_filled(f"Reservation: {said}.")] if (said := declared.get("reservation")) else []
-    head += [_filled(f"Adapted: {said}.")] if (said := declared.get("adapted")) else []
+    head = [f"{declared['name']}{OURS}", *([_wrap_lines(declared["aim"])] if declared["aim"] else [])]
+    head += [_wrap_lines(f"Reservation: {said}.")] if (said := declared.get("reservation")) else []
+    head += [_wrap_lines(f"Adapted: {said}.")] if (said := declared.get("adapted")) else []
     listed = "\n".join(f"{name:<14} {about}" for name, about in files)
     measures = [f"    {name}: {labels.get(name, {}).get('label', name)}" for name in declared["measures"]]
     in_order = sort_axes(declared["axes"])[0]
@@ -197,7 +199,7 @@ def _page(
     return "\n\n".join([*head, listed, *made, opening, what, *last, shared.rstrip()]) + "\n"
 
 
-def _filled(text: str) -> str:
+def _wrap_lines(text: str) -> str:
     return "\n".join(textwrap.fill(line, WIDTH) for line in text.strip().splitlines())
 
 

@@ -68,17 +68,17 @@ def replication(sweep: Mapping[str, Any], config: Mapping[str, Any]) -> Replicat
         int(sweep.get("document_draws", 1)),
         (kept if of_draw else _values(sweep, config, "systems.test_set")) <= {1, "fresh"},
         of_draw,
-        of_table(sweep, config),
+        is_from_table(sweep, config),
     )
 
 
-def of_table(sweep: Mapping[str, Any], config: Mapping[str, Any]) -> bool:
+def is_from_table(sweep: Mapping[str, Any], config: Mapping[str, Any]) -> bool:
     """True if a recorded table takes the place of the law, also where systems are an axis of one value."""
     on_axis = next((axis["values"] for axis in sweep["axes"] if axis.get("key") == "systems"), None)
-    return entry_of(config, "systems._target_") == RECORDED if on_axis is None else set(on_axis) == {OPTION}
+    return find_entry(config, "systems._target_") == RECORDED if on_axis is None else set(on_axis) == {OPTION}
 
 
-def entry_of(config: Mapping[str, Any], key: str) -> Any:
+def find_entry(config: Mapping[str, Any], key: str) -> Any:
     """Return what stands under a dotted key; None where nothing does."""
     held: Any = config
     for part in key.split("."):
@@ -89,7 +89,7 @@ def entry_of(config: Mapping[str, Any], key: str) -> Any:
 def _values(sweep: Mapping[str, Any], config: Mapping[str, Any], key: str) -> set[Any]:
     """Return the values that a key has in the cells of a sweep."""
     on_axis = next((axis["values"] for axis in sweep["axes"] if axis["key"] == key), None)
-    return {entry_of(config, key)} if on_axis is None else set(on_axis)
+    return {find_entry(config, key)} if on_axis is None else set(on_axis)
 
 
 def words(measure: str, of: Replication) -> str:
@@ -112,7 +112,7 @@ def words(measure: str, of: Replication) -> str:
     return ", ".join(["systems", *(["raters"] if of.pools == 1 else []), *_documents(of, of.draws)])
 
 
-def say(dataset: xr.Dataset, measures: Iterable[str]) -> xr.Dataset:
+def add_notes(dataset: xr.Dataset, measures: Iterable[str]) -> xr.Dataset:
     """Let measures of an open store say in an attribute what they hold fixed; calculations have no studies."""
     if not {"sweep", "config"} <= dataset.attrs.keys():
         return dataset
@@ -126,13 +126,13 @@ def say(dataset: xr.Dataset, measures: Iterable[str]) -> xr.Dataset:
     return dataset
 
 
-def within_a_world(dataset: xr.Dataset) -> str:
+def describe_world(dataset: xr.Dataset) -> str:
     """State what the campaigns of one world of a store share."""
     of = replication(*(json.loads(dataset.attrs[name]) for name in ("sweep", "config")))
     return words("power", replace(of, worlds=1))
 
 
-def held_fixed(dataset: xr.Dataset, measures: Iterable[str]) -> dict[str, str]:
+def read_notes(dataset: xr.Dataset, measures: Iterable[str]) -> dict[str, str]:
     """Return what measures of an open store say that they hold fixed."""
     return {name: str(dataset[name].attrs[HELD_FIXED]) for name in measures if HELD_FIXED in dataset[name].attrs}
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from simlab.store import fill_values
 from simlab.store.intervals import sureness
-from simlab.store.opening import axes_of
-from simlab.store.query import remembered
+from simlab.store.opening import name_axes
+from simlab.store.query import remember_precision
 from simlab.types import Bools, Floats, Ints
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Selection(NamedTuple):
 
 def select_cells(dataset: xr.Dataset, bounds: Sequence[Bound], order: SortOrder | None) -> Selection:
     """Select the cells that meet all bounds by their values, in order; what has no value meets none and stands last."""
-    axes = axes_of(dataset)
+    axes = name_axes(dataset)
     n = int(np.prod([dataset.sizes[axis] for axis in axes], dtype=int))
     meets, straddling, lacking = np.ones((len(bounds), n), bool), np.zeros((len(bounds), n), bool), np.zeros(n)
     for k, bound in enumerate(bounds):
@@ -73,12 +73,12 @@ def select_cells(dataset: xr.Dataset, bounds: Sequence[Bound], order: SortOrder 
     by_distance = np.argsort(lacking, kind="stable")
     nearest = by_distance[np.isfinite(lacking[by_distance])] if not len(found) else found[:0]
     missed = by_distance[within[by_distance]]
-    return Selection(found[_sorted(dataset, found, order)] if order else found, straddling, missed, nearest)
+    return Selection(found[_sort_cells(dataset, found, order)] if order else found, straddling, missed, nearest)
 
 
 def flat_values(dataset: xr.Dataset, name: str) -> Floats:
     """Return a measure, or an axis of numbers, for each cell of the flattened grid."""
-    axes = axes_of(dataset)
+    axes = name_axes(dataset)
     if name not in axes:
         return np.ravel(np.asarray(dataset[name].transpose(*axes).values, float))
     shape = [dataset.sizes[axis] for axis in axes]
@@ -86,9 +86,9 @@ def flat_values(dataset: xr.Dataset, name: str) -> Floats:
     return np.ravel(np.broadcast_to(along, shape))
 
 
-def _sorted(dataset: xr.Dataset, cells: Ints, order: SortOrder) -> Ints:
+def _sort_cells(dataset: xr.Dataset, cells: Ints, order: SortOrder) -> Ints:
     """Return the order of cells by a measure or an axis; cells without a value stand last, equal ones as they were."""
-    axes = axes_of(dataset)
+    axes = name_axes(dataset)
     if order.name in axes:
         shape = [dataset.sizes[axis] for axis in axes]
         value = np.asarray(np.unravel_index(cells, shape)[axes.index(order.name)], float)
@@ -110,12 +110,12 @@ def gather(dataset: xr.Dataset, cells: Ints) -> xr.Dataset:
     """
     import xarray as xr
 
-    axes = axes_of(dataset)
+    axes = name_axes(dataset)
     if not axes:
         return dataset.expand_dims({CELL: [0]}).isel({CELL: cells}) if len(cells) != 1 else dataset
     shape = [dataset.sizes[axis] for axis in axes]
     at = np.unravel_index(cells, shape)
-    dataset = remembered(dataset)
+    dataset = remember_precision(dataset)
     taken = dataset.isel({axis: xr.DataArray(k, dims=CELL) for axis, k in zip(axes, at, strict=True)})
     taken = taken.assign_coords({CELL: (CELL, np.arange(len(cells)), {"key": CELL})})
     places = {int(cell): k for k, cell in enumerate(cells)}
@@ -124,6 +124,6 @@ def gather(dataset: xr.Dataset, cells: Ints) -> xr.Dataset:
             flat = np.ravel_multi_index(np.transpose(absent), shape).tolist()
             kept = sorted(places[cell] for cell in flat if cell in places)
             about = {key: held for key, held in taken[name].attrs.items() if key != fill_values.ABSENT}
-            taken[name].attrs = about | fill_values.with_absent([[k] for k in kept])
+            taken[name].attrs = about | fill_values.absence_attributes([[k] for k in kept])
     sweep: dict[str, Any] = json.loads(dataset.attrs["sweep"])
     return taken.assign_attrs(sweep=json.dumps(sweep | {"axes": [{"name": CELL, "key": CELL, "values": []}]}))

@@ -106,7 +106,7 @@ KEEP_POINTS = frozenset(name_target(part) for part in (normalization.none, norma
 """Normalisations after which scores are still points; standardised scores are not."""
 
 
-def of_outcome(name: str, held: Collection[str]) -> str | None:
+def outcome_unit(name: str, held: Collection[str]) -> str | None:
     """Return the unit of an outcome beside the others that its store holds; None for codes and indices."""
     told = [units for outcome, units in OF_STUDIES.items() if outcome in held]
     answers, quality = told[0] if len(told) == 1 else (None, None)
@@ -115,17 +115,17 @@ def of_outcome(name: str, held: Collection[str]) -> str | None:
     return quality if name in QUALITY else UNITS.get(name)
 
 
-def of_variable(name: str) -> str | None:
+def variable_unit(name: str) -> str | None:
     """Return the unit of a coordinate, or of a measure or what stands beside it.
 
-    >>> of_variable("srp_mcse"), of_variable("kld_influence"), of_variable("srp_n"), of_variable("pair_first")
+    >>> variable_unit("srp_mcse"), variable_unit("kld_influence"), variable_unit("srp_n"), variable_unit("pair_first")
     ('1', 'nat', 'campaigns', None)
     """
     measure, suffix = next(((name.removesuffix(end), end) for end in SUFFIXES if name.endswith(end)), (name, ""))
     return "campaigns" if suffix == "_n" else UNITS.get(measure, "1" if measure in LABELS else None)
 
 
-def described(name: str, about: Mapping[str, Any], unit: str | None) -> dict[str, Any]:
+def describe_variable(name: str, about: Mapping[str, Any], unit: str | None) -> dict[str, Any]:
     """Add `long_name`, and `units` where there is one, to the attributes of a variable.
 
     Truth values are given as 0 and 1: NetCDF knows no others.
@@ -134,7 +134,7 @@ def described(name: str, about: Mapping[str, Any], unit: str | None) -> dict[str
     return {**about, "long_name": about.get("label", name.replace("_", " "))} | ({"units": unit} if unit else {})
 
 
-def speaking(variables: Variables) -> Variables:
+def describe_variables(variables: Variables) -> Variables:
     """Let coordinates and measures say what they are: the same values, with `long_name` and `units`.
 
     Of a measure `ancillary_variables` names its error and its campaigns, as the CF conventions have it.
@@ -146,7 +146,8 @@ def speaking(variables: Variables) -> Variables:
         name: (
             dims,
             array,
-            described(name, about, unit_of(name, about) if array.dtype.kind in "iuf" else None) | beside.get(name, {}),
+            describe_variable(name, about, find_unit(name, about) if array.dtype.kind in "iuf" else None)
+            | beside.get(name, {}),
         )
         for name, (dims, array, about) in variables.items()
     }
@@ -163,12 +164,12 @@ def scopes(names: Collection[str]) -> str:
     return "; ".join(f"{', '.join(of)} {scope}{words[scope]}" for scope, of in named.items() if of)
 
 
-def in_points(configs: Collection[Mapping[str, Any]]) -> bool:
+def is_in_points(configs: Collection[Mapping[str, Any]]) -> bool:
     """True if estimates of studies of ratings are still in points of the raters' scale."""
     parts = (config.get("analysis", {}).get("normalization", {}).get("_target_") for config in configs)
     return all(part in KEEP_POINTS for part in parts)
 
 
-def unit_of(name: str, about: Mapping[str, Any]) -> str | None:
+def find_unit(name: str, about: Mapping[str, Any]) -> str | None:
     """Return the unit of a variable that has these attributes; None for codes, indices and names."""
-    return about.get("units") or (KEYS.get(about["key"]) if "key" in about else of_variable(name))
+    return about.get("units") or (KEYS.get(about["key"]) if "key" in about else variable_unit(name))

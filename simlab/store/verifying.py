@@ -16,10 +16,10 @@ from simlab.engine.addresses import Address
 from simlab.engine.block_checks import find_unusable
 from simlab.engine.ledger import FILE, STORE, Ledger
 from simlab.engine.ledger_file import DamagedLedger, LostLedger
-from simlab.engine.ledger_rows import crossed_in
+from simlab.engine.ledger_rows import list_crossings
 from simlab.engine.preparing import cell_names, failures
 from simlab.engine.provenance import LOST
-from simlab.engine.shards import Shard, SweepSizes, listed, missing_blocks, named
+from simlab.engine.shards import Shard, SweepSizes, list_shards, missing_blocks, name_shards
 from simlab.files import reason
 from simlab.store.folder import store_in, valid_store
 from simlab.store.kept import refuse_strange_declaration
@@ -30,40 +30,40 @@ from simlab.store.writing import lay_arrays
 from simlab.types import Array, InputError, Place
 
 
-def shards_in(book: Ledger) -> list[Shard]:
+def read_shards(book: Ledger) -> list[Shard]:
     """List the shards that a folder is to hold; none where it is to hold all of its sweep."""
-    return named(book.noted("shards", []))
+    return list_shards(book.read_note("shards", []))
 
 
-def missing(book: Ledger) -> list[Address]:
+def list_missing(book: Ledger) -> list[Address]:
     """List the blocks that a folder lacks, cell by cell, failed ones left out; without shards gaps are not cut.
 
     Of a shard of a sweep that has grown since nobody can tell what it lacks.
     """
-    whole, cells, noted = _whole(book), _cells(book), book.noted("shards", [])
+    whole, cells, noted = _read_sizes(book), _cells(book), book.read_note("shards", [])
     if whole is None:
         return []
     shards: list[Shard] | list[None] = [None]
     wanted = dict.fromkeys(cells, [whole.studies] * whole.worlds)
     if noted:
         seal = whole.seal(cells)
-        shards = named(one for one in noted if one["seal"] == seal)
+        shards = list_shards(one for one in noted if one["seal"] == seal)
     else:
-        whole, asked = replace(whole, block=whole.studies), book.wanted()
-        wanted = {cell: asked.of_worlds(cell) for cell in cells}
+        whole, asked = replace(whole, block=whole.studies), book.read_requested_sizes()
+        wanted = {cell: asked.studies_by_world(cell) for cell in cells}
 
     def gaps(cell: str, at: Place) -> list[tuple[int, int]]:
         studies = wanted[cell]
-        return book.missing(cell, at, studies[at.world], failed=False) if at.world < len(studies) else []
+        return book.find_gaps(cell, at, studies[at.world], failed=False) if at.world < len(studies) else []
 
     number = {cell: k for k, cell in enumerate(cells)}
     return sorted(missing_blocks(whole, cells, gaps, shards), key=lambda at: number[at.cell])
 
 
-def incomplete(book: Ledger) -> list[Shard]:
+def list_incomplete(book: Ledger) -> list[Shard]:
     """List the shards of whose blocks a folder lacks some; nothing where nobody can tell."""
-    whole, cells, noted = _whole(book), _cells(book), book.noted("shards", [])
-    shards, seals = named(noted), {one["seal"] for one in noted}
+    whole, cells, noted = _read_sizes(book), _cells(book), book.read_note("shards", [])
+    shards, seals = list_shards(noted), {one["seal"] for one in noted}
     if whole is None or len({shard.of for shard in shards}) != 1 or seals != {whole.seal(cells)}:
         return []
     of = shards[0].of
@@ -71,7 +71,7 @@ def incomplete(book: Ledger) -> list[Shard]:
         number
         for place, at in enumerate(whole.places())
         for k, cell in enumerate(cells)
-        for gap in book.missing(cell, Place(*at), whole.studies, failed=False)
+        for gap in book.find_gaps(cell, Place(*at), whole.studies, failed=False)
         for number in whole.owners(gap, of, place, k)
     }
     return [Shard(number, of) for number in sorted(numbers)]
@@ -81,12 +81,12 @@ def _cells(book: Ledger) -> list[str]:
     return list(dict.fromkeys(book.cells().values()))
 
 
-def _whole(book: Ledger) -> SweepSizes | None:
+def _read_sizes(book: Ledger) -> SweepSizes | None:
     """Read the sizes of the whole sweep; None for an empty folder."""
     declared, entries = book.declaration(), book.entries()
     if declared is None or not entries:
         return None
-    crossed = crossed_in(declared)
+    crossed = list_crossings(declared)
     pools, draws = (max(pair[k] for pair in crossed) + 1 for k in (0, 1))
     block = entries[0].config.get("engine", {}).get("block", declared["studies"])
     return SweepSizes(declared["worlds"], pools, draws, declared["studies"], len(_cells(book)), block)
@@ -120,42 +120,42 @@ def verify(folder: Path, measures: Measures | None = None, jobs: int | None = No
             return _verify(book, measures or {}, cpu_count() if jobs is None else jobs)
     except DamagedLedger as error:
         lost = isinstance(error, LostLedger)
-        return StoreReport(0, 0, 0, (str(error), *_without_ledger(folder, lost=lost)), lost=lost)
+        return StoreReport(0, 0, 0, (str(error), *_describe_loss(folder, lost=lost)), lost=lost)
 
 
 def _verify(book: Ledger, measures: Measures, jobs: int) -> StoreReport:
     refuse_strange_declaration(book)
-    names, shards = cell_names(book), shards_in(book)
+    names, shards = cell_names(book), read_shards(book)
     damaged = _damage(book, names)
     problems = [
         *damaged,
         *(
             f"lost: what was asked of {names[cell].removesuffix(', ') or 'the cell'} is not in {FILE} any more; all "
             "that its sweep declares is wanted of it"
-            for cell in book.wanted().lost
+            for cell in book.read_requested_sizes().lost
             if cell in names
         ),
         *(f"failed: {failure.address}: {failure.reason}" for failure in failures(book)),
-        *(f"missing: {names[at.cell]}{at}" for at in missing(book)),
+        *(f"missing: {names[at.cell]}{at}" for at in list_missing(book)),
     ]
     # What a damaged block or record, or one that is lost, held is not known, so the store cannot be held against it.
     # A folder of shards has no store, and one that holds no longer all of the ledger is none to hold against it.
-    unknown = damaged or (shards and not book.laid())
+    unknown = damaged or (shards and not book.is_laid())
     arrays, wrong = (0, []) if unknown else _check_store(book, measures, jobs)
     problems = list(dict.fromkeys(problems + wrong))
-    return StoreReport(len(book.entries()), book.n_blocks(), arrays, tuple(problems), listed(shards))
+    return StoreReport(len(book.entries()), book.n_blocks(), arrays, tuple(problems), name_shards(shards))
 
 
 def _damage(book: Ledger, names: Mapping[str, str]) -> list[str]:
     """List damaged records, blocks that cannot be used (torn, or unlike what their cell declares), and lost cells."""
-    lines = [f"damaged: {record} in {FILE}: its checksum does not hold" for record in book.damaged()]
+    lines = [f"damaged: {record} in {FILE}: its checksum does not hold" for record in book.list_damaged()]
     torn = Counter[str]()
     for row, why in find_unusable(book):
         at = row.block.address
         torn[at.cell] += 1
         word = "misfit" if row.sound else "torn"
         lines.append(f"{word}: {names.get(at.cell, 'unknown cell, ')}{at}: {why}")
-    for cell, count in book.without_cell().items():
+    for cell, count in book.count_orphans().items():
         # A torn block may name any cell.
         if not count or count > torn[cell]:
             what = f"the cell {cell[:8]} of {count} blocks" if count else "a cell without blocks"
@@ -163,7 +163,7 @@ def _damage(book: Ledger, names: Mapping[str, str]) -> list[str]:
     return lines
 
 
-def _without_ledger(folder: Path, *, lost: bool) -> list[str]:
+def _describe_loss(folder: Path, *, lost: bool) -> list[str]:
     """State what a folder whose ledger cannot be read still answers, and what is lost if its store is whole."""
     path = store_in(folder)
     try:
@@ -254,7 +254,7 @@ class ComparedArray:
             stored = read(self.array, self.name, region)
             if isinstance(stored, str):
                 self.wrong = stored
-            elif not _same(stored, np.broadcast_to(wanted, stored.shape)):
+            elif not _are_same(stored, np.broadcast_to(wanted, stored.shape)):
                 self.wrong = f"{STORE}/{self.name} is not what the ledger says"
 
     def update_attributes(self, about: Mapping[str, Any]) -> None:
@@ -269,7 +269,7 @@ def read(array: Any, name: str, region: Any) -> Array | str:
         return f"{STORE}/{name} is damaged: {reason(error)}"
 
 
-def _same(stored: Array, wanted: Array) -> bool:
+def _are_same(stored: Array, wanted: Array) -> bool:
     if stored.dtype.kind == "U":
         return bool(stored.tolist() == wanted.tolist())
     return bool(np.array_equal(stored, wanted, equal_nan=stored.dtype.kind == "f"))

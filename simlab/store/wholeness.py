@@ -125,12 +125,12 @@ class CheckedStore(LocalStore):
         try:
             held = await super().get(key, prototype or default_buffer_prototype(), byte_range)
         except OSError as error:
-            raise self._damaged(key, files.reason(error)) from error
+            raise self._damage_error(key, files.reason(error)) from error
         if is_chunk(key) and (why := damage(held, self.sizes[key.partition("/")[0]])):
-            raise self._damaged(key, why)
+            raise self._damage_error(key, why)
         return held
 
-    def _damaged(self, key: str, why: str) -> InputError:
+    def _damage_error(self, key: str, why: str) -> InputError:
         return InputError(f"{clip(self.root / key)} is damaged ({why}); {remedy(self.root)}")
 
 
@@ -147,13 +147,13 @@ def damage(held: Buffer | None, size: int) -> str | None:
     if google_crc32c.value(content[:-_CHECKSUM]).to_bytes(4, "little") != content[-_CHECKSUM:]:
         return "its checksum does not hold"
     # Whoever unpacks a frame takes as much memory as it says, or as it turns out to hold.
-    return None if _unpacked(content) in (size, None) else "unpacked it has another size"
+    return None if _unpacked_size(content) in (size, None) else "unpacked it has another size"
 
 
-def _unpacked(content: bytes) -> int | None:
+def _unpacked_size(content: bytes) -> int | None:
     """Return how many bytes a frame of zstd says that it holds, 0 where it says nothing; None for what is no frame.
 
-    >>> _unpacked(bytes.fromhex("28b52ffd 20 05") + b"abcde")
+    >>> _unpacked_size(bytes.fromhex("28b52ffd 20 05") + b"abcde")
     5
     """
     if not content.startswith(_FRAME):
@@ -180,16 +180,16 @@ class Examined:
     def sizes(self) -> dict[str, int]:
         """Return the bytes of each array's chunks, unpacked."""
         return {
-            name: _bytes_of(about, about["chunk_grid"]["configuration"]["chunk_shape"])
+            name: _count_bytes(about, about["chunk_grid"]["configuration"]["chunk_shape"])
             for name, about in self.arrays.items()
         }
 
     def held_bytes(self) -> int:
         """Count the bytes of the arrays that readers take as a whole."""
-        return sum(_bytes_of(about, about["shape"]) for about in self.arrays.values() if not _is_long(about))
+        return sum(_count_bytes(about, about["shape"]) for about in self.arrays.values() if not _is_long(about))
 
 
-def attributes_seal(attributes: Mapping[str, Any]) -> str:
+def seal_attributes(attributes: Mapping[str, Any]) -> str:
     """Seal the attributes of a store, which no chunk's checksum covers."""
     kept = {name: value for name, value in attributes.items() if name != SEAL}
     return blake2b(json.dumps(kept, sort_keys=True).encode(), digest_size=16).hexdigest()
@@ -207,7 +207,7 @@ def remedy(path: Path) -> str:
 def _is_calculation(path: Path) -> bool:
     """True if a store says that it holds a calculation; one that says nothing any more may be one of studies."""
     try:
-        return "calculation" in json.loads(_json(FilesOfFolder(path), METADATA)["attributes"]["sweep"])
+        return "calculation" in json.loads(_read_json(FilesOfFolder(path), METADATA)["attributes"]["sweep"])
     except (InputError, ValueError, KeyError, TypeError, RecursionError):
         return False
 
@@ -229,19 +229,19 @@ def examine(files: Files) -> Examined:
     """
     root = _root(files)
     attributes = root["attributes"]
-    sealed = attributes.get(SEAL) == attributes_seal(attributes)
+    sealed = attributes.get(SEAL) == seal_attributes(attributes)
     problems = [] if sealed else [f"{STORE}: its attributes are damaged"]
     gathered = root.get("consolidated_metadata")
     gathered = gathered.get("metadata") if isinstance(gathered, dict) else None
     folders = files.list("").folders
     if not isinstance(gathered, dict) or not gathered:
         problems.append(f"{STORE}: the metadata of its arrays, gathered at the root, are lost")
-        gathered = dict(_own(files, folders))
+        gathered = dict(_read_own(files, folders))
     readable, lossy = {}, set()
     for name, about in sorted(gathered.items()):
         wrong = _wrong_array(files, name, about)
         problems += [f"{STORE}/{wrong}"] if wrong else []
-        if wrong is None and (lost := _lost(files, name, about)):
+        if wrong is None and (lost := _list_lost(files, name, about)):
             lossy.add(name)
             problems += [f"{STORE}/{name}/{chunk} is lost" for chunk in lost]
         elif wrong is None:
@@ -254,7 +254,7 @@ def examine(files: Files) -> Examined:
 def _root(files: Files) -> dict[str, Any]:
     where = clip(files.path)
     try:
-        root = _json(files, METADATA)
+        root = _read_json(files, METADATA)
         about = root["attributes"]
         if type(about["schema"]) is not int:
             raise TypeError("the schema is no number")
@@ -264,7 +264,7 @@ def _root(files: Files) -> dict[str, Any]:
     return dict(root)
 
 
-def _json(files: Files, name: str) -> Any:
+def _read_json(files: Files, name: str) -> Any:
     """Read a file of metadata; raise InputError for what is no regular file of bounded size, ValueError for others."""
     return json.loads(files.read(name).decode("utf-8"))
 
@@ -277,18 +277,18 @@ def _wrong_array(files: Files, name: str, about: Any) -> str | None:
     if files.is_link(name) or files.is_link(metadata):
         return f"{name}: is a link, which no store has"
     try:
-        own = _json(files, metadata)
+        own = _read_json(files, metadata)
     except (InputError, ValueError, RecursionError):
         return f"{name}: its metadata are {'damaged' if files.has(metadata) else 'lost'}"
     if own != about:
         return f"{name}: its metadata are not those at the root"
     try:
-        return f"{name}: {why}" if (why := _strange(about)) else None
+        return f"{name}: {why}" if (why := _describe_fault(about)) else None
     except (KeyError, TypeError, ValueError):
         return f"{name}: its metadata are not those of an array that simlab lays"
 
 
-def _strange(about: Mapping[str, Any]) -> str | None:
+def _describe_fault(about: Mapping[str, Any]) -> str | None:
     """State in what an array is none that simlab lays; raises KeyError, TypeError or ValueError for other metadata."""
     shape, chunks = about["shape"], about["chunk_grid"]["configuration"]["chunk_shape"]
     sizes = [*shape, *chunks]
@@ -317,7 +317,7 @@ def _is_long(about: Mapping[str, Any]) -> bool:
     return not {"replicate", "of_world"}.isdisjoint(about.get("dimension_names") or ())
 
 
-def _bytes_of(about: Mapping[str, Any], shape: Sequence[int]) -> int:
+def _count_bytes(about: Mapping[str, Any], shape: Sequence[int]) -> int:
     """Return the bytes of so many values of an array."""
     return (_width(about["data_type"]) or 0) * math.prod(shape)
 
@@ -335,26 +335,26 @@ def _counts(about: Mapping[str, Any]) -> list[int]:
     return [-(-size // chunk) for size, chunk in zip(about["shape"], chunks, strict=True)]
 
 
-def _lost(files: Files, name: str, about: Mapping[str, Any]) -> list[str]:
+def _list_lost(files: Files, name: str, about: Mapping[str, Any]) -> list[str]:
     """List the chunks of an array that are not there as regular files."""
     counts = _counts(about)
     if not counts:
         return [] if "c" in files.list(name).files else ["c"]
-    there = _regular(files, f"{name}/c", depth=len(counts) - 1)
+    there = _list_regular(files, f"{name}/c", depth=len(counts) - 1)
     wanted = ("/".join(place) for place in itertools.product(*([str(k) for k in range(n)] for n in counts)))
     return [f"c/{place}" for place in wanted if place not in there]
 
 
-def _regular(files: Files, folder: str, depth: int) -> set[str]:
+def _list_regular(files: Files, folder: str, depth: int) -> set[str]:
     """Name the regular files so many folders below one."""
     inner, there = files.list(folder)
     if depth == 0:
         return set(there)
-    return {f"{name}/{file}" for name in inner for file in _regular(files, f"{folder}/{name}", depth - 1)}
+    return {f"{name}/{file}" for name in inner for file in _list_regular(files, f"{folder}/{name}", depth - 1)}
 
 
-def _own(files: Files, folders: Iterable[str]) -> Iterator[tuple[str, Any]]:
+def _read_own(files: Files, folders: Iterable[str]) -> Iterator[tuple[str, Any]]:
     """Gather the arrays' own metadata, where they can be read."""
     for name in folders:
         with suppress(InputError, ValueError, RecursionError):
-            yield name, _json(files, f"{name}/{METADATA}")
+            yield name, _read_json(files, f"{name}/{METADATA}")

@@ -20,26 +20,26 @@ import numpy as np
 from simlab import schemas
 from simlab.engine.continuation import CROSSED
 from simlab.engine.ledger import STORE, Ledger, StoreOrigin
-from simlab.engine.provenance import CHANGED, installation
+from simlab.engine.provenance import CHANGED, digest_installation
 from simlab.parts import is_own, name_target
 from simlab.store import fill_values, readme, units
 from simlab.store.cell_reading import Tally, read_cells, slab
 from simlab.store.coordinates import NAMES_OF_PAIRS, PAIRS, coordinates
 from simlab.store.drawn import drawn_values, laws_attribute
 from simlab.store.fill_values import missing_value, stored_type
-from simlab.store.folder import NEW, content, disk_bytes, laying, settle, take_place
-from simlab.store.layout import Cut, Grid, Run, chunks, cut, grid, sort_axes, widest
+from simlab.store.folder import NEW, content, disk_bytes, guard_store, settle, take_place
+from simlab.store.layout import Cut, Grid, Run, chunks, count_largest_bytes, cut, grid, sort_axes
 from simlab.store.measures import (
     Labels,
     Measures,
     Variables,
-    about_influence,
     bounds_if_failed,
+    describe_influence,
     largest_error,
     summaries,
 )
 from simlab.store.reservations import undivided_attribute
-from simlab.store.wholeness import SEAL, attributes_seal
+from simlab.store.wholeness import SEAL, seal_attributes
 from simlab.studies.outcomes import IDENTITY
 from simlab.types import Array
 
@@ -57,27 +57,27 @@ def materialise(
     written; raises InputError where the disk does not take the store.
     """
     settle(book.folder)
-    laid = _laid(book, measures, labels or {})
-    if not (laid.measures and laid.content and laid == book.laid_as()):
+    laid = _describe_origin(book, measures, labels or {})
+    if not (laid.measures and laid.content and laid == book.read_origin()):
         lay_store(book, measures, labels or {}, jobs)
-    elif not book.laid():
+    elif not book.is_laid():
         book.mark_laid(laid)
-    cells, made = len(book.wanted().campaigns()), readme.join_commands(book.folder, command)
-    return readme.write(book.folder, readme.of_studies(book.declaration() or {}, labels or {}, made, cells))
+    cells, made = len(book.read_requested_sizes().campaigns()), readme.join_commands(book.folder, command)
+    return readme.write(book.folder, readme.describe_studies(book.declaration() or {}, labels or {}, made, cells))
 
 
 def lay_store(book: Ledger, measures: Measures, labels: Labels, jobs: int = 1) -> None:
     """Lay the store of a ledger, which takes the place of an old one; raise InputError where the disk takes none."""
     settle(book.folder)
     where = book.folder / NEW
-    with laying(book.folder):
+    with guard_store(book.folder):
         lay_group(where, lambda root: lay_arrays(root, book, grid(book), measures, labels, jobs=jobs, folder=where))
         take_place(book.folder)
-        book.mark_laid(_laid(book, measures, labels))
+        book.mark_laid(_describe_origin(book, measures, labels))
         book.note(bytes=disk_bytes(book.folder / STORE))
 
 
-def _laid(book: Ledger, measures: Measures, labels: Labels) -> StoreOrigin:
+def _describe_origin(book: Ledger, measures: Measures, labels: Labels) -> StoreOrigin:
     """Name what a store is laid from, and what lies there; measures by parts and keys, those of plug-ins by nobody."""
     named = [
         [name, name_target(one.func), one.args, one.keywords, labels.get(name)]
@@ -85,7 +85,7 @@ def _laid(book: Ledger, measures: Measures, labels: Labels) -> StoreOrigin:
         if isinstance(one, partial) and is_own({"_target_": name_target(one.func)})
     ]
     own = json.dumps(named, default=repr) if len(named) == len(measures) else ""
-    return StoreOrigin(installation(), own, book.state(), content(book.folder) or "")
+    return StoreOrigin(digest_installation(), own, book.state(), content(book.folder) or "")
 
 
 def lay_group(where: Path | zarr.abc.store.Store, lay: Callable[[zarr.Group], dict[str, Any]]) -> None:
@@ -94,7 +94,7 @@ def lay_group(where: Path | zarr.abc.store.Store, lay: Callable[[zarr.Group], di
 
     root = zarr.create_group(where, zarr_format=3)
     about = lay(root)
-    root.update_attributes({**about, SEAL: attributes_seal(about)})
+    root.update_attributes({**about, SEAL: seal_attributes(about)})
     _consolidate(where)
 
 
@@ -123,7 +123,7 @@ def lay_arrays(
         drawn = drawn_values(size)
         _add_all(root, coordinates(size, tally.document_set) | drawn | measured)
         for j, (name, about) in enumerate(named.items()):
-            _add_influence(root, f"{name}_influence", size, tally, j, about_influence(about))
+            _add_influence(root, f"{name}_influence", size, tally, j, describe_influence(about))
         about = attributes(book, drawn) | laws_attribute(drawn) | largest_error(measured, next(iter(named), None))
         return about | undivided_attribute(tally.undivided)
 
@@ -132,7 +132,7 @@ def lay(where: Path | zarr.abc.store.Store, attributes: Mapping[str, Any], varia
     """Lay a store of variables that are in memory on the disk, or in memory, too."""
     import zarr
 
-    root = zarr.create_group(where, zarr_format=3, attributes={**attributes, SEAL: attributes_seal(attributes)})
+    root = zarr.create_group(where, zarr_format=3, attributes={**attributes, SEAL: seal_attributes(attributes)})
     _add_all(root, variables)
     _consolidate(where)
 
@@ -157,7 +157,7 @@ def attributes(book: Ledger, drawn: Collection[str] = ()) -> dict[str, Any]:
         "dirty": int(any(commit.endswith(CHANGED) for commit in commits)),
         # How xarray learns which variables are coordinates.
         "coordinates": " ".join(
-            (*_places(declared), "document_set", *PAIRS, *NAMES_OF_PAIRS, *_along(declared), *drawn)
+            (*_places(declared), "document_set", *PAIRS, *NAMES_OF_PAIRS, *_linked_names(declared), *drawn)
         ),
     }
     if "reservation" in declared:
@@ -165,7 +165,7 @@ def attributes(book: Ledger, drawn: Collection[str] = ()) -> dict[str, Any]:
     return about | latest | ({"earlier_versions": json.dumps(earlier)} if earlier else {})
 
 
-def _along(declared: Mapping[str, Any]) -> list[str]:
+def _linked_names(declared: Mapping[str, Any]) -> list[str]:
     """Name what moves along with the axes."""
     return [name for axis in declared["axes"] for name in axis.get("along", {}).values()]
 
@@ -187,7 +187,7 @@ class OutcomeArrays:
     def __init__(self, root: Any, size: Grid, wanted: Collection[str]) -> None:
         """Start with the status, which every store has."""
         self._root, self._size, self._done = root, size, list[Run]()
-        self.cut = cut(size.shape, widest(size, wanted))
+        self.cut = cut(size.shape, count_largest_bytes(size, wanted))
         self._arrays: dict[str, Any] = {}
         self._start("status", self.cut)
 
@@ -206,11 +206,11 @@ class OutcomeArrays:
         if tally.document_set is not None and "document_set" in self._arrays:
             self._drop("document_set")
         names = list(self._arrays)
-        whole = cut(self._size.shape, widest(self._size, names))
+        whole = cut(self._size.shape, count_largest_bytes(self._size, names))
         if whole != self.cut and whole == cut(self._size.shape, 0):
             self._lay_whole(names, whole)
         for name in names:
-            self._arrays[name].update_attributes(_about_outcome(name, names, self._size, tally))
+            self._arrays[name].update_attributes(_describe_outcome(name, names, self._size, tally))
 
     def _lay_whole(self, names: Sequence[str], whole: Cut) -> None:
         """Lay in one chunk what might have been large and is not."""
@@ -232,29 +232,33 @@ class OutcomeArrays:
         self._arrays[name] = _create(self._root, name, dims, shape, dtype, fill, {}, chunk)
 
 
-def _about_outcome(name: str, names: Sequence[str], size: Grid, tally: Tally) -> dict[str, Any]:
+def _describe_outcome(name: str, names: Sequence[str], size: Grid, tally: Tally) -> dict[str, Any]:
     present = set(tally.present[name])
     absent = [position for position in tally.failed if position not in present]
     outcome = size.outcomes[name]
-    about = {"label": outcome.label, **fill_values.about(name, outcome), **fill_values.with_absent(absent)}
-    unit = units.of_outcome(name, names)
-    if name == "estimate" and unit == "points" and not units.in_points([e.config for e in size.entries.values()]):
+    about = {
+        "label": outcome.label,
+        **fill_values.missing_attributes(name, outcome),
+        **fill_values.absence_attributes(absent),
+    }
+    unit = units.outcome_unit(name, names)
+    if name == "estimate" and unit == "points" and not units.is_in_points([e.config for e in size.entries.values()]):
         unit = None
-    return units.described(name, about, unit)
+    return units.describe_variable(name, about, unit)
 
 
 def _add_influence(root: Any, name: str, size: Grid, tally: Tally, measure: int, about: Mapping[str, Any]) -> None:
     """Write the influence of each cluster on a measure, run by run."""
     runs = cut(size.shape, 8 * tally.n_clusters)
     shape, dims = (*size.shape, tally.n_clusters), (*size.names, "cluster")
-    told = units.described(name, about, units.unit_of(name, about))
+    told = units.describe_variable(name, about, units.find_unit(name, about))
     array = _create(root, name, dims, shape, np.dtype(float), float("nan"), told, runs.chunk(size.shape))
     for run, held in tally.influence(measure, runs.runs(size.shape)):
         array[(*run.region, slice(None))] = held
 
 
 def _add_all(root: Any, variables: Variables) -> None:
-    for name, (dims, array, about) in units.speaking(variables).items():
+    for name, (dims, array, about) in units.describe_variables(variables).items():
         fill: Any = {"f": float("nan"), "U": "", "b": False}.get(array.dtype.kind, 0)
         chunk = cut(array.shape, array.dtype.itemsize).chunk(array.shape)
         _create(root, name, dims, array.shape, array.dtype, fill, about, chunk)[...] = array

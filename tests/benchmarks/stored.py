@@ -52,7 +52,7 @@ def measured(cells: int, folder: Path) -> dict[str, dict[str, float]]:
         return done
 
     def laid() -> list[str]:
-        with ledger.writing(folder) as book:
+        with ledger.open_to_write(folder) as book:
             return materialise(book, measures, LABELS, jobs=JOBS)
 
     imported()

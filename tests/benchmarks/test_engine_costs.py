@@ -90,8 +90,8 @@ def plain(patch: pytest.MonkeyPatch) -> None:
     from simlab.engine import block_checks, workers
 
     patch.setattr(engine, "dispatch", one_by_one)
-    patch.setattr(engine, "known_in", lambda folder: Known())
-    patch.setattr(Ledger, "seen", lambda book, by: False)
+    patch.setattr(engine, "read_known", lambda folder: Known())
+    patch.setattr(Ledger, "is_seen", lambda book, by: False)
     patch.setattr(Ledger, "laid_as", lambda book: None)
     for module in (addresses, block_checks, layout):
         patch.setattr(module, "unpack", by_numpy)
@@ -149,7 +149,7 @@ def test_blocks_that_come_together_wait_for_the_disk_once(benchmark: Any, tmp_pa
     folders = (tmp_path / str(k) for k in itertools.count())
 
     def kept(at_once: int) -> float:
-        with ledger.writing(next(folders)) as book:
+        with ledger.open_to_write(next(folders)) as book:
             began = time.perf_counter()
             for start in range(0, len(blocks), at_once):
                 book.record(blocks[start : start + at_once])

@@ -128,7 +128,7 @@ def test_a_store_of_a_thousand_cells_fits_into_a_page(
     monkeypatch.setattr(engine, "dispatch", inline)
     sweep, folder, file = sized(1000), tmp_path / "many", tmp_path / "report.html"
     engine.run(sweep, folder, 1, block=stand_in, quiet=True)
-    with ledger.writing(folder) as book:
+    with ledger.open_to_write(folder) as book:
         materialise(book, bound_measures_of(sweep.base), LABELS, jobs=1)
     took = benchmark.pedantic(reported, args=(folder, file), rounds=1)
     benchmark.extra_info |= took

@@ -13,7 +13,7 @@ from simlab.commands.continuing import declared_in
 from simlab.config import Sweep, compose_sweep
 from simlab.config.sweepfile import load, parse
 from simlab.engine.continuation import cell_key, declare
-from simlab.engine.ledger import LedgerEntry, writing
+from simlab.engine.ledger import LedgerEntry, open_to_write
 from simlab.store import readme
 from tests.config.test_named_axes import DESIGNS, LINKED, MATRICES
 
@@ -66,8 +66,8 @@ def filled(folder: Path, text: str, *several: Sequence[str]) -> None:
     Path("s.yaml").write_text(text)
     for typed in several:
         sweep = compose_sweep(load(Path("s.yaml")), typed)
-        with writing(folder) as book:
-            grown = book.grown(declare(sweep))
+        with open_to_write(folder) as book:
+            grown = book.extend_declaration(declare(sweep))
             place = {name: axis["values"] for axis in grown["axes"] for name in [axis["name"]]}
             entries = [
                 LedgerEntry(
@@ -97,9 +97,9 @@ def test_the_command_that_made_a_folder_stays_above_one_that_continues_it(folder
     (folder / "out").mkdir()
     page, declared = folder / "out" / readme.PAGE, declare(compose_sweep(None, []))
     for first, command in ((made, made), (made, more), (made, f"{more}9")):
-        text = readme.of_studies(declared, {}, readme.join_commands(folder / "out", command))
+        text = readme.describe_studies(declared, {}, readme.join_commands(folder / "out", command))
         page.write_text(text, encoding="utf-8")
-        assert readme.command_in(folder / "out") == first
+        assert readme.read_command(folder / "out") == first
         assert f"    {command}\n" in text
     # Another sweep that fills the folder is what makes it.
     assert readme.join_commands(folder / "out", "simlab sweep t.yaml --out out") == "simlab sweep t.yaml --out out"
@@ -133,7 +133,7 @@ def test_a_slip_is_refused_in_a_line(
     words: list[str], said: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     filled(folder / "out", DESIGNS, [])
-    with writing(folder / "old") as book:
+    with open_to_write(folder / "old") as book:
         book.admit({**declare(compose_sweep(load(Path("s.yaml"))))}, [], {})
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     assert answer(words) == 2

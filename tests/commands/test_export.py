@@ -91,7 +91,7 @@ def test_a_table_is_like_anyones_and_the_file_beside_it_is_a_study(swept: Path) 
 @pytest.mark.slow
 def test_a_campaign_that_comes_out_otherwise_than_kept_is_a_reservation(capsys: pytest.CaptureFixture[str]) -> None:
     assert answer(["run", *SMALL, "design.documents=20", "--jobs", "1", "--out", "s"]) == 0
-    with ledger.writing(Path("s")) as book:
+    with ledger.open_to_write(Path("s")) as book:
         row = next(book.blocks())
         arrays = unpack(row.block.payload)
         arrays["estimate"] = np.nextafter(arrays["estimate"], 9e9)

@@ -10,7 +10,7 @@ import yaml
 from simlab.config import compose, compose_sweep
 from simlab.config.groups import own_options
 from simlab.config.sweepfile import MULTIRUN
-from simlab.store.opening import axes_of, open_results
+from simlab.store.opening import name_axes, open_results
 from tests.commands.test_cli import said
 from tests.commands.test_study_files import SMALL, cell_keys
 
@@ -31,7 +31,7 @@ def test_a_multirun_is_the_sweep_of_its_grid(capsys: pytest.CaptureFixture[str],
     assert answer == swept
     assert cell_keys(str(store)) == cell_keys("swept")
     with open_results(store) as results:
-        assert axes_of(results) == ("documents", "grouping")
+        assert name_axes(results) == ("documents", "grouping")
     assert compose_sweep(MULTIRUN, grid).command == f"simlab run --multirun {' '.join(grid)}"
     assert "`simlab run -m` runs them all" in said(capsys, "run", *grid, code=2)
 

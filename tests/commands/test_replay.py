@@ -22,7 +22,7 @@ from simlab.cli import answer
 from simlab.commands import replay
 from simlab.engine import ledger
 from simlab.engine.addresses import pack, unpack
-from simlab.engine.ledger_file import row_seal
+from simlab.engine.ledger_file import seal_row
 from simlab.types import InputError
 
 SMALL = ["systems.n_systems=4", "systems.n_documents=42", "systems.n_segments=84", "worlds=2", "studies=4"]
@@ -85,7 +85,7 @@ def change(folder: Path, change: Callable[[dict[str, Any]], object], *, sealed: 
         config = json.loads(text)
         change(config)
         changed = json.dumps(config)
-        kept = row_seal("cells", position, cell, changed, systems) if sealed else "another"
+        kept = seal_row("cells", position, cell, changed, systems) if sealed else "another"
         database.execute("UPDATE cells SET config = ?, seal = ?", (changed, kept))
         database.commit()
 
@@ -132,7 +132,7 @@ def test_other_bits_than_kept_end_with_a_reservation(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert answer(RUN) == 0
-    with ledger.writing(tmp_path / "s") as book:
+    with ledger.open_to_write(tmp_path / "s") as book:
         row = next(book.blocks())
         arrays = unpack(row.block.payload)
         arrays["estimate"] = np.nextafter(arrays["estimate"], 9e9)
@@ -183,7 +183,7 @@ def test_a_block_that_failed_and_does_not_fail_alone_is_no_success(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert answer(RUN) == 0
-    with ledger.writing(tmp_path / "s") as book:
+    with ledger.open_to_write(tmp_path / "s") as book:
         at = next(book.blocks()).block.address
         book.withdraw(at, "study 0 gave another estimate")
     found = said(capsys, "s", at.campaign(0), code=3)

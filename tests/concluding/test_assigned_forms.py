@@ -31,7 +31,7 @@ from simlab.concluding.concluding import conclude
 from simlab.concluding.following import reading
 from simlab.concluding.plans import read_plan
 from simlab.concluding.wanted import ConcludeOptions
-from simlab.engine.replaying import collected
+from simlab.engine.replaying import collect_campaign
 from simlab.studies.blocks import run_block
 from simlab.studies.kinds import kind_of
 from simlab.studies.worlds import draw_world
@@ -62,7 +62,7 @@ def in_form(form: str, folder: Path, came: Any, **more: Any) -> Path:
 @pytest.mark.parametrize("share", [None, 0.2])
 def test_filled_sheets_are_the_campaign_that_was_simulated(form: str, share: float | None, tmp_path: Path) -> None:
     config = small()
-    came = collected(config, Place(0))
+    came = collect_campaign(config, Place(0))
     folder = planned(tmp_path / "my", config)
     filled = in_form(form, folder, came, share=share)
     read = reading(filled, ConcludeOptions(), read_plan(folder))
@@ -99,7 +99,7 @@ def test_sheets_of_any_design_are_campaigns_of_it(
     assume(not config.get("metric"))
     try:
         kind_of(config).check(config, draw_world(config, 0))
-        came = collected(config, Place(0))
+        came = collect_campaign(config, Place(0))
     except InputError:
         assume(False)
     folder = planned(tmp_path_factory.mktemp("assigned") / "my", config)
@@ -227,7 +227,7 @@ def test_a_task_that_two_rated_is_refused(tmp_path: Path) -> None:
 def test_a_key_that_was_changed_or_lost_is_refused(tmp_path: Path) -> None:
     config = small()
     folder = planned(tmp_path / "my", config)
-    came = collected(config, Place(0))
+    came = collect_campaign(config, Place(0))
     filled_in = in_form("csv", folder, came)
     key = folder / "key.csv"
     key.write_text(key.read_text(encoding="utf-8").replace("slot,system", "slot,model", 1), encoding="utf-8")

@@ -26,7 +26,7 @@ from simlab.concluding.assigning.studying import study_of
 from simlab.concluding.plans import read_plan
 from simlab.config.studyfile import FrozenFamily, write
 from simlab.design.balance import find_seated_raters, load
-from simlab.engine.replaying import collected
+from simlab.engine.replaying import collect_campaign
 from simlab.formulas import normalized_entropy
 from simlab.rng import stream
 from simlab.studies.ratings.collecting import lay
@@ -80,7 +80,7 @@ def test_other_documents_are_dealt_as_those_of_a_world_of_that_size(
     got = seat(frame_of(config), config, read_items(items), numbered_people(6)).frame
     assert got.bucket.tolist() == world.frame.bucket.tolist()
     np.testing.assert_array_equal(find_seated_raters(got), find_seated_raters(world.frame))
-    came = collected(own, Place(0))
+    came = collect_campaign(own, Place(0))
     mine = deal(config, got, own["seed"]).collected
     assert came.asked is not None
     assert mine.asked is not None

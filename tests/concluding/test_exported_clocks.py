@@ -17,7 +17,7 @@ from simlab.concluding import campaigns
 from simlab.concluding.campaigns import beside
 from simlab.concluding.plans import read_plan
 from simlab.config.plain_yaml import CAMPAIGN
-from simlab.engine.replaying import collected
+from simlab.engine.replaying import collect_campaign
 from simlab.studies.kinds import kind_of
 from simlab.types import Array, Place
 
@@ -85,7 +85,7 @@ def test_an_accounted_campaign_is_concluded_as_in_the_store(
 def test_the_account_is_concluded_from_an_export_too(kind: str, tmp_path: Path) -> None:
     config = study(kind, CREW, {"total": TIGHT[kind]})
     held, out = held_of(config), tmp_path / "came.csv"
-    campaigns.export(collected(config, PLACE), config, {}, PLACE, out, "table")
+    campaigns.export(collect_campaign(config, PLACE), config, {}, PLACE, out, "table")
     plan = read_plan(beside(out))
     assert plan.told is not None
     ours = kind_of(config)
@@ -112,7 +112,7 @@ def test_what_a_platform_asks_is_concluded_as_in_the_store(design: dict[str, Any
 def test_newcomers_keep_their_names_and_the_hours_of_their_ratings(tmp_path: Path) -> None:
     clock = CROWD | {"drop_out": 0.6, "seconds_per_answer": 300.0, "arrival_hours": 0.1, "replacement": "newcomers"}
     config, out = study("rated", clock, {}), tmp_path / "came.csv"
-    came = collected(config, PLACE)
+    came = collect_campaign(config, PLACE)
     assert any(name.endswith(" (2)") for name in came.frame.rater_names)
     alike(config, PLACE, held_of(config), tmp_path)
     campaigns.export(came, config, {}, PLACE, out, "table")
@@ -124,7 +124,7 @@ def test_newcomers_keep_their_names_and_the_hours_of_their_ratings(tmp_path: Pat
 
 def test_hours_that_nobody_knows_are_written_as_null(tmp_path: Path) -> None:
     config, out = study("rated", None, {"total": TIGHT["rated"]}), tmp_path / "came.csv"
-    campaigns.export(collected(config, PLACE), config, {}, PLACE, out, "table")
+    campaigns.export(collect_campaign(config, PLACE), config, {}, PLACE, out, "table")
     line = next(one for one in beside(out).read_text(encoding="utf-8").splitlines() if one.startswith(CAMPAIGN))
     paid = json.loads(line.removeprefix(CAMPAIGN))["told"]["paid"]
     assert (paid["hours"], paid["days"]) == (None, None)

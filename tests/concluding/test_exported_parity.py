@@ -21,7 +21,7 @@ from simlab.concluding.plans import LoadedPlan, read_plan
 from simlab.concluding.sheets import ENDINGS
 from simlab.concluding.wanted import ConcludeOptions
 from simlab.config import compose
-from simlab.engine.replaying import collected
+from simlab.engine.replaying import collect_campaign
 from simlab.studies.blocks import run_block
 from simlab.studies.kinds import kind_of
 from simlab.studies.worlds import draw_world
@@ -45,7 +45,7 @@ def stored(config: Config, place: Place) -> Mapping[str, Array] | None:
 def alike(config: Config, place: Place, held: Mapping[str, Array] | None, folder: Path) -> None:
     """Export a campaign in both forms, read it back, and conclude."""
     assert held is not None
-    came = collected(config, place)
+    came = collect_campaign(config, place)
     for form in ("table", "events"):
         out = folder / f"campaign{ENDINGS[form]}"
         campaigns.export(came, config, {}, place, out, form)
@@ -144,7 +144,7 @@ def test_sizes_of_a_metrics_differences_come_back_from_a_table(tmp_path: Path) -
     sizes = "metric.column=bleu", "metric.bins=3", "budget.annotations_per_pair=4", "budget.batch_size=2"
     config = dict(compose([*words, *sizes, "decision=group_sequential", "decision.metric=correct"]))
     place = Place(0)
-    came = collected(config, place)
+    came = collect_campaign(config, place)
     assert set(np.unique(came.metric)) - {0, 1, 2}
     alike(config, place, stored(config, place), tmp_path)
     table = (tmp_path / "campaign.csv").read_text(encoding="utf-8")

@@ -19,7 +19,7 @@ from simlab.concluding.looks import record_of
 from simlab.concluding.plans import read_plan
 from simlab.concluding.wanted import ConcludeOptions
 from simlab.config.studyfile import write
-from simlab.engine.replaying import collected
+from simlab.engine.replaying import collect_campaign
 from simlab.types import InputError, Place
 
 SMALL = ("systems.n_systems=3", "systems.n_documents=12", "systems.n_segments=24", "design.documents=8")
@@ -45,7 +45,7 @@ STUDIES = {"ratings": ratings, "comparisons": comparisons, "judgements": judgeme
 
 
 def export(config: dict[str, Any], out: Path) -> Path:
-    campaigns.export(collected(config, Place(0)), config, {}, Place(0), out, "table")
+    campaigns.export(collect_campaign(config, Place(0)), config, {}, Place(0), out, "table")
     return out
 
 

@@ -35,6 +35,8 @@ NOT_YET = {
 EXCEPTIONS: dict[str, str] = {
     "frombuf": "overrides a method of tarfile",
     "readable": "overrides a method of io",
+    "get": "overrides a method of zarr's stores",
+    "config_of": "public: notebooks call it",
     "again": "a settled name of worlds, which draw other raters and documents",
     "comparable": "public: plug-ins import it",
     "of_campaigns": "public: plug-ins import it",

@@ -32,7 +32,7 @@ from simlab.engine import timelines
 from simlab.fitting.agreement import agreement_of
 from simlab.fitting.laws import laws
 from simlab.fitting.report import report
-from simlab.store.query import with_found
+from simlab.store.query import add_companion
 from simlab.tables import understood
 from simlab.tables.held import flip_signs
 from simlab.types import RATE, InputError
@@ -82,7 +82,7 @@ def store(kind: str = "lines", **figure: Any) -> xr.Dataset:
 
 def of_store(kind: str = "lines", **asked: Any) -> Any:
     measure, data = asked.pop("measure", None), store(kind, **asked.pop("figure", {}))
-    return drawing(with_found(data, ["srp"]) if kind == "lines" else data, measure, **asked)
+    return drawing(add_companion(data, ["srp"]) if kind == "lines" else data, measure, **asked)
 
 
 ORDER = {

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from simlab.engine import conclusions
-from simlab.engine.conclusions import campaign_bytes, conclusions_of, foreign
+from simlab.engine.conclusions import campaign_bytes, describe_plugin_kinds, gather_conclusions
 from simlab.studies.judgements import KIND as JUDGEMENTS
 from simlab.studies.kinds import outcomes
 from simlab.studies.preferences import KIND as PREFERENCES
@@ -51,26 +51,26 @@ def test_the_bytes_of_a_campaign_are_those_of_its_arrays() -> None:
 
 
 def test_kinds_that_are_built_in_are_not_written_down() -> None:
-    assert foreign([RATED, COMPARED]) == {}
-    known = conclusions_of({}, [RATED, COMPARED])
+    assert describe_plugin_kinds([RATED, COMPARED]) == {}
+    known = gather_conclusions({}, [RATED, COMPARED])
     assert known.outcomes == outcomes()
     assert known.sizes == {"preference": 3, "round": 4}
     assert known.along == {"preference": (">", "=", "<")}
-    assert conclusions_of({}, [RATED]).sizes == {}
+    assert gather_conclusions({}, [RATED]).sizes == {}
 
 
 def test_a_dimension_is_as_long_as_its_longest_cell() -> None:
     longer = {**COMPARED, "budget": {"annotations_per_pair": 100, "batch_size": 10}}
     for order in ([COMPARED, longer], [longer, COMPARED]):
-        assert conclusions_of({}, order).sizes["round"] == 11
+        assert gather_conclusions({}, order).sizes["round"] == 11
 
 
 @pytest.mark.usefixtures("plug_in")
 def test_what_a_foreign_kind_concludes_comes_back_through_json() -> None:
     cells = [{"question": "pick", "plugins": ["picks"], "panels": n} for n in (2, 5)]
     cells.insert(1, COMPARED)
-    written = json.loads(json.dumps(foreign(cells), allow_nan=False))
-    again = conclusions_of(written, [{"question": "nobody knows"}])  # the configs are not even looked at
+    written = json.loads(json.dumps(describe_plugin_kinds(cells), allow_nan=False))
+    again = gather_conclusions(written, [{"question": "nobody knows"}])  # the configs are not even looked at
     for name, outcome in OWN.items():
         read = again.outcomes[name]
         assert (read.dims, read.dtype, read.label) == (outcome.dims, outcome.dtype, outcome.label)
@@ -85,9 +85,9 @@ def test_what_a_foreign_kind_concludes_comes_back_through_json() -> None:
 @pytest.mark.usefixtures("plug_in")
 def test_every_outcome_of_every_kind_survives_being_written_down() -> None:
     written = json.loads(
-        json.dumps(foreign([RATED, COMPARED, {"question": "judge"}, {"question": "pick", "panels": 1}]))
+        json.dumps(describe_plugin_kinds([RATED, COMPARED, {"question": "judge"}, {"question": "pick", "panels": 1}]))
     )
-    again = conclusions_of(written, []).outcomes
+    again = gather_conclusions(written, []).outcomes
     for kind in (RATINGS, PREFERENCES, JUDGEMENTS):
         for name, outcome in kind.outcomes.items():
             for part in ("dims", "dtype", "fill", "label"):

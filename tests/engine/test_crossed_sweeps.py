@@ -80,7 +80,7 @@ def test_a_declaration_that_is_lost_is_written_anew_from_the_blocks(tmp_path: Pa
     database.close()
     assert by_place(run(folder, "studies=3")) == whole
     with ledger.reading(folder) as book:
-        assert len(book.wanted().crossed) == 4
+        assert len(book.read_requested_sizes().crossed) == 4
 
 
 def test_a_campaign_of_a_pool_is_replayed_by_its_address(tmp_path: Path) -> None:

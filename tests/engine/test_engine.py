@@ -69,9 +69,9 @@ def test_another_block_size_continues_within_the_gaps(tmp_path: Path) -> None:
 
 
 def test_a_worker_meets_all_designs_of_a_world_in_a_row(tmp_path: Path) -> None:
-    with ledger.writing(tmp_path) as book:
+    with ledger.open_to_write(tmp_path) as book:
         job = prepare(fake_studies.sweep(), fake_studies.check)
-        tasks = engine.missing(fake_studies.sweep(), book, engine.fit_in(job, book)[1])
+        tasks = engine.list_missing(fake_studies.sweep(), book, engine.fit_in(job, book)[1])
     assert [task.address.world for task in tasks] == [0] * 6 + [1] * 6
 
 

@@ -27,10 +27,10 @@ def dealt(
 ) -> Iterator[list[BlockTask]]:
     """Deal bundles to workers who take so many seconds a campaign."""
     bundles = Bundles(whole, 2 * jobs, limits)
-    while bundle := bundles.next():
+    while bundle := bundles.take_bundle():
         yield bundle
         finished = tuple(Finished(task.address) for task in bundle)
-        bundles.took(BundleResult(finished, seconds * sum(one.address.count for one in finished)))
+        bundles.record_times(BundleResult(finished, seconds * sum(one.address.count for one in finished)))
 
 
 @pytest.mark.parametrize("seconds", [1e-5, 0.002, 1.0])
@@ -56,12 +56,12 @@ def test_no_bundle_takes_long_and_slow_blocks_are_alone() -> None:
 
 def test_cells_that_take_longest_come_first_once_that_is_known() -> None:
     bundles, order = Bundles(tasks(3, 4, 10), 4, BlockLimits()), []
-    while bundle := bundles.next():
+    while bundle := bundles.take_bundle():
         order += [(task.address.world, task.address.cell) for task in bundle]
         # A campaign of the last cell takes a minute, one of the others a second.
         seconds = {task.address: 60.0 if task.address.cell == "cell 3" else 1.0 for task in bundle}
         finished = tuple(Finished(at, seconds=took * at.count) for at, took in seconds.items())
-        bundles.took(BundleResult(finished, sum(one.seconds for one in finished)))
+        bundles.record_times(BundleResult(finished, sum(one.seconds for one in finished)))
     assert sorted(order) == [(world, f"cell {cell}") for world in range(3) for cell in range(4)]
     assert [cell for world, cell in order if world == 0] == [f"cell {cell}" for cell in range(4)]
     assert [cell for world, cell in order if world == 2] == ["cell 3", "cell 0", "cell 1", "cell 2"]

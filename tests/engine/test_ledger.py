@@ -66,13 +66,13 @@ def test_a_checksum_seals_payload_address_and_failures() -> None:
 
 
 def test_a_failed_block_is_replaced_by_what_comes_after(tmp_path: Path) -> None:
-    with ledger.writing(tmp_path) as book:
+    with ledger.open_to_write(tmp_path) as book:
         book.record([Finished(Address("c", 0, 0, 10), reason="first")])
-        assert book.missing("c", Place(0), 10) == [(0, 10)]
-        assert book.missing("c", Place(0), 12, failed=False) == [(10, 2)]
+        assert book.find_gaps("c", Place(0), 10) == [(0, 10)]
+        assert book.find_gaps("c", Place(0), 12, failed=False) == [(10, 2)]
         book.record([Finished(Address("c", 0, 0, 4), b"done")])
-        assert book.failed() == []
-        assert book.missing("c", Place(0), 10) == [(4, 6)]
+        assert book.list_failed() == []
+        assert book.find_gaps("c", Place(0), 10) == [(4, 6)]
         assert [row.sound for row in book.blocks()] == [True]
 
 
@@ -81,7 +81,7 @@ def test_the_largest_request_per_world_is_wanted(tmp_path: Path) -> None:
     run(fake_studies.sweep(worlds=3, studies=4), tmp_path)
     with ledger.reading(tmp_path) as book:
         for entry in book.entries():
-            assert book.wanted().of_worlds(entry.cell) == [10, 10, 4]
+            assert book.read_requested_sizes().studies_by_world(entry.cell) == [10, 10, 4]
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_keys_that_are_no_longer_shared_contradict_nothing() -> None:
 )
 def test_a_file_of_somebody_else_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / ledger.FILE).write_bytes(content)
-    for opened in (ledger.writing, ledger.reading):
+    for opened in (ledger.open_to_write, ledger.reading):
         with pytest.raises(InputError, match=r"not a simlab ledger|damaged"), opened(tmp_path):
             pytest.fail("it was opened")
     assert (tmp_path / ledger.FILE).read_bytes() == content
@@ -155,7 +155,7 @@ def test_a_database_of_somebody_else_is_refused(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / ledger.FILE)) as database:
         database.execute("CREATE TABLE meta (key, value)")
     before = (tmp_path / ledger.FILE).read_bytes()
-    with pytest.raises(InputError, match="not a simlab ledger"), ledger.writing(tmp_path):
+    with pytest.raises(InputError, match="not a simlab ledger"), ledger.open_to_write(tmp_path):
         pytest.fail("it was opened")
     assert (tmp_path / ledger.FILE).read_bytes() == before
 
@@ -171,7 +171,7 @@ def test_folders_that_cannot_be_used_are_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     (tmp_path / "foreign" / ledger.STORE).mkdir(parents=True)
     for folder, message in (("file", "cannot be made a folder"), ("foreign", "that no ledger.sqlite belongs to")):
-        with pytest.raises(InputError, match=message), ledger.writing(tmp_path / folder):
+        with pytest.raises(InputError, match=message), ledger.open_to_write(tmp_path / folder):
             pytest.fail("it was opened")
     with pytest.raises(InputError, match="holds no sweep"), ledger.reading(tmp_path / "nowhere"):
         pytest.fail("it was opened")
@@ -187,12 +187,12 @@ def test_pool_and_draw_are_sealed_and_stored(tmp_path: Path) -> None:
     ]
     blocks = [Finished(address, b"payload") for address in at]
     assert len({block.checksum for block in blocks}) == 4
-    with ledger.writing(tmp_path) as book:
+    with ledger.open_to_write(tmp_path) as book:
         for block in blocks:
             book.record([block])
     with ledger.reading(tmp_path) as book:
         rows = list(book.blocks())
-        assert book.missing("c", Place(0), 4) == [(2, 2)]
+        assert book.find_gaps("c", Place(0), 4) == [(2, 2)]
     assert sorted((row.block.address.pool, row.block.address.draw) for row in rows) == [(0, 0), (0, 1), (1, 0), (1, 1)]
     assert {row.block for row in rows} == set(blocks)
     assert all(row.sound for row in rows)
@@ -205,14 +205,14 @@ def test_pool_and_draw_are_sealed_and_stored(tmp_path: Path) -> None:
 
 
 def test_a_failure_in_another_pool_is_not_replaced(tmp_path: Path) -> None:
-    with ledger.writing(tmp_path) as book:
+    with ledger.open_to_write(tmp_path) as book:
         book.record([Finished(Address("c", 0, 0, 4), reason="why")])
         book.record([Finished(Address("c", 0, 0, 4, pool=1), b"done")])
         book.record([Finished(Address("c", 0, 0, 4, draw=1), b"done")])
-        assert [block.address for block in book.failed()] == [Address("c", 0, 0, 4)]
-        assert book.missing("c", Place(0), 4) == [(0, 4)]
+        assert [block.address for block in book.list_failed()] == [Address("c", 0, 0, 4)]
+        assert book.find_gaps("c", Place(0), 4) == [(0, 4)]
         book.record([Finished(Address("c", 0, 0, 4), b"done")])
-        assert book.failed() == []
+        assert book.list_failed() == []
 
 
 def test_the_first_pool_and_draw_leave_no_word() -> None:

@@ -18,7 +18,7 @@ from simlab.config.sweep import Alike, Axis, Written, canonical_text
 from simlab.engine import block_checks, ledger, run
 from simlab.engine.addresses import Finished, pack, unpack
 from simlab.engine.preparing import prepare
-from simlab.engine.provenance import installation
+from simlab.engine.provenance import digest_installation
 
 KINDS = ("item_grouping", "preference_protocol", "recorded_judgements")
 
@@ -89,13 +89,13 @@ def test_blocks_that_were_looked_at_are_held_against_their_checksums_only(
 def test_a_block_that_came_otherwise_is_looked_at(tmp_path: Path) -> None:
     sweep = fake_studies.sweep()
     launch(sweep, tmp_path)
-    with ledger.writing(tmp_path) as book:
-        assert book.seen(installation())
-        assert not book.seen("another simlab")
+    with ledger.open_to_write(tmp_path) as book:
+        assert book.is_seen(digest_installation())
+        assert not book.is_seen("another simlab")
         at = next(book.blocks()).block.address
         book.discard([next(book.blocks())])
         book.record([Finished(at, pack({"nothing": np.zeros(2)}))])
-        assert not book.seen(installation())
+        assert not book.is_seen(digest_installation())
     assert launch(sweep, tmp_path).torn == 1
 
 

@@ -52,7 +52,9 @@ def blocks(folder: Path) -> set[Address]:
 
 def sizes(folder: Path) -> Mapping[str, int]:
     with ledger.reading(folder) as book:
-        return {cell: len(book.wanted().of_worlds(cell)) for cell in book.wanted().sizes}
+        return {
+            cell: len(book.read_requested_sizes().studies_by_world(cell)) for cell in book.read_requested_sizes().sizes
+        }
 
 
 def test_cells_have_at_least_thirty_worlds_and_the_error_that_was_asked(tmp_path: Path) -> None:

@@ -133,5 +133,5 @@ def test_a_newcomer_reads_what_to_pay_and_how_long_it_takes() -> None:
 
 def test_cells_are_named_by_their_values() -> None:
     sweep = fake_studies.sweep((10, 20))
-    named = [at for at, _ in quoting.placed(sweep, [type("C", (), {"values": (10,), "config": {}})()])]  # type: ignore[list-item]
+    named = [at for at, _ in quoting.place_cells(sweep, [type("C", (), {"values": (10,), "config": {}})()])]  # type: ignore[list-item]
     assert named == [{"documents": 10}]

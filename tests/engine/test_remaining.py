@@ -28,7 +28,7 @@ def carried_out(took: Mapping[str, float], blocks: int) -> tuple[Remaining, list
     ]
     remaining = Remaining(dict.fromkeys(took, WORLDS * STUDIES), WORKERS)
     for one in done:
-        remaining.came([one])
+        remaining.record_blocks([one])
     return remaining, done
 
 
@@ -61,13 +61,15 @@ def test_a_rate_of_campaigns_so_far_would_be_ten_times_off() -> None:
 def test_a_cell_without_a_block_counts_as_the_mean_of_the_others() -> None:
     remaining = Remaining({"a": 10, "b": 10, "c": 10}, 1)
     assert remaining.seconds() is None
-    remaining.came([Finished(Address("a", 0, 0, 10), seconds=10.0), Finished(Address("b", 0, 0, 5), seconds=15.0)])
+    remaining.record_blocks(
+        [Finished(Address("a", 0, 0, 10), seconds=10.0), Finished(Address("b", 0, 0, 5), seconds=15.0)]
+    )
     assert remaining.seconds() == pytest.approx(5 * 3.0 + 10 * 2.0)
 
 
 def test_blocks_that_were_given_up_are_counted_and_teach_nothing() -> None:
     remaining = Remaining({"a": 20}, 1)
-    remaining.came([Finished(Address("a", 0, 0, 10), reason="worker died")])
+    remaining.record_blocks([Finished(Address("a", 0, 0, 10), reason="worker died")])
     assert remaining.seconds() is None
-    remaining.came([Finished(Address("a", 1, 0, 5), seconds=5.0)])
+    remaining.record_blocks([Finished(Address("a", 1, 0, 5), seconds=5.0)])
     assert remaining.seconds() == pytest.approx(5.0)

@@ -113,17 +113,17 @@ def test_a_folder_takes_another_shard_and_then_all_of_the_sweep(tmp_path: Path) 
     both = shard(tmp_path / "s", 3, 3)
     assert both == first | shard(tmp_path / "other", 3, 3)
     with ledger.reading(tmp_path / "s") as book:
-        assert shards.named(book.noted("shards", [])) == [Shard(1, 3), Shard(3, 3)]
+        assert shards.list_shards(book.read_note("shards", [])) == [Shard(1, 3), Shard(3, 3)]
     assert whole(tmp_path / "s") == whole(tmp_path / "whole")
     with ledger.reading(tmp_path / "s") as book:
-        assert book.noted("shards", []) == []
+        assert book.read_note("shards", []) == []
 
 
 def test_a_folder_of_a_whole_sweep_stays_one(tmp_path: Path) -> None:
     whole(tmp_path / "s", worlds=1)
     shard(tmp_path / "s", 1, 3, worlds=2)
     with ledger.reading(tmp_path / "s") as book:
-        assert book.noted("shards", []) == []
+        assert book.read_note("shards", []) == []
 
 
 def test_what_is_missing_of_a_shard_does_not_change_what_is_whose(tmp_path: Path) -> None:
@@ -145,12 +145,12 @@ def test_a_shard_is_checked_for_what_it_should_hold(tmp_path: Path) -> None:
     report = verify(tmp_path / "s")
     assert report.problems == ()
     assert report.shards == "shard 2/3"
-    with ledger.writing(tmp_path / "s") as book:
+    with ledger.open_to_write(tmp_path / "s") as book:
         rows = list(book.blocks())
         book.discard(rows[:1])
     assert [line.partition(":")[0] for line in verify(tmp_path / "s").problems] == ["missing"]
     # Negative control: the same blocks in a folder of the whole sweep are far from all.
-    with ledger.writing(tmp_path / "s") as book:
+    with ledger.open_to_write(tmp_path / "s") as book:
         book.note(shards=[])
     assert len(verify(tmp_path / "s").problems) > 2
 
@@ -166,4 +166,4 @@ def test_a_torn_block_of_a_shard_is_found_and_carried_out_again(tmp_path: Path) 
 def test_the_digest_of_the_code_is_noted_with_blocks(tmp_path: Path) -> None:
     shard(tmp_path / "s", 1, 2)
     with ledger.reading(tmp_path / "s") as book:
-        assert book.noted("code", []) == [code_digest()]
+        assert book.read_note("code", []) == [code_digest()]

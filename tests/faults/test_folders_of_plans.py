@@ -100,13 +100,13 @@ def test_a_second_plan_in_a_folder_is_refused_in_one_line_while_the_first_is_mad
 
 
 def test_a_plan_that_another_one_wrote_meanwhile_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    writing = ledger.writing
+    writing = ledger.open_to_write
 
     def written_meanwhile(where: Path) -> object:
         folder.write(Path("my"), folder.Frozen({}, "study\n", "d", {}), {"seed": "1"}, {}, {})
         return writing(where)
 
-    monkeypatch.setattr(ledger, "writing", written_meanwhile)
+    monkeypatch.setattr(ledger, "open_to_write", written_meanwhile)
     with pytest.raises(InputError, match="holds another plan"), folder.lock(Path("my"), {"seed": "2"}):
         pytest.fail("locked")
     assert sorted(file.name for file in Path("my").iterdir()) == ["plan.json", "study.yaml"]
@@ -136,7 +136,7 @@ def test_a_plan_that_is_refused_after_its_world_was_fitted_changes_nothing(words
 
 def test_a_world_is_not_replaced_where_campaigns_met_another() -> None:
     few_raters()
-    with ledger.writing(Path("my/campaigns")) as book:
+    with ledger.open_to_write(Path("my/campaigns")) as book:
         book._database.execute("INSERT INTO blocks VALUES ('', 0, 0, 1, '', '', '', '', '', 0, 0)")
     (Path("my/campaigns") / folder.WORLD).write_text("another\n")
     before = everything()

@@ -77,12 +77,12 @@ def test_a_store_that_is_behind_its_ledger_is_not_the_answer(sound: Undisturbed,
     assert everything(folder).code == 3
     fill(sound.sweep, folder)
     smaller = copy(sound, tmp_path / "e")
-    with ledger.writing(smaller) as book:
+    with ledger.open_to_write(smaller) as book:
         rows = list(book.blocks())
         book.discard([row for row in rows if row.block.address.world])
     assert launch.carry_out(replace(sound.sweep, worlds=1), smaller, 1, quiet=True) == []
     # A run that was killed before it laid the store anew.
-    with ledger.writing(smaller) as book:
+    with ledger.open_to_write(smaller) as book:
         book._put("store", ledger.BEHIND)
         book.record([rows[-1].block])
     said = say("query", str(smaller), "--measure", "srp", "--format", "json")
@@ -98,7 +98,7 @@ def test_a_store_that_holds_all_is_the_answer_whatever_the_mark_says(sound: Undi
 
 def test_while_a_run_is_writing_the_store_before_it_answers(sound: Undisturbed, tmp_path: Path) -> None:
     folder = copy(sound, tmp_path / "d")
-    with ledger.writing(folder):
+    with ledger.open_to_write(folder):
         said = say("query", str(folder), "--format", "json")
         assert said.code == 3
         assert "in use by another run" in said.err
@@ -186,7 +186,7 @@ def test_a_folder_that_another_program_filled_is_refused_and_goes_on_when_allowe
         fill(sound.sweep, folder)
     assert "\n" not in str(refused.value)
     assert before(folder) == held
-    with ledger.writing(folder) as book:
+    with ledger.open_to_write(folder) as book:
         book.discard(list(book.blocks())[:1])
     summary = engine.run(sound.sweep, folder, 1, quiet=True, allow_version=True)
     assert any("was filled by another program (" in line for line in summary.notes), summary.notes

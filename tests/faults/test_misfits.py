@@ -93,7 +93,7 @@ def test_a_block_that_does_not_fit_fails_and_runs_again(tmp_path: Path, undistur
 
 def commit(folder: Path, change: Callable[[Arrays], Arrays]) -> Address:
     """Put a block that does not fit into a ledger, as simlab did before it looked at them."""
-    with ledger.writing(folder) as book:
+    with ledger.open_to_write(folder) as book:
         entry = book.entries()[0]
         at = Address(entry.cell, 1, 4, 4)
         (row,) = [row for row in book.blocks(entry.cell) if row.block.address == at]
@@ -121,7 +121,7 @@ def test_what_does_not_fit_in_an_old_folder_is_mended_by_the_same_command(
 
 def test_bytes_that_are_no_arrays_are_given_up(tmp_path: Path, undisturbed: dict[str, str]) -> None:
     lay(tmp_path)
-    with ledger.writing(tmp_path) as book:
+    with ledger.open_to_write(tmp_path) as book:
         row = next(book.blocks())
         book.discard([row])
         book.record([replace(row.block, payload=b"no arrays")])
@@ -131,7 +131,7 @@ def test_bytes_that_are_no_arrays_are_given_up(tmp_path: Path, undisturbed: dict
 
 def test_two_blocks_with_the_same_campaigns_count_once(tmp_path: Path, undisturbed: dict[str, str]) -> None:
     lay(tmp_path)
-    with ledger.writing(tmp_path) as book:
+    with ledger.open_to_write(tmp_path) as book:
         entry = book.entries()[0]
         at = Address(entry.cell, 0, 3, 2)
         book.record([Finished(at, pack(fake_studies.block(entry.config, at.places).arrays))])

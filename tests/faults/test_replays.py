@@ -18,7 +18,7 @@ from simlab.engine import ledger
 from simlab.engine import run as engine
 from simlab.engine.addresses import Address, Finished, unpack
 from simlab.engine.continuation import cell_key
-from simlab.engine.replaying import ONE_IN, difference, replayed, sample, study_of
+from simlab.engine.replaying import ONE_IN, difference, name_study, replay_block, sample
 from simlab.engine.workers import BlockFunction, BlockTask, work
 from simlab.studies.blocks import run_block
 from simlab.types import Place
@@ -78,7 +78,7 @@ def test_sound_blocks_are_kept_as_they_are(tmp_path: Path) -> None:
     for row in rows:
         at = row.block.address
         for k in range(at.count):
-            alone = work(fake_studies.block, configs[at.cell], study_of(at, k))
+            alone = work(fake_studies.block, configs[at.cell], name_study(at, k))
             assert difference(row.block, alone) is None
 
 
@@ -92,7 +92,7 @@ def test_a_sample_is_small_spread_over_cells_and_always_the_same(
     cells: int, worlds: int, blocks: int, tmp_path: Path
 ) -> None:
     every = tasks(cells, worlds, blocks)
-    with ledger.writing(tmp_path) as book:
+    with ledger.open_to_write(tmp_path) as book:
         chosen = sample(every, book)
         assert chosen == sample(every[::-1], book)
     campaigns = 50 * len(every)
@@ -107,7 +107,7 @@ def test_a_sample_is_small_spread_over_cells_and_always_the_same(
 
 def test_blocks_that_failed_are_not_carried_out_again(tmp_path: Path) -> None:
     every = tasks(2, 1, 1)
-    with ledger.writing(tmp_path) as book:
+    with ledger.open_to_write(tmp_path) as book:
         book.record([Finished(every[0].address, reason="it failed")])
         assert sample(every, book) == [every[1]]
         book.record([Finished(every[1].address, reason="it failed")])
@@ -116,7 +116,7 @@ def test_blocks_that_failed_are_not_carried_out_again(tmp_path: Path) -> None:
 
 def test_a_block_is_withdrawn_as_a_whole(tmp_path: Path) -> None:
     run(tmp_path, fake_studies.block)
-    with ledger.writing(tmp_path) as book:
+    with ledger.open_to_write(tmp_path) as book:
         before = [row.block for row in book.blocks()]
         book.withdraw(before[3].address, "no reason")
         after = [row.block for row in book.blocks()]
@@ -142,10 +142,10 @@ def test_a_study_of_any_kind_comes_again_alone_and_with_nothing_kept(name: str) 
     assert not held.failed
     assert (len(held.failures) > 0) == (name == "design fails")
     for k in range(at.count):
-        assert difference(held, replayed(run_block, STUDIES[name], study_of(at, k))) is None
-    assert replayed(run_block, STUDIES[name], at) == held
+        assert difference(held, replay_block(run_block, STUDIES[name], name_study(at, k))) is None
+    assert replay_block(run_block, STUDIES[name], at) == held
     # Negative control: another study is another.
-    other = replayed(run_block, STUDIES[name], replace(study_of(at, 1), world=0))
+    other = replay_block(run_block, STUDIES[name], replace(name_study(at, 1), world=0))
     assert difference(held, other) is not None
 
 
@@ -156,7 +156,7 @@ def test_a_world_that_is_drawn_otherwise_each_time_is_noticed(monkeypatch: pytes
     held = work(run_block, study(), Address("cell", 0, 0, 3))
     lognormal = systems.draw_lognormal
     monkeypatch.setattr(systems, "draw_lognormal", lambda rng, sd, shape: lognormal(np.random.default_rng(), sd, shape))
-    again = replayed(run_block, study(), Address("cell", 0, 1, 1))
+    again = replay_block(run_block, study(), Address("cell", 0, 1, 1))
     assert "gave another" in (difference(held, again) or "")
     assert unpack(again.payload)["true_value"].tolist() != unpack(held.payload)["true_value"].tolist()
 

@@ -16,7 +16,7 @@ import pytest
 from reading import Undisturbed, ask, copy, say, undisturbed, well_said
 from slowness import slow_except
 
-from simlab.store.wholeness import SEAL, attributes_seal
+from simlab.store.wholeness import SEAL, seal_attributes
 
 Metadata = dict[str, Any]
 
@@ -34,7 +34,7 @@ def rewrite(store: Path, change: Callable[[Metadata, Metadata], None], name: str
     if name in gathered:
         (store / name / "zarr.json").write_text(json.dumps(gathered[name]))
     if SEAL in root["attributes"]:
-        root["attributes"][SEAL] = attributes_seal(root["attributes"])
+        root["attributes"][SEAL] = seal_attributes(root["attributes"])
     (store / "zarr.json").write_text(json.dumps(root))
 
 

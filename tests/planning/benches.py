@@ -37,7 +37,7 @@ class MadeBench:
         """Count the campaigns."""
         return sum(self.worlds.values())
 
-    def left(self) -> float:
+    def remaining_seconds(self) -> float:
         """Return the seconds that are left."""
         return self.seconds
 
@@ -49,9 +49,9 @@ class MadeBench:
         """Carry out what is missing, and measure."""
         for design, n in wants.items():
             self.worlds[design] = max(n, self.worlds.get(design, 0))
-        return {design: self._measured(design) for design in wants}
+        return {design: self._measure_design(design) for design in wants}
 
-    def _measured(self, design: Design) -> MeasuredDesign:
+    def _measure_design(self, design: Design) -> MeasuredDesign:
         n = self.worlds[design]
         return {name: self._estimate(design, name, value, n) for name, value in self.truth(design).items()}
 

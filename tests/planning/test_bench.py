@@ -12,7 +12,7 @@ import pytest
 from simlab.answers.plan import Smallest
 from simlab.cli import answer
 from simlab.engine import ledger, run
-from simlab.engine.conclusions import conclusions_of
+from simlab.engine.conclusions import gather_conclusions
 from simlab.engine.laboratory import Laboratory
 from simlab.planning import request
 from simlab.planning.bench import Composer, bench, compose_study
@@ -54,7 +54,7 @@ def same(first: MeasuredDesign, second: MeasuredDesign) -> None:
 
 def outcomes(held: Laboratory, design: Design) -> dict[str, Any]:
     entry = held.cells[design]
-    return gather(held.book.blocks(entry.cell), entry.config, conclusions_of({}, [entry.config]).outcomes)
+    return gather(held.book.blocks(entry.cell), entry.config, gather_conclusions({}, [entry.config]).outcomes)
 
 
 def count_campaigns(monkeypatch: pytest.MonkeyPatch) -> list[int]:
@@ -99,7 +99,7 @@ def test_the_bits_are_those_of_a_run(ground: Ground, tmp_path: Path) -> None:
     answer(["run", *words, "worlds=3", "studies=1", "--out", str(tmp_path / "run"), "--jobs", "1"])
     with ledger.reading(tmp_path / "run") as book:
         (entry,) = book.entries()
-        usual = gather(book.blocks(entry.cell), entry.config, conclusions_of({}, [entry.config]).outcomes)
+        usual = gather(book.blocks(entry.cell), entry.config, gather_conclusions({}, [entry.config]).outcomes)
     assert found.keys() == usual.keys()
     for name, array in usual.items():
         np.testing.assert_array_equal(found[name], array)
@@ -195,11 +195,11 @@ def test_a_design_that_contradicts_itself_is_refused_before_anything_is_carried_
 
 def test_patience_runs_out(ground: Ground, tmp_path: Path) -> None:
     with looking(tmp_path / "a", ground, seconds=100.0) as held:
-        before = held.left()
+        before = held.remaining_seconds()
         held.look({TWO[0]: 1})
-        assert 0 < held.left() < before <= 100
+        assert 0 < held.remaining_seconds() < before <= 100
     with looking(tmp_path / "b", ground) as held:
-        assert held.left() == float("inf")
+        assert held.remaining_seconds() == float("inf")
 
 
 def test_other_raters_and_documents_say_whether_a_study_would_come_out_alike(ground: Ground, tmp_path: Path) -> None:

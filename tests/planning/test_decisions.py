@@ -177,7 +177,7 @@ class EventBench:
 
     event: Floats
 
-    def left(self) -> float:
+    def remaining_seconds(self) -> float:
         return math.inf
 
     def pace(self) -> float:

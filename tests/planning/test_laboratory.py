@@ -124,7 +124,7 @@ def test_pools_and_documents_cross(tmp_path: Path) -> None:
 
 def test_patience_runs_out(tmp_path: Path) -> None:
     with opened(tmp_path, seconds=0.0) as held:
-        assert held.left() <= 0
+        assert held.remaining_seconds() <= 0
 
 
 @pytest.mark.parametrize("design", [*DESIGNS[:1], DESIGNS[-1], (("analysis.test", "crossed_flips"), (SIZE, 30))])

@@ -151,7 +151,7 @@ def test_what_time_ended_says_how_many_draws_there_were() -> None:
 class Ending(MadeBench):
     """End patience after two looks."""
 
-    def left(self) -> float:
+    def remaining_seconds(self) -> float:
         return 1.0 if self.looks < 2 else 0.0
 
     looks = 0

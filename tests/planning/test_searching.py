@@ -104,7 +104,7 @@ def test_a_search_ends_with_patience_and_says_so() -> None:
 class Clocked(MadeBench):
     """Let each new world of a design take a second of a clock of its own."""
 
-    def left(self) -> float:
+    def remaining_seconds(self) -> float:
         return self.seconds - self.campaigns
 
     def pace(self) -> float:
@@ -140,8 +140,8 @@ def test_progress_names_the_leader() -> None:
 
 def test_what_has_no_value_is_not_reached_and_it_is_said() -> None:
     class Blind(MadeBench):
-        def _measured(self, design):
-            one = super()._measured(design)
+        def _measure_design(self, design):
+            one = super()._measure_design(design)
             return {k: v for k, v in one.items() if k != "power"} if dict(design)[FAMILY] == "0" else one
 
     made = problem(2, "all")
@@ -153,8 +153,8 @@ def test_what_has_no_value_is_not_reached_and_it_is_said() -> None:
 
 def test_designs_that_cannot_be_carried_out_are_left_out_with_a_word() -> None:
     class Failing(MadeBench):
-        def _measured(self, design):
-            return {} if dict(design)[FAMILY] in ("0", "1") else super()._measured(design)
+        def _measure_design(self, design):
+            return {} if dict(design)[FAMILY] in ("0", "1") else super()._measure_design(design)
 
     made = problem(2, "all")
     found = search(Failing(made.truth, 2), made.designs, WANTED)

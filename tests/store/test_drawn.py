@@ -14,8 +14,8 @@ from faults.told import told
 
 import simlab
 from simlab.comparing.world_values import panel_of_cells
-from simlab.store.drawn import inputs_in, refuse_dependent
-from simlab.store.opening import axes_of
+from simlab.store.drawn import read_drawn_inputs, refuse_dependent
+from simlab.store.opening import name_axes
 from simlab.studies.drawn_keys import draw_value, read_law
 from simlab.types import InputError
 
@@ -123,13 +123,13 @@ def test_importance_of_what_is_drawn_needs_worlds(folder: Path) -> None:
 
 def test_a_world_has_one_place_whatever_law_a_cell_has(folder: Path) -> None:
     with simlab.open_results(folder) as dataset:
-        inputs = inputs_in(dataset)
+        inputs = read_drawn_inputs(dataset)
         assert inputs.keys() == {"drawn_leniency_sd", "drawn_rater_system_sd"}
         order = np.argsort(inputs["drawn_leniency_sd"]).tolist()
         assert order == np.argsort(dataset["drawn_leniency_sd"].values[1]).tolist()
         panel = panel_of_cells(dataset, "power", 4)
         assert panel.shape == (1, 2, 3, 4, 2)
-        np.testing.assert_allclose(np.nanmean(panel, (-1, -2)), dataset["power"].transpose(*axes_of(dataset)).values)
+        np.testing.assert_allclose(np.nanmean(panel, (-1, -2)), dataset["power"].transpose(*name_axes(dataset)).values)
 
 
 @pytest.mark.slow

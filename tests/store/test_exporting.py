@@ -21,9 +21,9 @@ import simlab
 from simlab import schemas
 from simlab.config.sweep import Axis
 from simlab.store import exporting, filling, parquet
-from simlab.store.coordinates import as_written
+from simlab.store.coordinates import restore_axis_values
 from simlab.store.fill_values import HOLDS, absent_cells
-from simlab.store.opening import axes_of, measures_of, outcome_names, outcomes_of_cell
+from simlab.store.opening import measures_of, name_axes, outcome_names, outcomes_of_cell
 from simlab.store.query import records, select
 from simlab.types import OK, UNRUN, InputError, Place
 
@@ -102,7 +102,10 @@ def test_campaigns_of_parquet_are_the_outcomes_of_their_cells(folder: Path, tmp_
         campaigns, worlds = (pq.read_table(file) for file in files[1:])
         for position in np.ndindex(2, 2):
             held = outcomes_of_cell(store, position)
-            place = {axis: as_written(store[axis].values)[k] for axis, k in zip(axes_of(store), position, strict=True)}
+            place = {
+                axis: restore_axis_values(store[axis].values)[k]
+                for axis, k in zip(name_axes(store), position, strict=True)
+            }
             for table, row in ((campaigns, "world"), (worlds, "of_world")):
                 own = [r for r in table.to_pylist() if all(r[axis] == value for axis, value in place.items())]
                 assert len(own) == (20 if row == "world" else 2)

@@ -49,8 +49,8 @@ def unlike_numbers_of_compared_systems(folder: Path) -> None:
 
 def an_interrupted_sweep(folder: Path) -> None:
     filled(folder, "design.documents: [8, 12]")
-    with ledger.writing(folder) as book:
-        book.fall_behind()
+    with ledger.open_to_write(folder) as book:
+        book.mark_stale()
         book.discard([row for row in book.blocks(book.entries()[0].cell) if row.block.address.world == 1])
     shutil.rmtree(folder / "results.zarr")
 

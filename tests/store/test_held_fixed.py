@@ -16,7 +16,7 @@ from simlab.cli import answer
 from simlab.drawing.reports import cells
 from simlab.measures.labels import BETWEEN, EMPTINESS, LABELS
 from simlab.store.opening import open_results
-from simlab.store.reservations import NOTHING, SAME_PEOPLE, TABLE, Replication, replication, within_a_world, words
+from simlab.store.reservations import NOTHING, SAME_PEOPLE, TABLE, Replication, describe_world, replication, words
 
 SMALL = [
     *("systems.n_systems=3", "systems.n_documents=21", "systems.n_segments=42", "design.documents=12"),
@@ -52,7 +52,7 @@ def test_words(measure: str, of: Replication, said: str) -> None:
 )
 def test_campaigns_of_a_world_share_its_systems(systems: Mapping[str, Any], said: str) -> None:
     about = {"sweep": json.dumps({"axes": [], "worlds": 50}), "config": json.dumps({"systems": systems})}
-    assert within_a_world(xr.Dataset(attrs=about)) == said
+    assert describe_world(xr.Dataset(attrs=about)) == said
 
 
 def test_every_measure_between_campaigns_says_so() -> None:

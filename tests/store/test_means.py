@@ -12,7 +12,7 @@ import simlab
 from simlab.store import filling, opening
 from simlab.store import query as stored
 from simlab.store.measures import has_mean, mean, means
-from simlab.store.query import with_measures
+from simlab.store.query import ensure_measures
 from simlab.studies.kinds import outcomes as declared
 from simlab.types import UNRUN, Array, InputError
 
@@ -100,7 +100,7 @@ def test_codes_and_indices_have_no_mean() -> None:
 
 def test_a_stored_outcome_is_asked_for_like_a_measure(folder: Path) -> None:
     with simlab.open_results(folder) as dataset:
-        answer = with_measures(dataset, ["cost", "estimate"])
+        answer = ensure_measures(dataset, ["cost", "estimate"])
         assert opening.measures_of(answer) == ("mean", "share", "cost", "estimate")
         for k in range(2):
             ran = dataset["status"].values[k] != UNRUN
@@ -121,13 +121,13 @@ def test_of_a_measure_and_an_outcome_of_one_name_the_measure_is_meant(
 ) -> None:
     monkeypatch.setattr(stored, "all_measures", lambda: {"cost": fake_studies.share})
     with simlab.open_results(folder) as dataset:
-        answer = with_measures(dataset, ["cost"])
+        answer = ensure_measures(dataset, ["cost"])
         assert answer["cost"].values.tolist() == dataset["share"].values.tolist() != [3.0, 3.0]
 
 
 def test_what_is_neither_measure_nor_mean_is_refused(folder: Path) -> None:
     with simlab.open_results(folder) as dataset:
         with pytest.raises(InputError, match=r"the store does not have the measure costs; did you mean cost\?"):
-            with_measures(dataset, ["costs"])
+            ensure_measures(dataset, ["costs"])
         with pytest.raises(InputError, match="does not have the measure direction"):
-            with_measures(dataset, ["direction"])
+            ensure_measures(dataset, ["direction"])

@@ -68,7 +68,7 @@ def change(folder: Path, statement: str, *values: Any) -> None:
 
 def replaced(folder: Path, new: Callable[[Finished], Finished]) -> Finished:
     """Put another block, sealed as any other, in the place of the first one of a folder."""
-    with ledger.writing(folder) as book:
+    with ledger.open_to_write(folder) as book:
         row = next(row for row in book.blocks() if not row.block.failed)
         book.discard([row])
         block = new(row.block)
@@ -236,7 +236,7 @@ def test_blocks_beside_one_that_failed_and_spans_both_are_no_contradiction(tmp_p
     with ledger.reading(tmp_path / "a") as book:
         first = next(book.blocks()).block.address
     shutil.copytree(tmp_path / "a", tmp_path / "b")
-    with ledger.writing(tmp_path / "b") as book:
+    with ledger.open_to_write(tmp_path / "b") as book:
         book.discard([row for row in book.blocks() if row.block.address.cell == first.cell])
         book.record([Finished(replace(first, count=8), reason="a node died")])
     assert merged(tmp_path / "all", [tmp_path / "b", tmp_path / "a"]).missing is None
@@ -283,7 +283,7 @@ CODE: dict[str, Callable[[Any], None]] = {
 
 @pytest.mark.parametrize("what", CODE)
 def test_other_code_is_refused_unless_that_is_allowed(what: str, parts: list[Path], tmp_path: Path) -> None:
-    with ledger.writing(parts[2]) as book:
+    with ledger.open_to_write(parts[2]) as book:
         CODE[what](book)
     with pytest.raises(InputError, match=rf"filled by different code \({what}: .*--allow-version"):
         merged(tmp_path / "all", parts)
@@ -292,7 +292,7 @@ def test_other_code_is_refused_unless_that_is_allowed(what: str, parts: list[Pat
 
 
 def test_another_commit_of_the_same_code_is_the_same_code(parts: list[Path], tmp_path: Path) -> None:
-    with ledger.writing(parts[2]) as book:
+    with ledger.open_to_write(parts[2]) as book:
         book._put("provenance", [book.provenance()[0] | {"commit": "unknown", "lock": "unknown"}])
     assert merged(tmp_path / "all", parts).missing is None
 
@@ -335,11 +335,11 @@ def test_what_is_no_folder_of_a_sweep_is_refused(parts: list[Path], tmp_path: Pa
 
 
 def test_a_folder_that_is_being_written_is_refused(parts: list[Path], tmp_path: Path) -> None:
-    with ledger.writing(parts[1]), pytest.raises(InputError, match="in use by another run; wait until it ends"):
+    with ledger.open_to_write(parts[1]), pytest.raises(InputError, match="in use by another run; wait until it ends"):
         merged(tmp_path / "all", parts)
     assert not (tmp_path / "all").exists()
     merged(tmp_path / "all", parts[:1])
-    with ledger.writing(tmp_path / "all"), pytest.raises(InputError, match="in use by another run"):
+    with ledger.open_to_write(tmp_path / "all"), pytest.raises(InputError, match="in use by another run"):
         merged(tmp_path / "all", parts[1:])
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from simlab.config import compose_sweep
 from simlab.engine import ledger, preparing, provenance
-from simlab.engine.preparing import check_key, known_in, prepare
+from simlab.engine.preparing import check_key, prepare, read_known
 from simlab.measures import errors
 from simlab.measures.labels import LABELS
 from simlab.store import filling, writing
@@ -122,7 +122,7 @@ def test_another_simlab_checks_and_lays_anew(
 ) -> None:
     for module in (provenance, preparing, writing):
         monkeypatch.setattr(module, "installation", lambda: "another", raising=False)
-    monkeypatch.setattr("simlab.engine.run.installation", lambda: "another")
+    monkeypatch.setattr("simlab.engine.run.digest_installation", lambda: "another")
     launch(folder)
     assert (laid, checked) == ([folder], [8])
 
@@ -151,18 +151,18 @@ def test_files_and_plugins_are_looked_at_again_whatever_was_known() -> None:
 
 
 def test_what_is_known_is_not_read_from_a_ledger_that_is_in_use_or_damaged(folder: Path) -> None:
-    assert len(known_in(folder).systems) == 1
-    with ledger.writing(folder):
-        assert known_in(folder).systems == {}
+    assert len(read_known(folder).systems) == 1
+    with ledger.open_to_write(folder):
+        assert read_known(folder).systems == {}
     (folder / ledger.FILE).write_bytes(b"no ledger" * 1000)
-    assert known_in(folder).systems == known_in(folder / "none").systems == {}
+    assert read_known(folder).systems == read_known(folder / "none").systems == {}
 
 
 def test_memory_is_looked_at_whatever_was_known(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sweep = compose_sweep(None, SWEEP)
     monkeypatch.setattr(preparing, "refuse_memory", lambda *_: (_ for _ in ()).throw(InputError("too little memory")))
     with pytest.raises(InputError, match="too little memory"):
-        prepare(sweep, known=known_in(folder))
+        prepare(sweep, known=read_known(folder))
 
 
 def test_measures_that_no_config_names_are_computed_anew(tmp_path: Path, laid: list[Path]) -> None:

@@ -72,8 +72,8 @@ def test_what_might_have_been_large_and_is_not_lies_in_one_chunk(
 ) -> None:
     """The widest outcome that campaigns can have is not the widest that these have."""
     lay(tmp_path / "whole")
-    monkeypatch.setattr(layout, "widest", lambda size, names: 10**8 if "baseline" in names else 480)
-    monkeypatch.setattr("simlab.store.writing.widest", layout.widest)
+    monkeypatch.setattr(layout, "count_largest_bytes", lambda size, names: 10**8 if "baseline" in names else 480)
+    monkeypatch.setattr("simlab.store.writing.count_largest_bytes", layout.count_largest_bytes)
     lay(tmp_path / "cut")
     assert fake_studies.digest(tmp_path / "cut") == fake_studies.digest(tmp_path / "whole")
 

@@ -51,23 +51,23 @@ KINDS = {"human_count": "points", "verdict": "1", "human_cost": "1"}
 @pytest.mark.parametrize("mark", KINDS)
 def test_every_number_that_is_no_code_has_a_unit(mark: str) -> None:
     codes = {name for name, outcome in declared().items() if outcome.dtype in ("int8", "bool")} | {"document_set"}
-    without = {name for name in declared() if units.of_outcome(name, [mark]) is None}
+    without = {name for name in declared() if units.outcome_unit(name, [mark]) is None}
     assert without == codes
-    assert units.of_outcome("estimate", [mark]) == KINDS[mark]
+    assert units.outcome_unit("estimate", [mark]) == KINDS[mark]
 
 
 def test_where_studies_of_two_sorts_lie_together_quality_has_no_unit() -> None:
-    assert units.of_outcome("estimate", ["human_count", "verdict"]) is None
-    assert units.of_outcome("cost", ["human_count", "verdict"]) == "currency"
+    assert units.outcome_unit("estimate", ["human_count", "verdict"]) is None
+    assert units.outcome_unit("cost", ["human_count", "verdict"]) == "currency"
 
 
 def test_standardised_scores_are_no_points() -> None:
     def config(name: str) -> dict[str, Any]:
         return {"analysis": {"normalization": {"_target_": f"simlab.analysis.normalization.{name}"}}}
 
-    assert units.in_points([config("none"), config("mean")])
-    assert not units.in_points([config("none"), config("zscore")])
-    assert not units.in_points([{}])
+    assert units.is_in_points([config("none"), config("mean")])
+    assert not units.is_in_points([config("none"), config("zscore")])
+    assert not units.is_in_points([{}])
 
 
 def test_pairs_bear_the_names_of_their_systems(folder: Path) -> None:

@@ -72,7 +72,7 @@ def test_dimensions_and_measures_come_in_the_order_of_the_sweep(tmp_path: Path) 
     axes = [Axis("price", "price", (1.0, 2.0)), Axis("design.documents", "documents", (10,))]
     lay(fake_studies.sweep(axes=axes, measures=("share", "mean")), tmp_path)
     with simlab.open_results(tmp_path) as dataset:
-        assert list(dataset.sizes)[:2] == ["price", "documents"] == list(opening.axes_of(dataset))
+        assert list(dataset.sizes)[:2] == ["price", "documents"] == list(opening.name_axes(dataset))
         assert list(dataset.data_vars)[:4] == ["share", "share_mcse", "share_n", "share_influence"]
         assert opening.measures_of(dataset) == ("share", "mean")
 

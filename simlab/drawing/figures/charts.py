@@ -15,7 +15,7 @@ from simlab.drawing.view import View
 from simlab.drawing.wording import axis_label, measure_label, measured_axis, short
 from simlab.messages import describe_replication
 from simlab.store.intervals import campaigns
-from simlab.store.opening import axes_of
+from simlab.store.opening import name_axes
 from simlab.store.reservations import HELD_FIXED
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def drawn_beside(shown: View) -> bool:
 
 def _failures(dataset: xr.Dataset) -> str | None:
     """State how many campaigns failed; None where all were carried out."""
-    failed, ok = (int(counts.sum()) for counts in campaigns(dataset, axes_of(dataset)))
+    failed, ok = (int(counts.sum()) for counts in campaigns(dataset, name_axes(dataset)))
     return f"{failed} of {counted([failed + ok], 'campaign')} failed and are left out" if failed else None
 
 

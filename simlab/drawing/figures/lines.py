@@ -12,7 +12,7 @@ from simlab.drawing import view
 from simlab.drawing.figures import charts, styles
 from simlab.drawing.view import View
 from simlab.drawing.wording import value_label
-from simlab.store.coordinates import as_written
+from simlab.store.coordinates import restore_axis_values
 from simlab.types import Array
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def panel(axes: Axes, part: xr.Dataset, shown: View) -> None:
     elif numbers and np.diff(np.sort(across)).min() > 0.08 * np.ptp(across):
         axes.set_xticks(across)
     if not numbers:
-        axes.set_xticks(across, [value_label(shown.x, value) for value in as_written(part[shown.x].values)])
+        axes.set_xticks(across, [value_label(shown.x, value) for value in restore_axis_values(part[shown.x].values)])
         axes.set_xlim(-0.5, len(across) - 0.5)
 
 

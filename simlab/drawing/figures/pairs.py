@@ -12,8 +12,8 @@ import numpy as np
 from simlab.comparing.verdicts import Matrix, matrix
 from simlab.drawing.figures import around, lines, panels
 from simlab.drawing.text.tables import counted, number
-from simlab.store.opening import axes_of
-from simlab.store.reservations import within_a_world
+from simlab.store.opening import name_axes
+from simlab.store.reservations import describe_world
 from simlab.types import InputError
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def draw(dataset: xr.Dataset, measure: str | None = None) -> Figure:
             "a figure of pairs needs verdicts about pairs, which this store does not hold; it is for studies of "
             "preferences that keep their outcomes (engine.outcomes=true)"
         )
-    parts = panels.split(dataset, axes_of(dataset))
+    parts = panels.split(dataset, name_axes(dataset))
     matrices = [matrix(cell) for _, cell in parts]
     side = max(2.5, 0.2 * max((len(held.names) for held in matrices if held), default=0) + 0.7)
     figure, grid = panels.sheet([title for title, _ in parts], side, side)
@@ -54,7 +54,7 @@ def draw(dataset: xr.Dataset, measure: str | None = None) -> Figure:
         _panel(axes, held)
     _legend(figure)
     around.question(figure, QUESTION)
-    around.footnote(figure, f"{caption([held for held in matrices if held])} Held fixed: {within_a_world(dataset)}.")
+    around.footnote(figure, f"{caption([held for held in matrices if held])} Held fixed: {describe_world(dataset)}.")
     figure.set_layout_engine("compressed")
     # The room beside squares is known only once they are laid out: without this, names are cut off.
     figure.draw_without_rendering()

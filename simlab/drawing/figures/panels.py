@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from simlab.drawing.figures import look
 from simlab.drawing.wording import short, value_label
 from simlab.messages import word
-from simlab.store.coordinates import as_written
+from simlab.store.coordinates import restore_axis_values
 from simlab.types import InputError
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def split(dataset: xr.Dataset, names: Sequence[str]) -> list[tuple[str, xr.Datas
 
     Raises InputError for more panels than a page holds.
     """
-    values = [as_written(dataset[name].values) for name in names]
+    values = [restore_axis_values(dataset[name].values) for name in names]
     count = math.prod(map(len, values))
     if count > MOST_PANELS:
         raise InputError(

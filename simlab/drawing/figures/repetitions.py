@@ -10,7 +10,7 @@ from simlab.drawing import view
 from simlab.drawing.figures import charts, lines, styles
 from simlab.drawing.view import View
 from simlab.drawing.wording import value_label
-from simlab.store.reservations import held_fixed
+from simlab.store.reservations import read_notes
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -31,7 +31,7 @@ def draw(dataset: xr.Dataset, measure: str | None = None) -> Figure:
         return lines.draw(dataset, measure)
     apart = tuple(name for name in (*shown.panels, shown.line) if name)
     each = replace(shown, line=None, panels=apart)
-    fixed = held_fixed(dataset, names)
+    fixed = read_notes(dataset, names)
     named = [fixed.get(name, name) for name in names]
     words = charts.ChartWords(TITLE, _caption(dataset, each))
     return charts.draw(

@@ -12,7 +12,7 @@ from simlab.drawing import view
 from simlab.drawing.figures import charts, look, styles
 from simlab.drawing.view import View
 from simlab.drawing.wording import value_label
-from simlab.store.coordinates import as_written
+from simlab.store.coordinates import restore_axis_values
 from simlab.types import Floats
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def draw(dataset: xr.Dataset, measure: str | None = None) -> Figure:
 def panel(axes: Axes, part: xr.Dataset, shown: View) -> None:
     """Draw a line per design, its points in the order of the axis x, with 95 % intervals both ways."""
     ordered = part.sortby(shown.x) if view.is_numeric(part, shown.x) else part
-    names = [value_label(shown.x, value) for value in as_written(ordered[shown.x].values)]
+    names = [value_label(shown.x, value) for value in restore_axis_values(ordered[shown.x].values)]
     given, taken = (groups(ordered, shown.x, str(name)) for name in (shown.measure, shown.against))
     for k, ((at, ys), (_, xs)) in enumerate(zip(given, taken, strict=True)):
         style = styles.style(k, value_label(shown.line, at[shown.line]) if shown.line else "")

@@ -15,7 +15,7 @@ from simlab.drawing.reports.terms import Block, Prose, ReportTable, Section
 from simlab.drawing.text.references import METHODS, sentences
 from simlab.messages import show
 from simlab.parts import name_of
-from simlab.store.reservations import entry_of
+from simlab.store.reservations import find_entry
 
 VERSION = "3.0"
 UNKNOWN = "not known to simlab"
@@ -71,7 +71,7 @@ def _value(known: Known, key: str, unit: str = "") -> str:
     """Write a setting of a study, or the values that a sweep gives it; nothing where it is not set."""
     if key in known.get("varied", {}):
         return f"varied: {', '.join(map(show, known['varied'][key]))}{f' {unit}' if unit else ''}"
-    held = entry_of(known.get("config", {}), key)
+    held = find_entry(known.get("config", {}), key)
     return "" if held is None or isinstance(held, Mapping) else f"{show(held)}{f' {unit}' if unit else ''}"
 
 
@@ -82,7 +82,7 @@ def _first(known: Known, *wanted: tuple[str, str]) -> str:
 
 def _part(known: Known, section: str) -> str:
     """Name the part of a section; nothing where the sweep varies it."""
-    held = entry_of(known.get("config", {}), section)
+    held = find_entry(known.get("config", {}), section)
     return name_of(held) if isinstance(held, Mapping) and section not in known.get("varied", {}) else ""
 
 
@@ -105,8 +105,8 @@ def _outputs(known: Known) -> str:
 
 def _selected(known: Known) -> str:
     """Describe how outputs come into a study: drawn at random, or all that there are."""
-    documents = entry_of(known.get("config", {}), "design.documents")
-    if documents is not None and documents == entry_of(known.get("config", {}), "systems.n_documents"):
+    documents = find_entry(known.get("config", {}), "design.documents")
+    if documents is not None and documents == find_entry(known.get("config", {}), "systems.n_documents"):
         return "all documents that there are"
     return "1. By simple automatic random selection (as simulated)" if _kind(known) else ""
 
@@ -166,7 +166,7 @@ def _scale(known: Known) -> tuple[int | str, str] | None:
     """Return how many values a scale has, and which; None where that is not known."""
     if _kind(known) == "compare":
         return 3, "better, no difference, worse"
-    of = [entry_of(known.get("config", {}), f"systems.{name}") for name in ("floor", "ceiling", "step")]
+    of = [find_entry(known.get("config", {}), f"systems.{name}") for name in ("floor", "ceiling", "step")]
     if all(isinstance(one, int | float) and not isinstance(one, bool) for one in of) and of[2] > 0:
         low, high, step = of
         return round((high - low) / step) + 1, f"{show(low)} to {show(high)} in steps of {show(step)}"

@@ -21,11 +21,11 @@ from simlab.drawing.text import accounts, tables
 from simlab.drawing.wording import currency_of, say_drawn
 from simlab.messages import show
 from simlab.store import query
-from simlab.store.coordinates import as_written
-from simlab.store.drawn import laws_in
+from simlab.store.coordinates import restore_axis_values
+from simlab.store.drawn import read_laws
 from simlab.store.intervals import sureness
-from simlab.store.opening import axes_of, measures_of
-from simlab.store.query import with_found
+from simlab.store.opening import measures_of, name_axes
+from simlab.store.query import add_companion
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -36,12 +36,12 @@ MOST_CELLS = 2000
 
 def finding(dataset: xr.Dataset) -> str:
     """Write the measure of the sweep's figure by design and x axis; of a single cell all its measures."""
-    axes, names = axes_of(dataset), measures_of(dataset)
+    axes, names = name_axes(dataset), measures_of(dataset)
     if not axes:
         return _of_one_cell(dataset, names)
     if math.prod(dataset.sizes[axis] for axis in axes) > MOST_CELLS:
         return _summed_up({axis: dataset.sizes[axis] for axis in axes}, ranges(dataset))
-    dataset = with_found(dataset, [view.view(dataset).measure])
+    dataset = add_companion(dataset, [view.view(dataset).measure])
     shown = view.view(dataset)
     wanted = dict.fromkeys([shown.measure, *shown.besides, *([shown.found] if shown.found else [])])
     rows = view.rows(dataset, list(wanted))
@@ -75,7 +75,7 @@ def _write(rows: Sequence[cells.Row], names: Sequence[str], axes: Sequence[str],
 def ending(dataset: xr.Dataset, folder: Path, program: str) -> list[str]:
     """State what errors leave out, whether they are as small as the sweep asks, where the store is, what is next."""
     condition = view.condition(dataset)
-    lines = [*([condition] if condition else []), *say_drawn(laws_in(dataset)), *precision(dataset)]
+    lines = [*([condition] if condition else []), *say_drawn(read_laws(dataset)), *precision(dataset)]
     return [*lines, f"stored in {folder}", f"next: {program} {next_words(dataset, folder)}"]
 
 
@@ -118,9 +118,9 @@ def _reached(dataset: xr.Dataset, reach: query.Reach) -> list[str]:
     open_ = {place: at for place, at in reach.cells.items() if at.reached is False}
     if open_:
         place, at = max(open_.items(), key=lambda one: one[1].needed / max(one[1].clusters, 1))
-        axes = axes_of(dataset)
+        axes = name_axes(dataset)
         where = ", ".join(
-            f"{axis}={show(as_written(dataset[axis].values)[k])}" for axis, k in zip(axes, place, strict=True)
+            f"{axis}={show(restore_axis_values(dataset[axis].values)[k])}" for axis, k in zip(axes, place, strict=True)
         )
         error = "unknown" if math.isnan(at.error) else f"{at.error:.2g}"
         lines.append(
@@ -131,8 +131,8 @@ def _reached(dataset: xr.Dataset, reach: query.Reach) -> list[str]:
 
 def _largest_error(dataset: xr.Dataset, measure: str) -> float:
     """Return the largest error of a measure; where all campaigns agree, that of what none of them can have seen."""
-    sure = sureness(dataset, measure, axes_of(dataset))
-    errors = dataset[f"{measure}_mcse"].transpose(*axes_of(dataset)).values
+    sure = sureness(dataset, measure, name_axes(dataset))
+    errors = dataset[f"{measure}_mcse"].transpose(*name_axes(dataset)).values
     unseen = np.where(errors > 0, 0.0, (sure.high - sure.low) / 4)
     return float(np.nanmax(np.fmax(errors, unseen), initial=0.0))
 
@@ -140,7 +140,7 @@ def _largest_error(dataset: xr.Dataset, measure: str) -> float:
 def next_words(dataset: xr.Dataset, folder: Path) -> str:
     """Suggest what to ask of a store that was just filled."""
     where = shlex.quote(str(folder))
-    if axes_of(dataset):
+    if name_axes(dataset):
         shown = view.view(dataset)
         if ONE_AT_A_TIME in view.declared(dataset).get("only", ""):
             return f"query {where} --sensitivity {shown.measure}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from simlab.drawing.text import quotes
 from simlab.drawing.text.tables import listing
 from simlab.messages import duration, size
-from simlab.store.units import of_outcome
+from simlab.store.units import outcome_unit
 
 if TYPE_CHECKING:
     from simlab.engine.forecast import Forecast
@@ -45,7 +45,7 @@ def _bought(purchases: Sequence[Purchase], cells: int, currency: str = "") -> st
     Where not all cells were looked at, others may buy less, or more.
     """
     held = purchases[0].outcomes
-    unit = of_outcome("ratings_used", held) or "ratings"
+    unit = outcome_unit("ratings_used", held) or "ratings"
     # Where pairs are compared, no answer belongs to one system.
     share, shares = ("pair", _pairs) if "used" in held else ("system", _systems)
     each = _span([one.ratings / shares(one) for one in purchases])

@@ -18,7 +18,7 @@ IDLE = 78
 """Exit code of a process that had no call for so long."""
 
 
-def main(socket: int, parent: int) -> None:
+def execute_calls(socket: int, parent: int) -> None:
     """Execute calls until the driver closes the connection or sends none for long."""
     connection = Connection(socket)
     # The rest of the start token only tells children apart.
@@ -51,4 +51,4 @@ def execute(request: bytes) -> bytes:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]))
+    execute_calls(int(sys.argv[1]), int(sys.argv[2]))

@@ -20,7 +20,7 @@ from uuid import uuid4
 import cloudpickle
 
 from simlab.engine.backends.child import IDLE
-from simlab.engine.backends.interrupts import interrupts_deferred
+from simlab.engine.backends.interrupts import pause_interrupts
 from simlab.engine.workers import ONE_THREAD, BlockLimits
 
 POLL_SECONDS = 0.25
@@ -51,7 +51,7 @@ class Child:
         quiet = {} if os.environ.get("PYTHONFAULTHANDLER") else {"PYTHONFAULTHANDLER": ""}
         path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
         words = ("-P", "-m", "simlab.engine.backends.child", str(theirs.fileno()), str(os.getpid()))
-        with theirs, interrupts_deferred():
+        with theirs, pause_interrupts():
             self.process = subprocess.Popen(  # noqa: S603
                 (sys.executable, *words),
                 env=os.environ | ONE_THREAD | quiet | {"PYTHONPATH": path},

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from simlab.engine.addresses import Address, Finished
 from simlab.engine.backends import Died
 from simlab.engine.backends.children import GRACE_SECONDS, pickle_call, start_token, unpickle_result
-from simlab.engine.backends.interrupts import interrupts_as_messages
+from simlab.engine.backends.interrupts import report_interrupts
 from simlab.engine.backends.local import AHEAD
 from simlab.engine.backends.scheduler import (
     Requirements,
@@ -27,7 +27,7 @@ from simlab.engine.backends.scheduler import (
     WaitLimit,
     find_requirements,
     parse_address,
-    quiet,
+    silence_dask,
 )
 from simlab.engine.dispatch import Bundles
 from simlab.engine.workers import (
@@ -36,7 +36,7 @@ from simlab.engine.workers import (
     BlockTask,
     BundleResult,
     Config,
-    manner_of_exit,
+    describe_exit,
     work_within,
 )
 from simlab.types import InputError
@@ -66,9 +66,9 @@ class WorkQueue:
         self._returned: deque[list[BlockTask]] = deque()
         self._losses: Counter[Address] = Counter()
 
-    def next(self) -> list[BlockTask]:
+    def take_bundle(self) -> list[BlockTask]:
         """Return the next bundle, or an empty one if all are handed out."""
-        return self._returned.popleft() if self._returned else self.bundles.next()
+        return self._returned.popleft() if self._returned else self.bundles.take_bundle()
 
     def put_back(self, bundle: list[BlockTask]) -> None:
         """Take back a bundle that was not executed."""
@@ -120,14 +120,14 @@ class ClusterRun:
         """
         waiting, workers, update_at = WaitLimit(patience, say), dict[str, int](), 0.0
         try:
-            with interrupts_as_messages(lambda: self._done.put(None)):
+            with report_interrupts(lambda: self._done.put(None)):
                 while self._queue.left:
                     if (now := time.monotonic()) >= update_at:
                         workers = self._session.workers()
                         update_at = now + max(POLL_SECONDS, len(workers) / WORKERS_A_SECOND)
                         yield from self._reclaim_lost(workers, say)
                         waiting = WaitLimit(patience, say) if workers else waiting
-                        if not workers and waiting.over(f"workers of the scheduler {self._session.name}"):
+                        if not workers and waiting.is_over(f"workers of the scheduler {self._session.name}"):
                             raise InputError(
                                 f"engine.scheduler={self._session.name} has had no worker that can be used for "
                                 f"{patience:g} s (engine.scheduler_seconds); {GOES_ON}"
@@ -136,7 +136,7 @@ class ClusterRun:
                     with suppress(Empty):
                         future = self._done.get(timeout=max(update_at - time.monotonic(), 0.01))
                         if future is None:
-                            # Interrupted: `interrupts_as_messages` raises KeyboardInterrupt as it is left.
+                            # Interrupted: `report_interrupts` raises KeyboardInterrupt as it is left.
                             return
                         yield from self._collect(future)
         finally:
@@ -149,7 +149,7 @@ class ClusterRun:
         self._queue.bundles.shares = max(AHEAD * sum(workers.values()), 1)
         for ahead in range(1, AHEAD + 1):
             for worker, threads in workers.items():
-                while load[worker] < ahead * threads and (bundle := self._queue.next()):
+                while load[worker] < ahead * threads and (bundle := self._queue.take_bundle()):
                     self._submit(worker, bundle)
                     load[worker] += 1
         for idle in [worker for worker, threads in workers.items() for _ in range(threads - load[worker])]:
@@ -192,10 +192,10 @@ class ClusterRun:
             return
         self._failures[worker] = 0
         if isinstance(result, int):
-            yield self._count_dead(bundle, manner_of_exit(result, self._limits))
+            yield self._count_dead(bundle, describe_exit(result, self._limits))
         else:
             carried: BundleResult = unpickle_result(result)
-            self._queue.bundles.took(carried)
+            self._queue.bundles.record_times(carried)
             self._queue.left -= len(bundle)
             yield carried.finished
 
@@ -217,7 +217,7 @@ class Cluster:
         address = engine.get("scheduler")
         self._address: SchedulerAddress | None = None if address is None else parse_address(address)
         self._seconds: float = engine.get("scheduler_seconds") or 60.0
-        self._say = (lambda _: None) if quiet else _said
+        self._say = (lambda _: None) if quiet else _print
         self._quiet = ExitStack()
         self._session: Session | None = None
         self._begun = False
@@ -262,7 +262,7 @@ class Cluster:
         from simlab.engine.backends.scheduler import connect, start_local_cluster
 
         if not self._begun:
-            self._quiet.enter_context(quiet())
+            self._quiet.enter_context(silence_dask())
         if self._session is not None and self._session.requirements is not None:
             requirements |= self._session.requirements
             if requirements != self._session.requirements:
@@ -278,7 +278,7 @@ class Cluster:
             except InputError as error:
                 if not self._begun:
                     raise
-                if waiting.over(f"the scheduler {self._address}"):
+                if waiting.is_over(f"the scheduler {self._address}"):
                     raise InputError(f"{error}; {GOES_ON}") from None
                 time.sleep(POLL_SECONDS)
         self._begun = True
@@ -290,5 +290,5 @@ class Cluster:
             session.leave()
 
 
-def _said(line: str) -> None:
+def _print(line: str) -> None:
     print(line, file=sys.stderr, flush=True)

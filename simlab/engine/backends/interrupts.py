@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def interrupts_as_messages(tell: Callable[[], None]) -> Iterator[None]:
+def report_interrupts(tell: Callable[[], None]) -> Iterator[None]:
     """Call `tell` on Ctrl-C, and raise KeyboardInterrupt as the context is left.
 
     Raised at once, within joblib or a transaction, it would leave locks behind. A handler of the user's own stays.
@@ -35,7 +35,7 @@ def interrupts_as_messages(tell: Callable[[], None]) -> Iterator[None]:
 
 
 @contextmanager
-def interrupts_deferred() -> Iterator[None]:
+def pause_interrupts() -> Iterator[None]:
     """Block SIGINT; a process started meanwhile inherits that, until it ignores the signal itself."""
     if not hasattr(signal, "pthread_sigmask"):
         yield

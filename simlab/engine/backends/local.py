@@ -12,7 +12,7 @@ from typing import Any
 from simlab.engine.addresses import Finished
 from simlab.engine.backends import Died
 from simlab.engine.backends.children import GRACE_SECONDS, pickle_call, run_in_child, start_token, unpickle_result
-from simlab.engine.backends.interrupts import interrupts_as_messages
+from simlab.engine.backends.interrupts import report_interrupts
 from simlab.engine.dispatch import Bundles
 from simlab.engine.workers import (
     BlockFunction,
@@ -20,7 +20,7 @@ from simlab.engine.workers import (
     BlockTask,
     BundleResult,
     Config,
-    manner_of_exit,
+    describe_exit,
     work_within,
 )
 
@@ -64,7 +64,7 @@ class Local:
             return bundle, run_in_child(start, request, lambda: not stopped.is_set(), seconds)
 
         def calls() -> Iterator[Any]:
-            while not stopped.is_set() and (bundle := bundles.next()):
+            while not stopped.is_set() and (bundle := bundles.take_bundle()):
                 yield delayed(execute)(bundle)
 
         # No block runs in these threads: one that kills its process would kill the driver, the only writer.
@@ -75,18 +75,18 @@ class Local:
             batch_size=1,
             pre_dispatch=AHEAD * workers,
         )
-        with interrupts_as_messages(stopped.set):
+        with report_interrupts(stopped.set):
             results = parallel(calls())
             try:
                 for bundle, result in results:
                     if stopped.is_set():
-                        # Interrupted: `interrupts_as_messages` raises KeyboardInterrupt as it is left.
+                        # Interrupted: `report_interrupts` raises KeyboardInterrupt as it is left.
                         return
                     if isinstance(result, int):
-                        yield Died(tuple(task.address for task in bundle), manner_of_exit(result, limits))
+                        yield Died(tuple(task.address for task in bundle), describe_exit(result, limits))
                     else:
                         carried: BundleResult = unpickle_result(result)
-                        bundles.took(carried)
+                        bundles.record_times(carried)
                         yield carried.finished
             finally:
                 stopped.set()

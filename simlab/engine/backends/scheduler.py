@@ -71,7 +71,7 @@ class WaitLimit:
         """Seconds left."""
         return self._began + self.seconds - time.monotonic()
 
-    def over(self, whom: str) -> bool:
+    def is_over(self, whom: str) -> bool:
         """True if the time is over; says after a while what is waited for."""
         if not self._said and self.seconds - self.left > SAID_AFTER_SECONDS:
             self._said = True
@@ -101,8 +101,8 @@ def parse_address(address: str) -> SchedulerAddress:
 
 async def await_scheduler(place: SchedulerAddress, waiting: WaitLimit) -> dict[str, Any]:
     """Wait until a scheduler answers, and return its identity; raise InputError if none does."""
-    while not await _listening(place, waiting):
-        if waiting.over(f"a scheduler at {place}"):
+    while not await _is_listening(place, waiting):
+        if waiting.is_over(f"a scheduler at {place}"):
             raise InputError(
                 f"engine.scheduler={place}: nobody listens there, for {duration(waiting.seconds)} "
                 f"(engine.scheduler_seconds); {REMEDY}"
@@ -115,17 +115,17 @@ async def await_scheduler(place: SchedulerAddress, waiting: WaitLimit) -> dict[s
     return said
 
 
-async def _listening(place: SchedulerAddress, waiting: WaitLimit) -> bool:
+async def _is_listening(place: SchedulerAddress, waiting: WaitLimit) -> bool:
     try:
         seconds = min(max(waiting.left, AGAIN_SECONDS), ANSWERS_SECONDS)
         _, writer = await asyncio.wait_for(asyncio.open_connection(place.host, place.port), seconds)
     except (OSError, TimeoutError):
         return False
-    await _closed(writer)
+    await _close(writer)
     return True
 
 
-async def _speaks_tls(place: SchedulerAddress) -> bool:
+async def _uses_tls(place: SchedulerAddress) -> bool:
     """Greet by TLS: one that speaks it answers, or asks for a certificate; a scheduler without says something else."""
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
@@ -138,7 +138,7 @@ async def _speaks_tls(place: SchedulerAddress) -> bool:
         return "ALERT" in (error.reason or "")
     except (OSError, TimeoutError):
         return False
-    await _closed(writer)
+    await _close(writer)
     return True
 
 
@@ -153,7 +153,7 @@ async def _identity(place: SchedulerAddress) -> dict[str, Any]:
         return said
     except Exception as error:
         # A scheduler without TLS takes such a greeting for a message of 64 PiB, and complains in its log.
-        if place.scheme == "tcp" and await _speaks_tls(place):
+        if place.scheme == "tcp" and await _uses_tls(place):
             raise InputError(
                 f"engine.scheduler={place}: what listens there speaks TLS; for a scheduler with certificates write "
                 f"{place._replace(scheme='tls')}, else {REMEDY}"
@@ -167,7 +167,7 @@ async def _identity(place: SchedulerAddress) -> dict[str, Any]:
             await asked.close_rpc()
 
 
-async def _closed(writer: asyncio.StreamWriter) -> None:
+async def _close(writer: asyncio.StreamWriter) -> None:
     writer.close()
     with suppress(OSError, TimeoutError):
         await asyncio.wait_for(writer.wait_closed(), 1.0)
@@ -205,7 +205,7 @@ class Session:
         for worker in self._checks.keys() - there.keys():
             self._checks.pop(worker).release()
         for worker in there.keys() - self._checks.keys():
-            self._checks[worker] = self._submit(worker, eval, self.requirements.as_expression())
+            self._checks[worker] = self._submit(worker, eval, self.requirements.write_expression())
         if self._begun:
             for worker in there:
                 if verdict := self._mismatch(worker):
@@ -259,10 +259,10 @@ class Session:
                     more = sum(1 for other in verdicts.values() if other)
                     others = f" (and {more - 1} more)" if more > 1 else ""
                     raise InputError(f"engine.scheduler={self.name}: its worker {worker}{others} {verdict}")
-            if usable and (None not in verdicts.values() or patience.over("")):
+            if usable and (None not in verdicts.values() or patience.is_over("")):
                 self._begun = True
                 return
-            if waiting.over(f"workers of the scheduler {self.name}"):
+            if waiting.is_over(f"workers of the scheduler {self.name}"):
                 raise InputError(
                     f"engine.scheduler={self.name} has no worker that answers, for {waiting.seconds:g} s "
                     f"(engine.scheduler_seconds); start one by `dask worker {self.name}`"
@@ -327,7 +327,7 @@ def connect(address: SchedulerAddress, waiting: WaitLimit, say: Say, requirement
         client = stack.enter_context(Client(str(address), set_as_default=False, timeout=ANSWERS_SECONDS))
         session = Session(client, stack, str(address), say, requirements)
         if said := describe_mismatch(
-            requirements.describe_here(), client.run_on_scheduler(eval, Requirements().as_expression()), ON_SCHEDULER
+            requirements.describe_here(), client.run_on_scheduler(eval, Requirements().write_expression()), ON_SCHEDULER
         ):
             raise InputError(f"engine.scheduler={address}: this scheduler {said}")
         session.await_workers(waiting)
@@ -361,7 +361,7 @@ class Requirements:
         """Describe this environment."""
         return environment.describe(*self.arguments)
 
-    def as_expression(self) -> str:
+    def write_expression(self) -> str:
         """Return a Python expression that describes the environment in which it is evaluated."""
         module, call = inspect.getsource(environment), f"names['describe'](*{self.arguments!r})"
         return f"(lambda names: exec({module!r}, names) or {call})({{'__name__': 'environment'}})"
@@ -372,16 +372,16 @@ def find_requirements(configs: Iterable[Config]) -> Requirements:
     configs = {id(config): config for config in configs}.values()
     plugins = {package for config in configs for package in config.get("plugins", ())}
     sections = (section for config in configs for section in config.values() if isinstance(section, Mapping))
-    paths = {path for section in sections if isinstance(path := section.get("path"), str) and not _built_in(path)}
+    paths = {path for section in sections if isinstance(path := section.get("path"), str) and not _is_built_in(path)}
     return Requirements(frozenset(plugins), frozenset(os.path.abspath(files.expand_path(path)) for path in paths))
 
 
-def _built_in(path: str) -> bool:
+def _is_built_in(path: str) -> bool:
     return path.startswith(files.BUILT_IN)
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
+def silence_dask() -> Iterator[None]:
     """Silence the loggers of Dask, once it is imported, and its warnings; afterwards all is as before."""
     names = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] in SPEAKERS]
     loggers = [logging.getLogger(name) for name in dict.fromkeys((*SPEAKERS, *names))]

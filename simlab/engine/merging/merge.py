@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from simlab.engine.addresses import Finished
-from simlab.engine.block_checks import declared_in
+from simlab.engine.block_checks import read_schemas
 from simlab.engine.continuation import position
 from simlab.engine.ledger import Ledger, LedgerEntry, LedgerRow
 from simlab.engine.ledger_file import SEALED, draft, open_alone
 from simlab.engine.ledger_rows import Requests, cell_row
-from simlab.engine.merging.sources import SourceFolder, copy, opened, refuse_contradictions
+from simlab.engine.merging.sources import SourceFolder, copy, open_sources, refuse_contradictions
 from simlab.engine.preparing import Failure, cell_names, failures
 from simlab.engine.progress import progress
-from simlab.engine.provenance import PROGRAM, UNKNOWN, installation
+from simlab.engine.provenance import PROGRAM, UNKNOWN, digest_installation
 from simlab.messages import clip, pluralise
 from simlab.supervision import enter_phase
 from simlab.types import InputError
@@ -63,23 +63,23 @@ def merge(
     """
     if out.exists() and not out.is_dir():
         raise InputError(f"{clip(out)} cannot be made a folder (File exists); name another to merge into")
-    with opened(out, folders) as (into, sources):
+    with open_sources(out, folders) as (into, sources):
         known = [*([into] if into and into.book.declaration() is not None else []), *sources]
         refuse_other_code(known, allowed=allow_version)
         enter_phase("checking what is merged")
         with unite(known) as union:
             look(union.book)
-            names, holds = cell_names(union.book), declared_in(union.book)
+            names, holds = cell_names(union.book), read_schemas(union.book)
             torn = [(source, source.look_through(holds)) for source in known]
             refuse_contradictions(known, names)
             enter_phase("writing blocks")
             with ExitStack() as stack:
-                into = into or stack.enter_context(_started(out))
+                into = into or stack.enter_context(_start_ledger(out))
                 return _write(union, sources, into, torn, finish, quiet=quiet)
 
 
 @contextmanager
-def _started(out: Path) -> Iterator[SourceFolder]:
+def _start_ledger(out: Path) -> Iterator[SourceFolder]:
     """Start the ledger of a new folder."""
     with open_alone(out) as database:
         book = Ledger(database, out)
@@ -101,7 +101,7 @@ def _write(
     shards = _shards(into, sources)
     book.adopt(union.book.declaration() or {}, union.rows(CELLS), union.book.requests())
     note_versions(book, sources)
-    kept = next((file for source in sources if (file := source.book.noted("file"))), None)
+    kept = next((file for source in sources if (file := source.book.read_note("file"))), None)
     book.note(shards=shards, **({"file": kept} if kept else {}))
     for source, rows in torn:
         if source is into and rows:
@@ -109,15 +109,15 @@ def _write(
     total = sum(sum(source.book.campaigns().values()) for source in sources)
     with progress(total, quiet=quiet) as advance:
 
-        def came(several: Sequence[Finished]) -> None:
+        def record_blocks(several: Sequence[Finished]) -> None:
             advance(sum(one.address.count for one in several))
 
         for source in sources:
-            copy(source, into, came)
+            copy(source, into, record_blocks)
     campaigns, wanted = book.shortfall()
     if shards and campaigns >= wanted:
         book.note(shards=[])
-    notes = [*_torn(torn), *finish(book)]
+    notes = [*_describe_torn(torn), *finish(book)]
     n = book.n_blocks()
     return Merged(n, n - before, failures(book), book.failed_designs(), tuple(notes))
 
@@ -126,20 +126,20 @@ def _shards(into: SourceFolder, sources: Sequence[SourceFolder]) -> list[dict[st
     """List the shards that are merged; none where a folder that is to hold all of its sweep is among them."""
     folders = [source.book for source in sources]
     folders += [into.book] if into.book.declaration() is not None else []
-    kept = [book.noted("shards", []) for book in folders]
+    kept = [book.read_note("shards", []) for book in folders]
     if not all(kept):
         return []
     return list({(one["number"], one["of"], one["seal"]): one for of_folder in kept for one in of_folder}.values())
 
 
-def _torn(torn: Sequence[tuple[SourceFolder, Sequence[LedgerRow]]]) -> list[str]:
+def _describe_torn(torn: Sequence[tuple[SourceFolder, Sequence[LedgerRow]]]) -> list[str]:
     """State which folders have blocks that were left out."""
-    lines = [_left_out(source, rows) for source, rows in torn if rows]
+    lines = [_describe_left_out(source, rows) for source, rows in torn if rows]
     more = len(lines) - MOST_SAID
     return lines if more <= 0 else [*lines[:MOST_SAID], f"left out: blocks of {more} more folders"]
 
 
-def _left_out(source: SourceFolder, rows: Sequence[LedgerRow]) -> str:
+def _describe_left_out(source: SourceFolder, rows: Sequence[LedgerRow]) -> str:
     first = rows[0]
     return (
         f"left out: {pluralise(len(rows), 'block')} of {clip(source.folder)} ({first.block.address}: "
@@ -168,7 +168,7 @@ def refuse_other_code(sources: Sequence[SourceFolder], *, allowed: bool) -> None
 def _versions(book: Ledger) -> dict[str, set[str]]:
     kept = book.provenance()
     versions = {name: {one.get(name, UNKNOWN) for one in kept} for name in PROGRAM}
-    return versions | {"code": set(book.noted("code", [])) or {UNKNOWN}}
+    return versions | {"code": set(book.read_note("code", [])) or {UNKNOWN}}
 
 
 def _different_code(name: str, first: SourceFolder, there: set[str], source: SourceFolder, here: set[str]) -> str:
@@ -186,9 +186,9 @@ def note_versions(book: Ledger, sources: Sequence[SourceFolder]) -> None:
         for versions in source.book.provenance():
             if versions not in book.provenance():
                 book.note_provenance(versions)
-        book.note_code(*source.book.noted("code", []))
-        book.note_known(installation(), source.book.known(installation()))
-    if not all(source.book.noted("sampled", True) for source in sources):
+        book.note_code(*source.book.read_note("code", []))
+        book.note_known(digest_installation(), source.book.read_known(digest_installation()))
+    if not all(source.book.read_note("sampled", True) for source in sources):
         book.note(sampled=False)
 
 
@@ -231,8 +231,8 @@ def _grow(union: SourceFolder, source: SourceFolder, declared: Mapping[str, Any]
     with source.reading():
         entries = source.book.entries()
     try:
-        grown = union.book.grown(declared)
-        placed = [_placed(entry, grown, declared) for entry in entries]
+        grown = union.book.extend_declaration(declared)
+        placed = [_place_cell(entry, grown, declared) for entry in entries]
         union.book.check(grown["axes"], placed)
     except InputError as error:
         said = str(error).removesuffix("; give another --out")
@@ -240,7 +240,7 @@ def _grow(union: SourceFolder, source: SourceFolder, declared: Mapping[str, Any]
     union.book.adopt(grown, map(cell_row, placed), requests)
 
 
-def _placed(entry: LedgerEntry, grown: Mapping[str, Any], declared: Mapping[str, Any]) -> LedgerEntry:
+def _place_cell(entry: LedgerEntry, grown: Mapping[str, Any], declared: Mapping[str, Any]) -> LedgerEntry:
     """Find the place of a cell on the grid of the union."""
     values = [axis["values"][k] for axis, k in zip(declared["axes"], entry.position, strict=True)]
     return LedgerEntry(position(grown, declared, values), entry.cell, entry.config, entry.systems)

@@ -18,8 +18,8 @@ from simlab.engine.block_checks import BlockSchema, find_unusable
 from simlab.engine.ledger import FILE, Ledger, LedgerRow
 from simlab.engine.ledger_file import COLUMNS, open_alone, open_to_read, plain_errors
 from simlab.engine.ledger_rows import read_block
-from simlab.engine.provenance import installation
-from simlab.engine.replaying import same
+from simlab.engine.provenance import digest_installation
+from simlab.engine.replaying import are_same
 from simlab.messages import clip
 from simlab.types import InputError
 
@@ -71,8 +71,8 @@ def refuse_contradictions(sources: Sequence[SourceFolder], names: Mapping[str, s
 
     Torn blocks do not count, and neither do failed ones beside others. `names` name the cells.
     """
-    streams = [_held(number, source) for number, source in enumerate(sources)]
-    for together in _overlapping(heapq.merge(*streams)):
+    streams = [_list_blocks(number, source) for number, source in enumerate(sources)]
+    for together in _group_overlaps(heapq.merge(*streams)):
         last: SourceBlock | None = None
         for one in (one for one in together if one.ok):
             # Blocks that have nothing in common may stand here together beside one that failed and spans both.
@@ -84,13 +84,13 @@ def refuse_contradictions(sources: Sequence[SourceFolder], names: Mapping[str, s
                 raise InputError(_contradiction(last, one, sources, names, what))
 
 
-def _held(number: int, source: SourceFolder) -> Iterator[SourceBlock]:
+def _list_blocks(number: int, source: SourceFolder) -> Iterator[SourceBlock]:
     for *at, status, checksum, row in source.rows(_ADDRESSES):
         if row not in source.left_out:
             yield SourceBlock._make((*at, number, status == "ok", checksum, row))
 
 
-def _overlapping(blocks: Iterable[SourceBlock]) -> Iterator[list[SourceBlock]]:
+def _group_overlaps(blocks: Iterable[SourceBlock]) -> Iterator[list[SourceBlock]]:
     """Gather blocks that have studies in common, one block after the other."""
     together: list[SourceBlock] = []
     place, end = None, 0
@@ -109,7 +109,7 @@ def _difference(block: SourceBlock, other: SourceBlock, sources: Sequence[Source
     """State in which outcome two blocks differ; None where only how they were packed does."""
     first, second = (_block(sources[held.source], held.row) for held in (block, other))
     arrays, others = unpack(first.payload), unpack(second.payload)
-    names = [name for name in {**arrays, **others} if not same(arrays.get(name), others.get(name))]
+    names = [name for name in {**arrays, **others} if not are_same(arrays.get(name), others.get(name))]
     if names:
         return names[0]
     return None if first.failures == second.failures else "reason for failed campaigns"
@@ -208,9 +208,9 @@ class SourceFolder:
         Raises InputError where the folder has blocks of cells that it does not know.
         """
         with self.reading():
-            found = list(find_unusable(self.book, seen=self.book.seen(installation()), declared=declared))
+            found = list(find_unusable(self.book, seen=self.book.is_seen(digest_installation()), declared=declared))
             torn = Counter(row.block.address.cell for row, _ in found)
-            lost = [cell for cell, count in self.book.without_cell().items() if count > torn.get(cell, 0)]
+            lost = [cell for cell, count in self.book.count_orphans().items() if count > torn.get(cell, 0)]
         if lost:
             raise InputError(f"{clip(self.folder)}: {len(lost)} of its cells are lost; {_MENDING}")
         self.left_out = {row.at: why for row, why in found}
@@ -218,7 +218,7 @@ class SourceFolder:
 
 
 @contextmanager
-def opened(out: Path, folders: Sequence[Path]) -> Iterator[tuple[SourceFolder | None, list[SourceFolder]]]:
+def open_sources(out: Path, folders: Sequence[Path]) -> Iterator[tuple[SourceFolder | None, list[SourceFolder]]]:
     """Open the folder that others are merged into, where there is one, for writing, and the others for reading.
 
     Raises InputError for a folder that is named twice, under whatever name, that holds no sweep, that is damaged or
@@ -232,17 +232,17 @@ def opened(out: Path, folders: Sequence[Path]) -> Iterator[tuple[SourceFolder | 
             database = stack.enter_context(open_to_read(folder, whole=True))
             # What is read from here on is what was there at the beginning; who wants to write has to wait.
             database.execute("BEGIN")
-            sources.append(_checked(SourceFolder(folder, database, Ledger(database, folder))))
+            sources.append(_check_source(SourceFolder(folder, database, Ledger(database, folder))))
         into = None
         if (out / FILE).exists():
             database = stack.enter_context(open_alone(out))
-            into = _checked(SourceFolder(out, database, Ledger(database, out)))
+            into = _check_source(SourceFolder(out, database, Ledger(database, out)))
         yield into, sources
 
 
-def _checked(source: SourceFolder) -> SourceFolder:
+def _check_source(source: SourceFolder) -> SourceFolder:
     with source.reading():
-        if damaged := source.book.damaged():
+        if damaged := source.book.list_damaged():
             raise InputError(f"{clip(source.folder)}: {damaged[0]} is damaged in its {FILE}; {_MENDING}")
     return source
 
@@ -257,10 +257,10 @@ def _refuse_twice(out: Path, folders: Sequence[Path]) -> None:
             found = path.stat()
             known = seen.setdefault((found.st_dev, found.st_ino), number)
             if known != number:
-                raise InputError(_twice(folder, named[known], out if known == 0 else None))
+                raise InputError(_explain_twice(folder, named[known], out if known == 0 else None))
 
 
-def _twice(folder: Path, known: Path, out: Path | None) -> str:
+def _explain_twice(folder: Path, known: Path, out: Path | None) -> str:
     same = "" if folder == known else f": {clip(folder)} and {clip(known)} are one folder"
     if out is not None:
         return f"merge {clip(out)} with itself{same}; name in front the folder to merge into, then those to be merged"

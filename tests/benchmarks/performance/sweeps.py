@@ -9,7 +9,7 @@ import numpy as np
 import yaml
 
 import simlab
-from simlab.store.opening import axes_of
+from simlab.store.opening import name_axes
 from tests.benchmarks.performance.bench import Bench, Found, Pair
 from tests.benchmarks.performance.measuring import Taken
 
@@ -102,7 +102,7 @@ def _reduced(sizes: Sizes, worlds: int) -> Sizes:
 def squared_error(folder: Path, measure: str) -> float:
     """Return the mean squared Monte-Carlo standard error of a measure over the cells of a store."""
     with simlab.open_results(folder) as dataset:
-        errors = dataset[f"{measure}_mcse"].transpose(*axes_of(dataset)).values
+        errors = dataset[f"{measure}_mcse"].transpose(*name_axes(dataset)).values
         return float(np.nanmean(errors**2))
 
 

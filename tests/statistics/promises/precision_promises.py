@@ -9,7 +9,7 @@ import numpy as np
 from promise_rows import Row, stream
 
 from simlab.config.until import Target
-from simlab.engine.allocation import Goal, onwards, questions
+from simlab.engine.allocation import Goal, enlarge_goal, questions
 from simlab.engine.ledger import LedgerEntry
 from simlab.measures.labels import measure_range
 from simlab.measures.precision import LEAST_CLUSTERS, interval
@@ -114,7 +114,7 @@ def _stopped(law: Law, rng: np.random.Generator) -> Stopped:
     asked = questions([Target(law.measure, law.target)], [LedgerEntry((), "cell", {}, ())])
     worlds = law.draw(rng, LEAST_CLUSTERS)
     while True:
-        following = onwards(goal, asked, {"cell": {law.measure: _estimate(worlds)}})
+        following = enlarge_goal(goal, asked, {"cell": {law.measure: _estimate(worlds)}})
         if following is None:
             return _ended(law, worlds)
         goal = following

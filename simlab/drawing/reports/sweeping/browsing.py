@@ -18,8 +18,8 @@ from simlab.drawing.reports.terms import Cell, Code, Drill, Prose, ReportAxis, R
 from simlab.drawing.view import declared
 from simlab.drawing.wording import measured_axis
 from simlab.messages import word
-from simlab.store.coordinates import as_written
-from simlab.store.opening import axes_of
+from simlab.store.coordinates import restore_axis_values
+from simlab.store.opening import name_axes
 from simlab.types import OK, UNRUN, Floats
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def section(seen: StoreView, whole: xr.Dataset, folder: Path, numbers: Numbers |
     Without `numbers` there is no ledger to replay from. None for a calculation, which has no campaigns. Of more cells
     than a page holds the section says so, with the commands that show one.
     """
-    axes = axes_of(whole)
+    axes = name_axes(whole)
     if "status" not in whole or not seen.measures:
         return None
     where = shlex.quote(shown_folder(folder))
@@ -73,7 +73,7 @@ def section(seen: StoreView, whole: xr.Dataset, folder: Path, numbers: Numbers |
 
 def name_excess(whole: xr.Dataset) -> str:
     """Return why a page does not walk into the cells of a store: there are more than it holds; '' where it does."""
-    n_cells = math.prod(whole.sizes[name] for name in axes_of(whole))
+    n_cells = math.prod(whole.sizes[name] for name in name_axes(whole))
     if "status" not in whole or n_cells <= MOST_CELLS:
         return ""
     return f"{n_cells:,} cells are more than the {MOST_CELLS:,} whose worlds and campaigns a page holds."
@@ -95,7 +95,7 @@ def _axis(seen: StoreView, whole: xr.Dataset, name: str) -> ReportAxis:
 
 def _count(whole: xr.Dataset, axes: Sequence[str], numbers: Numbers | None) -> list[int | None]:
     """Count the cells of the grid as their ledger does; those that it lacks have no number."""
-    held = [as_written(whole[name].values) for name in axes]
+    held = [restore_axis_values(whole[name].values) for name in axes]
     places = np.ndindex(*(whole.sizes[name] for name in axes))
     if numbers is None:
         return list(range(math.prod(whole.sizes[name] for name in axes)))
@@ -130,7 +130,7 @@ def _table(
     """Write the first cells with the line that replays a campaign of each."""
     flat = whole[measure].transpose(*axes).values.ravel(), whole[f"{measure}_mcse"].transpose(*axes).values.ravel()
     shape = [whole.sizes[name] for name in axes]
-    held = [as_written(whole[name].values) for name in axes]
+    held = [restore_axis_values(whole[name].values) for name in axes]
     rows: list[tuple[Cell, ...]] = []
     for k in [k for k, number in enumerate(counted) if number is not None][:MOST_ROWS]:
         value, error = (float(one[k]) for one in flat)

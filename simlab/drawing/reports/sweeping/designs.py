@@ -11,7 +11,7 @@ from simlab.drawing.reports.terms import Prose, ReportTable, Section
 from simlab.drawing.wording import axis_label, value_label
 from simlab.messages import flatten, show
 from simlab.parts import name_of
-from simlab.store.coordinates import as_written
+from simlab.store.coordinates import restore_axis_values
 
 MATTER = ("design", "budget", "decision", "analysis", "raters", "systems", "metric", "calculation")
 """Sections of a config, in the order in which a reader of a design asks for them."""
@@ -37,7 +37,7 @@ def _axes(seen: StoreView) -> ReportTable:
 
 
 def _values(seen: StoreView, name: str) -> str:
-    values = [value_label(name, value) for value in as_written(seen.dataset[name].values)]
+    values = [value_label(name, value) for value in restore_axis_values(seen.dataset[name].values)]
     if len(values) <= MOST_VALUES:
         return ", ".join(values)
     return f"{', '.join(values[: MOST_VALUES // 2])}, ... {values[-1]} ({len(values)} values)"

@@ -13,8 +13,8 @@ from simlab.drawing.reports.terms import Cell, Explorer, Quantity, ReportAxis, R
 from simlab.drawing.text import tables
 from simlab.drawing.wording import axis_label, measured_axis, value_label
 from simlab.measures.labels import measure_range
-from simlab.store.coordinates import as_written
-from simlab.store.intervals import range_in
+from simlab.store.coordinates import restore_axis_values
+from simlab.store.intervals import read_range
 from simlab.store.measures import LESS_IS_BETTER
 from simlab.store.opening import measures_of
 from simlab.store.query import RESERVATION, records
@@ -65,7 +65,7 @@ def explorer(seen: StoreView, question: str, listed: Sequence[Mapping[str, Any]]
 def axis(seen: StoreView, name: str) -> ReportAxis:
     """Describe an axis: its values as they stand in rows, and as a reader of figures would say them."""
     held = seen.dataset[name]
-    values = as_written(held.values)
+    values = restore_axis_values(held.values)
     return ReportAxis(
         name,
         str(held.attrs.get("key", name)),
@@ -79,7 +79,7 @@ def axis(seen: StoreView, name: str) -> ReportAxis:
 def quantity(seen: StoreView, name: str) -> Quantity:
     """Describe a measure: its unit, its range, whether less is better, and what its studies share."""
     about = seen.dataset[name].attrs
-    within = range_in(seen.dataset, name) if name in seen.dataset else measure_range(name)
+    within = read_range(seen.dataset, name) if name in seen.dataset else measure_range(name)
     return Quantity(
         name,
         measured_axis(seen.dataset, name),
@@ -117,7 +117,7 @@ def table(seen: StoreView) -> ReportTable:
     order = [*shown.panels, *([shown.line] if shown.line else []), shown.x]
     kept = list(seen.records)
     if len(kept) > MOST_ROWS:
-        first = {name: as_written(seen.dataset[name].values)[0] for name in shown.panels}
+        first = {name: restore_axis_values(seen.dataset[name].values)[0] for name in shown.panels}
         kept = [record for record in kept if all(record[name] == one for name, one in first.items())][:MOST_ROWS]
     names = [seen.measure, *([seen.found] if seen.found else [])]
     columns = (*map(axis_label, order), *(measured_axis(seen.dataset, name) for name in names), "campaigns", "clusters")

@@ -13,7 +13,7 @@ from simlab.drawing.reports.sweeping.seeing import StoreView, axis_cell, place
 from simlab.drawing.reports.terms import Block, Cell, PairMatrix, Points, Prose, ReportTable, Section, Value
 from simlab.drawing.text import tables
 from simlab.drawing.wording import axis_label
-from simlab.store.coordinates import as_written
+from simlab.store.coordinates import restore_axis_values
 from simlab.types import Estimate
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def _design(seen: StoreView, place_: Position) -> str:
 
 def _at(seen: StoreView, place_: Position) -> dict[str, object]:
     """Return the values of the axes at a place."""
-    return {axis: as_written(seen.dataset[axis].values)[k] for axis, k in zip(seen.axes, place_, strict=True)}
+    return {axis: restore_axis_values(seen.dataset[axis].values)[k] for axis, k in zip(seen.axes, place_, strict=True)}
 
 
 def _shares(seen: StoreView, held: Sequence[tuple[Position, Kinds]]) -> ReportTable:

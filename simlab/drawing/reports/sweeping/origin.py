@@ -13,7 +13,7 @@ import yaml
 from simlab.drawing.reports.sweeping.seeing import StoreView
 from simlab.drawing.reports.terms import Code, Section
 from simlab.messages import word
-from simlab.store.readme import command_in
+from simlab.store.readme import read_command
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -36,7 +36,7 @@ def provenance(seen: StoreView) -> Mapping[str, str]:
 def reproduce(seen: StoreView, folder: Path) -> tuple[str, ...]:
     """Return the command lines that give a store again, check it, and compare its designs."""
     where = shlex.quote(shown_folder(folder))
-    made = command_in(folder) or command_of(seen.dataset)
+    made = read_command(folder) or command_of(seen.dataset)
     asked = [compare_command(seen, folder)] if seen.by else [f"simlab query {where}"]
     # An archive has no ledger that it could be held against.
     checked = [] if "calculation" in _sweep(seen.dataset) or folder.is_file() else [f"simlab verify {where}"]

@@ -15,7 +15,7 @@ from simlab.drawing.text import tables
 from simlab.drawing.text.findings import precision
 from simlab.drawing.wording import axis_label
 from simlab.measures.labels import FEW_CLUSTERS
-from simlab.store.coordinates import as_written
+from simlab.store.coordinates import restore_axis_values
 from simlab.store.query import ALL_FAILED, NOT_RUN, RESERVATION
 from simlab.store.reservations import skewness_warning, undivided_warning
 
@@ -56,7 +56,7 @@ def _promises(seen: StoreView) -> list[str]:
     held = doubts(seen.dataset, seen.measure, seen.axes)
     said: dict[str, list[str]] = {}
     for index in np.ndindex(*held.marks.shape):
-        at = {axis: as_written(seen.dataset[axis].values)[k] for axis, k in zip(seen.axes, index, strict=True)}
+        at = {axis: restore_axis_values(seen.dataset[axis].values)[k] for axis, k in zip(seen.axes, index, strict=True)}
         for mark in held.marks[index]:
             said.setdefault(_sort(mark), []).append(f"{place(at)}: {mark}" if at else mark)
     return [f"{sort} in {tables.counted([len(at)], 'design')}{_named(at)}" for sort, at in said.items()]

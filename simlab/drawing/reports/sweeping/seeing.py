@@ -17,10 +17,10 @@ from simlab.drawing.reports.terms import Cell
 from simlab.drawing.wording import axis_label, value_label
 from simlab.measures.labels import EMPTINESS
 from simlab.messages import word
-from simlab.store.coordinates import as_written
-from simlab.store.intervals import calculated
-from simlab.store.opening import axes_of, measures_of
-from simlab.store.query import found_beside, select, with_found
+from simlab.store.coordinates import restore_axis_values
+from simlab.store.intervals import is_calculation
+from simlab.store.opening import measures_of, name_axes
+from simlab.store.query import add_companion, find_companion, select
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -57,8 +57,8 @@ class StoreView:
 def see(dataset: xr.Dataset, plugins: Sequence[str] = ()) -> StoreView:
     """See a store as its sweep declares its figure; what was found stands beside what emptiness makes best."""
     dataset, left_out = _within_bounds(dataset)
-    dataset = with_found(dataset, measures_of(dataset))
-    names, axes = measures_of(dataset), axes_of(dataset)
+    dataset = add_companion(dataset, measures_of(dataset))
+    names, axes = measures_of(dataset), name_axes(dataset)
     records = view.rows(dataset, names)
     defined = tuple(name for name in names if np.isfinite(dataset[name].values).any())
     measure = view.chosen(dataset)
@@ -76,7 +76,7 @@ def see(dataset: xr.Dataset, plugins: Sequence[str] = ()) -> StoreView:
         defined,
         {name: _reason(records, name) for name in names if name not in defined},
         records,
-        bool(defined) and calculated(dataset, measure),
+        bool(defined) and is_calculation(dataset, measure),
         left_out,
         tuple(plugins),
     )
@@ -84,7 +84,7 @@ def see(dataset: xr.Dataset, plugins: Sequence[str] = ()) -> StoreView:
 
 def _within_bounds(dataset: xr.Dataset) -> tuple[xr.Dataset, str]:
     """Keep, of a store of too many cells, those at the middle of its longest further axes; say which these are."""
-    axes, n = axes_of(dataset), math.prod(dataset.sizes[axis] for axis in axes_of(dataset))
+    axes, n = name_axes(dataset), math.prod(dataset.sizes[axis] for axis in name_axes(dataset))
     if n <= MOST_CELLS:
         return dataset, ""
     shown_ = view.view(dataset)
@@ -93,7 +93,7 @@ def _within_bounds(dataset: xr.Dataset) -> tuple[xr.Dataset, str]:
     for axis in sorted(further, key=lambda one: -dataset.sizes[one]):
         if math.prod(dataset.sizes[one] for one in axes if one not in kept) <= MOST_CELLS:
             break
-        values = as_written(dataset[axis].values)
+        values = restore_axis_values(dataset[axis].values)
         kept[axis] = values[len(values) // 2]
     held = select(dataset, {axis: [value] for axis, value in kept.items()})
     return held, f"of {n:,} cells this report holds those at {place(kept)}; `simlab query` has all"
@@ -103,7 +103,7 @@ def _found(dataset: xr.Dataset, measure: str, defined: Sequence[str]) -> str | N
     """Name what says how much was found, where a measure is best by emptiness."""
     if measure not in EMPTINESS:
         return None
-    held = found_beside(dataset, [measure])
+    held = find_companion(dataset, [measure])
     return held if held in defined else None
 
 
