@@ -100,7 +100,7 @@ class Remembered:
         return self._draw("integers", low, high, size)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._alone(), name)
+        return getattr(self._release_generator(), name)
 
     def _draw(self, *call: Any) -> np.ndarray[Any, Any]:
         if self._at is None:
@@ -117,7 +117,7 @@ class Remembered:
         self._calls.append(call)
         return drawn
 
-    def _alone(self) -> np.random.Generator:
+    def _release_generator(self) -> np.random.Generator:
         """Leave what is held: the generator has drawn what was asked of it so far."""
         if self._own is None:
             self._own, self._at = self._replay_calls(), None
@@ -138,25 +138,25 @@ class _Held:
     """Hold what was drawn at addresses, the last ones asked for, up to `HELD` bytes."""
 
     def __init__(self) -> None:
-        self._drawn: OrderedDict[tuple[int, tuple[int, ...]], _Drawn] = OrderedDict()
+        self._draw_measure: OrderedDict[tuple[int, tuple[int, ...]], _Drawn] = OrderedDict()
         self._bytes: dict[tuple[int, tuple[int, ...]], int] = {}
         self._total = 0
 
     def find(self, seed: int, words: tuple[int, ...]) -> _Drawn:
         at = seed, words
-        if at not in self._drawn:
-            self._drawn[at] = _Drawn(None)
+        if at not in self._draw_measure:
+            self._draw_measure[at] = _Drawn(None)
             self.grow(seed, words, PLACE)
-        self._drawn.move_to_end(at)
-        return self._drawn[at]
+        self._draw_measure.move_to_end(at)
+        return self._draw_measure[at]
 
     def grow(self, seed: int, words: tuple[int, ...], n_bytes: int) -> None:
         # What was let go while somebody drew from it is not held any more.
-        if (seed, words) in self._drawn:
+        if (seed, words) in self._draw_measure:
             self._bytes[seed, words] = self._bytes.get((seed, words), 0) + n_bytes
             self._total += n_bytes
         while self._total > HELD:
-            oldest, _ = self._drawn.popitem(last=False)
+            oldest, _ = self._draw_measure.popitem(last=False)
             self._total -= self._bytes.pop(oldest, 0)
 
 

@@ -28,7 +28,7 @@ import simlab
 from simlab.answers.verify import StoreCheck
 from simlab.cli import answer
 from simlab.commands.words import word
-from simlab.comparing.contrasts import flat
+from simlab.comparing.contrasts import flatten_marks
 from simlab.config.overrides import parse
 from simlab.store import filling
 from simlab.types import InputError
@@ -177,7 +177,7 @@ def test_a_query_is_that_of_the_command_line(store: Path, capsys: pytest.Capture
 def test_a_comparison_is_that_of_the_command_line(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     # So small studies find hardly anything: their SRP is that of emptiness, and none is called best.
     words = ("--by", "grouping", "--measure", "srp", "--baseline", "ungrouped")
-    rows = fixed_of("srp", flat(typed(capsys, "compare", store, *words, code=3)))
+    rows = fixed_of("srp", flatten_marks(typed(capsys, "compare", store, *words, code=3)))
     compared = simlab.compare(store, by="grouping", measure="srp", baseline="ungrouped")
     assert listed(compared, ("documents", "grouping")) == rows
     assert compared["difference"].attrs["units"] == compared["srp"].attrs["units"] == "1"
@@ -200,7 +200,7 @@ def test_the_best_costs_the_least(store: Path) -> None:
 @pytest.mark.slow
 def test_several_stores_are_compared_as_on_the_command_line(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     simlab.run(TINY, {"design.documents": 10, "seed": 2}, out="other", jobs=1)
-    rows = fixed_of("srp", flat(typed(capsys, "compare", store, "other", "documents=8", "--measure", "srp")))
+    rows = fixed_of("srp", flatten_marks(typed(capsys, "compare", store, "other", "documents=8", "--measure", "srp")))
     compared = simlab.compare([store, "other"], measure="srp", documents=8)
     assert listed(compared, ("design",)) == rows
     assert len(rows) == 3

@@ -65,7 +65,7 @@ def test_what_is_let_go_is_drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:
                 assert np.array_equal(here.random(100), there.random(100))
     assert addresses._held._total <= 3_000
     assert addresses._held._total == sum(addresses._held._bytes.values())
-    assert set(addresses._held._bytes) == set(addresses._held._drawn)
+    assert set(addresses._held._bytes) == set(addresses._held._draw_measure)
 
 
 def test_another_address_has_other_numbers() -> None:

@@ -97,7 +97,7 @@ class Accessor:
         >>> store.share_better("power", 0.02, by="grouping", baseline="ungrouped")  # doctest: +SKIP
         """
         with self._narrowed(measure, conditions) as held:
-            return over_cells.world_shares_better(held, by, measure, margin, baseline)
+            return over_cells.estimate_shares_better(held, by, measure, margin, baseline)
 
     def importance(self, measure: str, *conditions: Setting, by: str | None = None) -> xr.Dataset:
         """Share the variance of a measure over the cells out to the axes, with Monte-Carlo noise removed.
@@ -126,7 +126,7 @@ class Accessor:
         >>> simlab.open_results("outputs/item_grouping").simlab.sensitivity("power")  # doctest: +SKIP
         """
         with self._narrowed(measure, conditions) as held:
-            return over_cells.axis_sensitivity(held, measure, read_base(held, around))
+            return over_cells.measure_axis_sensitivity(held, measure, read_base(held, around))
 
     def solve(self, axis: str, *conditions: Setting, **target: float | str) -> xr.Dataset:
         """Estimate from where on along a numeric axis a measure reaches a target, as in `solve("documents", power=.8)`.

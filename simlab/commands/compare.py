@@ -15,7 +15,7 @@ from simlab.commands.flags import Form, Setting, Store
 from simlab.commands.next_steps import ended
 from simlab.commands.typed import Given, Launched
 from simlab.comparing import changes, contrasts
-from simlab.comparing.contrasts import Comparison, Row, by_cell
+from simlab.comparing.contrasts import Comparison, Row, group_by_cell
 from simlab.drawing.reports.answers import compare as changed_report
 from simlab.drawing.reports.sweeping import comparing
 from simlab.drawing.reports.text import page
@@ -121,7 +121,7 @@ def _is_condition(one: Any) -> bool:
 def label(found: ComparedDesigns) -> xr.Dataset:
     """Label a comparison, and say in its attributes what was compared and what is held fixed."""
     said = found.comparison
-    answer = contrasts.of_rows(said.rows, said.by, said.measure)
+    answer = contrasts.tabulate_comparison(said.rows, said.by, said.measure)
     unit = {"units": said.unit} if said.unit else {}
     fixed = {HELD_FIXED: said.held_fixed} if said.held_fixed else {}
     answer[said.measure].attrs.update({"long_name": said.label, **unit, **fixed})
@@ -159,7 +159,9 @@ def write(found: ComparedDesigns | ChangedStores, form: Form, given: Given) -> L
         {**record, **part, **cells, **fixed} for record, part, cells in zip(listed, parts, _cells(said), strict=True)
     ]
     if form != "table":
-        return Launched(tables.write(contrasts.flat(listed) if form == "csv" else listed, form), notes, _code(said))
+        return Launched(
+            tables.write(contrasts.flatten_marks(listed) if form == "csv" else listed, form), notes, _code(said)
+        )
     words = ["plot", os.fspath(found.folder), *found.conditions, "--measure", said.measure]
     return Launched(ended(page(comparing.report(said)), *words), notes, _code(said))
 
@@ -200,7 +202,7 @@ def _code(said: Comparison) -> int:
     """Return the exit code: a reservation where no best design can be named, and where campaigns failed."""
     if any(row.failed for row in said.rows):
         return RESERVED
-    return DONE if all(map(_clean, by_cell(said.rows))) else RESERVED
+    return DONE if all(map(_clean, group_by_cell(said.rows))) else RESERVED
 
 
 def _clean(rows: Sequence[Row]) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simlab.answers.detect import DIFFERENCES, POWERS, Detections
-from simlab.comparing.contrasts import column, over
+from simlab.comparing.contrasts import column, label_records
 from simlab.store.units import KEYS
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def of_grid(detections: Detections, given: Mapping[str, Sequence[Any]]) -> xr.Da
     axes = {key: values for key, values in given.items() if len(values) > 1}
     # Counts are whole numbers in the rows, and as they were read in what was given.
     values = {key: list(dict.fromkeys(row[key] for row in rows)) if key in rows[0] else axes[key] for key in axes}
-    answer = with_units(over(rows, values))
+    answer = with_units(label_records(rows, values))
     for name in (*DIFFERENCES, "difference") if detections.rows[0].unit else ():
         if name in answer:
             answer[name].attrs["units"] = "points"

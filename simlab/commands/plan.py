@@ -194,7 +194,7 @@ def carried_out(options: PlanOptions, say: Say) -> WrittenPlan:
         plan = PlanSearch(
             ground, designs, wanted, out, book, given, patience, options.worlds, options.jobs, options.force
         )
-        found, study = carrying_out.carried_out(plan, began, say)
+        found, study = carrying_out.carry_out_plan(plan, began, say)
         # An assignment needs no plan to be at an end: its sheets may have been made meanwhile.
         folder.refuse_begun(out)
         return WrittenPlan(keep(out, found, study, said, family, options.command), study, out, options)

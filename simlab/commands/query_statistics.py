@@ -114,7 +114,7 @@ def _read(statistic: str, found: Query, given: Mapping[str, Any], dataset: xr.Da
         return text, lambda dataset: over_cells.axis_importance(dataset, text, given.get("by"))
     if statistic == "sensitivity":
         base = read_base(dataset, given.get("around"))
-        return text, lambda dataset: over_cells.axis_sensitivity(dataset, text, base)
+        return text, lambda dataset: over_cells.measure_axis_sensitivity(dataset, text, base)
     if statistic == "solve":
         target = _read_target(given.get("target"))
         return target.name if isinstance(target, Bound) else target.measure, _solve(text, target)

@@ -30,12 +30,12 @@ Cell = tuple[str, ...]
 
 
 def compare_stores(old: xr.Dataset, new: xr.Dataset, names: Sequence[str], measure: str | None) -> ChangedStores:
-    """Hold the cells of two stores with the same settings on all axes against each other.
+    """Compare the cells of two stores that have the same settings on all axes.
 
     Raises InputError where they have no cell, or no measure, in common.
     """
     keys = list(dict.fromkeys([*_axis_keys(old).values(), *_axis_keys(new).values()]))
-    measures = _common(old, new, measure)
+    measures = _list_common_measures(old, new, measure)
     cells_old, cells_new = (_cells(dataset, keys, measures) for dataset in (old, new))
     both = [cell for cell in cells_old if cell in cells_new]
     if not both:
@@ -56,7 +56,7 @@ def compare_stores(old: xr.Dataset, new: xr.Dataset, names: Sequence[str], measu
         only_old=len(cells_old) - len(both),
         only_new=len(cells_new) - len(both),
         same_seed=old.attrs.get("seed") is not None and old.attrs.get("seed") == new.attrs.get("seed"),
-        keys=tuple(_differing(old, new, keys)),
+        keys=tuple(_list_changed_keys(old, new, keys)),
         values=tuple(_values(pairs)),
     )
 
@@ -65,7 +65,7 @@ def _axis_keys(dataset: xr.Dataset) -> dict[str, str]:
     return {axis: str(dataset[axis].attrs["key"]) for axis in name_axes(dataset)}
 
 
-def _common(old: xr.Dataset, new: xr.Dataset, measure: str | None) -> list[str]:
+def _list_common_measures(old: xr.Dataset, new: xr.Dataset, measure: str | None) -> list[str]:
     """Name the measures of both stores, or the one that is asked for."""
     there = set(measures_of(new))
     common = [name for name in measures_of(old) if name in there]
@@ -100,7 +100,7 @@ def _settings(dataset: xr.Dataset) -> dict[str, Any]:
     }
 
 
-def _differing(old: xr.Dataset, new: xr.Dataset, keys: Sequence[str]) -> Iterator[ChangedKey]:
+def _list_changed_keys(old: xr.Dataset, new: xr.Dataset, keys: Sequence[str]) -> Iterator[ChangedKey]:
     """Name what differs beside the axes: settings, sizes, and what filled the stores."""
     sizes = [{**_settings(one), **_sizes(one), **{key: one.attrs.get(key) for key in VERSIONS}} for one in (old, new)]
     for key in dict.fromkeys([*sizes[0], *sizes[1]]):
@@ -161,7 +161,7 @@ def find_p_values(values: Floats, errors: Floats, clusters: Array) -> Floats:
 
 
 def find_moved(p_values: Floats) -> Array:
-    """Tell which values moved, `[value]`, with an expected share of 5 % false ones (Benjamini and Hochberg 1995)."""
+    """Find which values moved, `[value]`, with an expected share of 5 % false ones (Benjamini and Hochberg 1995)."""
     known = np.isfinite(p_values)
     moved = np.zeros(len(p_values), bool)
     if known.any():

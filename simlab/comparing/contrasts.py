@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from simlab.comparing.differences import Contrast, Point, inside, mcse, paired, untold
-from simlab.comparing.promises import Doubts, doubts, worst_and_best
+from simlab.comparing.differences import Contrast, Point, bound_difference, compare_paired, lacks_error, mcse
+from simlab.comparing.promises import Doubts, bound_by_failures, find_doubts
 from simlab.measures.labels import FEW_CLUSTERS, LABELS
 from simlab.measures.precision import LEVEL
 from simlab.messages import word
@@ -106,8 +106,8 @@ class Question:
     reference: int | None
 
 
-def less_is_better(measure: str) -> bool:
-    """Tell whether the best design has the least of a measure, or of the mean of an outcome."""
+def is_lower_better(measure: str) -> bool:
+    """True if the best design has the least of a measure, or of the mean of an outcome."""
     return measure in LESS_IS_BETTER or bool(LABELS.get(measure, {}).get("less_is_better"))
 
 
@@ -134,35 +134,35 @@ def compare(
     if not np.isfinite(dataset[measure].values).any():
         raise InputError(f"{measure} has no value in these cells; name another --measure")
     about = {**dataset[measure].attrs, **LABELS.get(measure, {})}
-    asked = Question(less_is_better(measure), _bounds(about), int(about.get("order", 1)), unlike, reference)
+    asked = Question(is_lower_better(measure), _bounds(about), int(about.get("order", 1)), unlike, reference)
     others = [str(dim) for dim in dataset[measure].dims if dim != by]
-    held = against or doubts(dataset, measure, [*others, by])
+    held = against or find_doubts(dataset, measure, [*others, by])
     found = zip(groups(dataset, by, measure), np.ndindex(*held.failed.shape[:-1]), strict=True)
     rows = (
         _rows(at, designs, points, asked, Doubts(held.marks[index], held.failed[index], held.ran[index]))
         for (at, points), index in found
     )
-    return _few_marked([row for group in rows for row in group], str(about.get("cluster", "cluster")))
+    return _mark_few_clusters([row for group in rows for row in group], str(about.get("cluster", "cluster")))
 
 
-def rests_on_few(row: Row) -> bool:
-    """Tell a simulated value that rests on so few clusters that another one might change what leads."""
+def has_few_clusters(row: Row) -> bool:
+    """True if a simulated value rests on so few clusters that another one might change what leads."""
     return row.n > 0 and row.clusters < FEW_CLUSTERS and bool(np.isfinite(row.value))
 
 
-def _few_marked(rows: Sequence[Row], cluster: str) -> list[Row]:
+def _mark_few_clusters(rows: Sequence[Row], cluster: str) -> list[Row]:
     """Mark values that rest on a few clusters where others rest on more; a design may be the best all the same."""
-    few = [rests_on_few(row) for row in rows]
+    few = [has_few_clusters(row) for row in rows]
     if all(few[k] or not np.isfinite(row.value) for k, row in enumerate(rows)):
         return list(rows)
     word = "campaign" if cluster == "replicate" else cluster.replace("_", " ")
     return [
-        replace(row, marks=(*row.marks, _resting(row.clusters, word))) if k else row
+        replace(row, marks=(*row.marks, _describe_few_clusters(row.clusters, word))) if k else row
         for row, k in zip(rows, few, strict=True)
     ]
 
 
-def _resting(clusters: int, word: str) -> str:
+def _describe_few_clusters(clusters: int, word: str) -> str:
     return f"rests on {clusters} {word}{'' if clusters == 1 else 's'}"
 
 
@@ -191,7 +191,7 @@ def _rows(
     at: Mapping[str, object], designs: Sequence[object], points: Sequence[Point], asked: Question, against: Doubts
 ) -> list[Row]:
     """Compare the designs of one cell: differences, standings, and what is held against each."""
-    marks, barred = _against(points, asked, against)
+    marks, barred = _weigh_doubts(points, asked, against)
     standing: Sequence[Standing] = rank(points, less_is_better=asked.less, barred=barred)
     if asked.unlike:
         standing = ["unranked"] * len(points)
@@ -207,7 +207,9 @@ def _rows(
             point.n,
             point.clusters,
             designs[held],
-            None if k == held else inside(paired(point, points[held]), point, points[held], asked.bounds),
+            None
+            if k == held
+            else bound_difference(compare_paired(point, points[held]), point, points[held], asked.bounds),
             standing[k],
             point.low,
             point.high,
@@ -219,14 +221,16 @@ def _rows(
     ]
 
 
-def _against(points: Sequence[Point], asked: Question, against: Doubts) -> tuple[list[tuple[str, ...]], list[bool]]:
+def _weigh_doubts(
+    points: Sequence[Point], asked: Question, against: Doubts
+) -> tuple[list[tuple[str, ...]], list[bool]]:
     """Return the marks of each design, and which of them bar it from being called the best.
 
     A design of which campaigns failed is best only if it were so with each of them as bad as can be, and those of the
     others as good.
     """
     reach = [
-        worst_and_best(point.value, int(failed), int(ran), asked.bounds, asked.order, less=asked.less)
+        bound_by_failures(point.value, int(failed), int(ran), asked.bounds, asked.order, less=asked.less)
         for point, failed, ran in zip(points, against.failed, against.ran, strict=True)
     ]
     marks, barred = [], []
@@ -240,7 +244,7 @@ def _against(points: Sequence[Point], asked: Question, against: Doubts) -> tuple
 
 
 def rank(points: Sequence[Point], *, less_is_better: bool, barred: Sequence[bool] = ()) -> list[Standing]:
-    """Say of each design whether it is best, tied with the best (the interval includes 0), or behind.
+    """Rank each design as best, tied with the best (the interval includes 0), or behind.
 
     One that is `barred` is not called best or tied: it is marked, unless it is behind anyway. Unknown: the measure has
     no value, or too few clusters to give an error.
@@ -271,9 +275,9 @@ def leader(points: Sequence[Point], *, less_is_better: bool, barred: Sequence[bo
 def _standing(point: Point, best: Point, *, is_best: bool, barred: bool, less: bool) -> Standing:
     if not np.isfinite(point.value):
         return "unknown"
-    if is_best and np.isfinite(mcse(point)) and not untold(point):
+    if is_best and np.isfinite(mcse(point)) and not lacks_error(point):
         return "best"
-    contrast = inside(paired(point, best), point, best, None)
+    contrast = bound_difference(compare_paired(point, best), point, best, None)
     if not np.isfinite(contrast.low):
         return "unknown"
     if not barred:
@@ -290,7 +294,7 @@ def describe(
     differing: tuple[str, ...],
     equal: Equal | None = None,
 ) -> Comparison:
-    """Hold the rows of a comparison with what a store says of their measure."""
+    """Describe the rows of a comparison with what a store says of their measure."""
     about = measure.attrs
     label = str(about.get("long_name", about.get("label", measure.name)))
     cluster = str(about.get("cluster", "cluster"))
@@ -298,7 +302,7 @@ def describe(
     return Comparison(rows, by, str(measure.name), cluster, paired, differing, label, unit, fixed, equal)
 
 
-def by_cell(rows: Sequence[Row]) -> list[list[Row]]:
+def group_by_cell(rows: Sequence[Row]) -> list[list[Row]]:
     """Put the rows of a comparison together that stand in one cell of the axes that are not compared."""
     cells: dict[str, list[Row]] = {}
     for row in rows:
@@ -341,15 +345,17 @@ def _shares(row: Row) -> dict[str, float | None]:
     return found
 
 
-def flat(listed: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def flatten_marks(listed: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Write what is marked as one text, for tables of values."""
     return [{**record, "marked": "; ".join(record["marked"])} for record in listed]
 
 
-def of_rows(rows: Sequence[Row], by: str, measure: str) -> xr.Dataset:
+def tabulate_comparison(rows: Sequence[Row], by: str, measure: str) -> xr.Dataset:
     """Label a comparison: each field of its records over the axes; what the baseline lacks is NaN."""
-    listed = flat(records(rows, by, measure))
-    dataset = over(listed, {name: list(dict.fromkeys(row[name] for row in listed)) for name in (*rows[0].at, by)})
+    listed = flatten_marks(records(rows, by, measure))
+    dataset = label_records(
+        listed, {name: list(dict.fromkeys(row[name] for row in listed)) for name in (*rows[0].at, by)}
+    )
     for name, label in DIFFERENCES.items():
         dataset[name].attrs["long_name"] = label
     dataset["standing"].attrs["long_name"] = (
@@ -363,7 +369,7 @@ def of_rows(rows: Sequence[Row], by: str, measure: str) -> xr.Dataset:
     return dataset
 
 
-def over(listed: Sequence[Mapping[str, Any]], axes: Mapping[str, Sequence[Any]]) -> xr.Dataset:
+def label_records(listed: Sequence[Mapping[str, Any]], axes: Mapping[str, Sequence[Any]]) -> xr.Dataset:
     """Label records that go through all combinations of the values of axes, the last one fastest.
 
     The values on an axis are its coordinate; every other field is a variable over all axes.

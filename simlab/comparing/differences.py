@@ -41,21 +41,21 @@ class Contrast:
 
     @property
     def tie(self) -> bool:
-        """Tell whether the interval includes no difference (with room for the last bits of a sum)."""
+        """True if the interval includes no difference (with room for the last bits of a sum)."""
         return self.low <= 1e-12 and self.high >= -1e-12
 
 
 def mcse(point: Point) -> float:
     """Return the Monte-Carlo standard error of one design's measure; NaN below two clusters."""
-    return float(np.sqrt(np.sum(_scaled(point) ** 2))) if point.clusters > 1 else float("nan")
+    return float(np.sqrt(np.sum(_scale_influence(point) ** 2))) if point.clusters > 1 else float("nan")
 
 
-def untold(point: Point) -> bool:
-    """Tell an error of 0 that is none: too few clusters can have seen what is counted to bound it."""
+def lacks_error(point: Point) -> bool:
+    """True if an error of 0 is none: too few clusters can have seen what is counted to bound it."""
     return mcse(point) <= EXACT and not np.isfinite(point.high - point.low)
 
 
-def paired(first: Point, second: Point) -> Contrast:
+def compare_paired(first: Point, second: Point) -> Contrast:
     """Return first minus second, deleting the same cluster from both designs.
 
     With equal clusters the error is `sqrt(sum d^2 / (K (K - 1)))` with d the difference of the influence values
@@ -66,20 +66,20 @@ def paired(first: Point, second: Point) -> Contrast:
     clusters = min(first.clusters, second.clusters)
     size = max(len(first.influence), len(second.influence))
     difference = first.value - second.value
-    gap = _padded(_scaled(first), size) - _padded(_scaled(second), size)
+    gap = _pad_values(_scale_influence(first), size) - _pad_values(_scale_influence(second), size)
     error = float(np.sqrt(np.sum(gap**2))) if clusters > 1 else float("nan")
     half = margin(clusters) * error
     return Contrast(difference, error, difference - half, difference + half, clusters)
 
 
-def inside(contrast: Contrast, first: Point, second: Point, bounds: tuple[float, float] | None) -> Contrast:
+def bound_difference(contrast: Contrast, first: Point, second: Point, bounds: tuple[float, float] | None) -> Contrast:
     """Keep a difference inside what it can be, and give it what an error of 0 at the end of a range leaves out.
 
     There the bounds of the two values make up those of the difference (Newcombe 1998, method 10); where one has none,
     the difference has none.
     """
     low, high, gap = contrast.low, contrast.high, contrast.difference
-    if untold(first) or untold(second):
+    if lacks_error(first) or lacks_error(second):
         return replace(contrast, low=float("nan"), high=float("nan"))
     if any(mcse(point) <= EXACT < point.high - point.low for point in (first, second)):
         low = gap - float(np.hypot(first.value - first.low, second.high - second.value))
@@ -88,12 +88,12 @@ def inside(contrast: Contrast, first: Point, second: Point, bounds: tuple[float,
     return replace(contrast, low=float(np.maximum(low, -most)), high=float(np.minimum(high, most)))
 
 
-def _scaled(point: Point) -> Floats:
+def _scale_influence(point: Point) -> Floats:
     """Return the influence values such that the root of their sum of squares is the standard error."""
     k = point.clusters
     scale = np.sqrt(k * (k - 1)) if k > 1 else np.nan
     return np.where(np.isfinite(point.influence), point.influence / scale, 0.0)
 
 
-def _padded(values: Floats, size: int) -> Floats:
+def _pad_values(values: Floats, size: int) -> Floats:
     return np.pad(values, (0, size - len(values)))

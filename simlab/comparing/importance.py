@@ -106,7 +106,7 @@ class _Contrasts(NamedTuple):
     noise: Floats
     effects: tuple[tuple[int, ...], ...]
 
-    def of_worlds(self, rows: Bools) -> _Contrasts:
+    def select_worlds(self, rows: Bools) -> _Contrasts:
         """Return those of some worlds."""
         return _Contrasts(self.mean[rows], self.noise[rows], self.effects)
 
@@ -136,7 +136,7 @@ def grid_importance(axes: Sequence[str], value: Floats, influence: Floats) -> Im
             "name values of axes that leave these cells out"
         )
     value = value.reshape([value.shape[k] for k in kept])
-    noise = _independent(influence).reshape(*value.shape, -1)
+    noise = _scale_influence(influence).reshape(*value.shape, -1)
     rng = stream(0, "importance", "grid")
     drawn = rng.standard_normal((noise.shape[-1], RESAMPLES))
     effects = _effects(len(kept))
@@ -170,7 +170,7 @@ def grid_importance(axes: Sequence[str], value: Floats, influence: Floats) -> Im
     )
 
 
-def _independent(influence: Floats) -> Floats:
+def _scale_influence(influence: Floats) -> Floats:
     """Scale influence values so that the error of a cell is the root of their sum of squares."""
     k = np.isfinite(influence).sum(-1, keepdims=True)
     return np.asarray(np.nan_to_num(influence) / np.sqrt(np.where(k > 1, k * (k - 1), np.inf)), float)
@@ -206,7 +206,10 @@ def sobol_importance(inputs: Mapping[str, Array], values: Floats, axes: Sequence
     kept = [k for k in range(len(axes)) if values.shape[k] > 1]
     contrasts = _contrasts(values.reshape([*(values.shape[k] for k in kept), *values.shape[len(axes) :]]))
     known = np.asarray(np.isfinite(contrasts.mean).all(1))
-    contrasts, given = contrasts.of_worlds(known), {name: np.asarray(array)[known] for name, array in inputs.items()}
+    contrasts, given = (
+        contrasts.select_worlds(known),
+        {name: np.asarray(array)[known] for name, array in inputs.items()},
+    )
     if known.sum() < LEAST_WORLDS:
         raise InputError(
             f"{known.sum()} worlds have a value here, and shares of what was drawn for them need {LEAST_WORLDS}; "
@@ -243,7 +246,7 @@ def _sobol(given: Mapping[str, Array], contrasts: _Contrasts, axes: Sequence[str
         raise InputError("worlds differ by no more than the noise of their studies: run more studies of each")
     groups = stream(0, "importance", "sobol").permutation(n) % min(n, GROUPS)
     left_out = [
-        _parts({name: array[rest] for name, array in given.items()}, contrasts.of_worlds(rest), degree, terms)
+        _parts({name: array[rest] for name, array in given.items()}, contrasts.select_worlds(rest), degree, terms)
         for rest in (groups != group for group in range(groups.max() + 1))
     ]
 
@@ -318,7 +321,7 @@ def _choose_terms(given: Mapping[str, Array], y: Floats) -> tuple[int, list[_Ter
     best: tuple[float, int, list[_Term]] | None = None
     most = min(int(TERMS_PER_WORLD * len(y)), MOST_TERMS)
     for degree in DEGREES:
-        bases = [_orthonormal(array, degree) for array in given.values()]
+        bases = [_build_basis(array, degree) for array in given.values()]
         for order in range(1, min(degree, len(bases), MOST_ORDER) + 1):
             terms = list(islice(_terms(bases, degree, order), most + 1))
             if len(terms) > most:
@@ -334,13 +337,13 @@ def _choose_terms(given: Mapping[str, Array], y: Floats) -> tuple[int, list[_Ter
 def _parts(given: Mapping[str, Array], contrasts: _Contrasts, degree: int, terms: Sequence[_Term]) -> _Parts:
     """Return what the grid and each term explain of the variance over cells and worlds, noise taken off."""
     mean, noise, effects = contrasts
-    fit = _fit([_orthonormal(array, degree) for array in given.values()], terms, mean)
+    fit = _fit([_build_basis(array, degree) for array in given.values()], terms, mean)
     spread = mean.var(0, ddof=1)
     grid = np.where([len(effect) > 0 for effect in effects], mean.mean(0) ** 2 - spread / len(mean), 0.0)
     return _Parts(grid, fit.coefficient**2 - fit.variance, float(grid.sum() + (spread - noise.mean(0)).sum()))
 
 
-def _orthonormal(array: Array, degree: int) -> _Basis:
+def _build_basis(array: Array, degree: int) -> _Basis:
     """Return polynomials of an input's ranks, or contrasts of words: `[world, function]`, orthonormal over worlds."""
     values, place, n = np.unique(array, return_inverse=True, return_counts=True)
     if array.dtype.kind in "iuf":

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from simlab.comparing.contrasts import Comparison, compare, describe
-from simlab.comparing.promises import Doubts, doubts
+from simlab.comparing.promises import Doubts, find_doubts
 from simlab.comparing.several_stores import (
     DESIGN,
     SEED,
     EqualLevels,
     check_stores,
-    differing,
-    equalised,
+    interpolate_to_costs,
     lay_beside,
+    list_differing_keys,
     mark_unreached,
     other_systems,
     shared_worlds,
@@ -76,10 +76,10 @@ def compare_jointly(
     held = _join(parts, [slots[worlds] for worlds in met], list(map(_name, designs)))
     held[measure].attrs.update(next(iter(stores.values()))[measure].attrs)
     against = _lay_doubts(parts, held, others)
-    keys = differing([one for part in parts for one in part.worlds])
+    keys = list_differing_keys([one for part in parts for one in part.worlds])
     equal = None
     if levels is not None:
-        equal = equalised(held, DESIGN, measure, levels, against)
+        equal = interpolate_to_costs(held, DESIGN, measure, levels, against)
         held, against = equal.dataset, equal.against
     rows = compare(held, by=DESIGN, measure=measure, baseline=baseline, against=against, unlike=bool(keys))
     if equal is not None:
@@ -123,7 +123,7 @@ def _take_part(
     values = [restore_axis_values(dataset[axis].values) for axis in own]
     places = list(np.ndindex(*(len(one) for one in values)))
     named = [dict(zip(own, (of[k] for of, k in zip(values, at, strict=True)), strict=True)) for at in places]
-    found = doubts(dataset, measure, [*others, *own])
+    found = find_doubts(dataset, measure, [*others, *own])
     shape = (*(dataset.sizes[axis] for axis in others), len(places))
     against = Doubts(found.marks.reshape(shape), found.failed.reshape(shape), found.ran.reshape(shape))
     moving = {str(dataset[axis].attrs.get("key", axis)): axis for axis in own if _moves_worlds(dataset, axis)}

@@ -43,13 +43,13 @@ class Kinds:
     means: tuple[Estimate, ...]
 
 
-def known(dataset: xr.Dataset) -> bool:
-    """Tell whether a store keeps what campaigns claim of pairs, and what is true of these."""
+def has_claims_and_truth(dataset: xr.Dataset) -> bool:
+    """True if a store keeps what campaigns claim of pairs, and what is true of these."""
     held = set(outcome_names(dataset))
     return "true_direction" in held and ("verdict" in held or {"significant", "direction"} <= held)
 
 
-def of_cell(dataset: xr.Dataset, position: Sequence[int]) -> Kinds | None:
+def count_errors_in_cell(dataset: xr.Dataset, position: Sequence[int]) -> Kinds | None:
     """Count what the campaigns of a cell say of each pair; None where none was carried out."""
     return kinds(outcomes_of_cell(dataset, position))
 
@@ -65,7 +65,7 @@ def kinds(outcomes: Outcomes) -> Kinds | None:
     shares = np.zeros((len(KINDS), len(first)))
     for world in np.unique(truth, axis=0):
         own = (truth == world).all(1)
-        shares[:, _placed(world, n)] += _counted(world, claim[own])
+        shares[:, _number_pairs_by_truth(world, n)] += _count_world_claims(world, claim[own])
     worlds = len(np.unique(outcomes["world"][ok]))
     return Kinds(n, first, second, shares / len(truth), len(truth), worlds, _means(outcomes))
 
@@ -88,7 +88,7 @@ def order(truth: Array, n: int) -> Ints:
     return placed
 
 
-def _placed(truth: Array, n: int) -> Ints:
+def _number_pairs_by_truth(truth: Array, n: int) -> Ints:
     """Return, for each pair of systems, the place of the pair of their places in the true order."""
     rank = np.argsort(order(truth, n))
     pairs = np.zeros((n, n), int)
@@ -99,7 +99,7 @@ def _placed(truth: Array, n: int) -> Ints:
     return placed
 
 
-def _counted(truth: Array, claim: Array) -> Ints:
+def _count_world_claims(truth: Array, claim: Array) -> Ints:
     """Count the claims of the campaigns of one world: `[kind, pair]`."""
     counted: Ints = _kinds(truth, claim).sum(1)
     return counted

@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from simlab.comparing.contrasts import less_is_better
+from simlab.comparing.contrasts import is_lower_better
 from simlab.comparing.solving import Crossing, solve_curve
 from simlab.config.locating import LEAST_WORLDS
 from simlab.config.sweep import Sweep
@@ -62,7 +62,7 @@ def place_worlds(curve: MeasuredCurve, worlds: int, target: float, *, less_is_be
         crossing = solve_curve(curve.x, curve.value, curve.influence, target, less_is_better=less_is_better)
     except InputError:
         return there
-    about, wanted = _cells_about(curve.x, crossing), there.copy()
+    about, wanted = _find_cells_around(curve.x, crossing), there.copy()
     if (there[about] == 0).any():
         wanted[about] = np.maximum(there[about], first)
     elif (there[about] < worlds).any():
@@ -73,7 +73,7 @@ def place_worlds(curve: MeasuredCurve, worlds: int, target: float, *, less_is_be
     return wanted
 
 
-def _cells_about(x: Floats, crossing: Crossing) -> Ints:
+def _find_cells_around(x: Floats, crossing: Crossing) -> Ints:
     """Return the two cells between which a curve crosses, or the one at the end beyond which it may."""
     last = len(x) - 1
     if np.isinf(crossing.value):
@@ -93,7 +93,7 @@ class CellChoice:
         located = self.sweep.locate
         if located is None:
             raise ValueError("nothing is located by this sweep")
-        less, wanted = less_is_better(located.measure), dict(worlds)
+        less, wanted = is_lower_better(located.measure), dict(worlds)
         for curve, against in self._curves():
             compared = [curve] if against is None else [curve, against]
             there = np.array([min(worlds.get(line[k], 0) for line in compared) for k in range(len(curve))])
@@ -101,7 +101,7 @@ class CellChoice:
                 [_NOTHING if n == 0 else measured.get(line[k], _NOTHING) for k, n in enumerate(there)]
                 for line in compared
             ]
-            x = np.array([self._along(at) for at in curve], float)
+            x = np.array([self._axis_value(at) for at in curve], float)
             lines = [_lay(one) for one in cells]
             (value, influence), size = lines[0], min(line[1].shape[1] for line in lines)
             if against is not None:
@@ -116,7 +116,7 @@ class CellChoice:
                         wanted[at] = max(n, wanted.get(at, 0))
         return wanted
 
-    def _along(self, at: Position) -> float:
+    def _axis_value(self, at: Position) -> float:
         k = self._index(self.sweep.locate.along if self.sweep.locate else None)
         return float(self.sweep.axes[k].values[at[k]])
 

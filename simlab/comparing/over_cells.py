@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simlab.comparing.contrasts import BETTER_BY, DIFFERENCES, Comparison, less_is_better
+from simlab.comparing.contrasts import BETTER_BY, DIFFERENCES, Comparison, is_lower_better
 from simlab.comparing.differences import Contrast
 from simlab.comparing.importance import grid_importance, sobol_importance
 from simlab.comparing.several_stores import compare_designs
@@ -69,7 +69,7 @@ def read_bound(text: str) -> Bound:
 
 def reach(measure: str, value: float) -> Bound:
     """Return the bound that is met once a measure is as good as a value: at most it where less is better."""
-    sign = "<=" if less_is_better(measure) else ">="
+    sign = "<=" if is_lower_better(measure) else ">="
     return Bound(measure, sign, value, f"{measure}{sign}{word(value)}")
 
 
@@ -85,12 +85,12 @@ def world_quantiles(dataset: xr.Dataset, measure: str, quantiles: Sequence[float
     if not quantiles or not all(0 < q < 1 for q in quantiles):
         raise InputError(f"quantiles lie between 0 and 1, such as .1,.5,.9; {clip(list(quantiles))} do not")
     within = read_range(dataset, measure)
-    found = _of_cells(
+    found = _estimate_cells(
         dataset, lambda at: estimate_distribution(values_by_study(dataset, at, measure), quantiles, (), within)
     )
     table = [[list(one) for one in of.quantiles] for of in found.ravel()]
     about = f"quantile over worlds of: {_label(dataset, measure)}"
-    told = _labelled(dataset, found, np.array(table), about, ["quantile"])
+    told = _label_cells(dataset, found, np.array(table), about, ["quantile"])
     return told.assign_coords(quantile=np.asarray(quantiles, float))
 
 
@@ -103,17 +103,17 @@ def world_shares(dataset: xr.Dataset, bound: Bound) -> xr.Dataset:
     if not _is_least(bound):
         least, greatest = (None if end is None else -end for end in (within.greatest, within.least))
         within = ValueRange(least, greatest, within.chance)
-    found = _of_cells(
+    found = _estimate_cells(
         dataset,
         lambda at: estimate_distribution(
             sign * values_by_study(dataset, at, bound.name), (), [sign * bound.value], within
         ),
     )
     about = f"share of worlds with {bound.name} {bound.sign} {word(bound.value)}"
-    return _labelled(dataset, found, np.array([list(of.shares[0]) for of in found.ravel()]), about)
+    return _label_cells(dataset, found, np.array([list(of.shares[0]) for of in found.ravel()]), about)
 
 
-def world_shares_better(dataset: xr.Dataset, by: str, measure: str, margin: float, baseline: object) -> xr.Dataset:
+def estimate_shares_better(dataset: xr.Dataset, by: str, measure: str, margin: float, baseline: object) -> xr.Dataset:
     """Estimate in what share of worlds each design along an axis is better than the baseline by a margin or more.
 
     Designs are paired world by world and study by study. Raises InputError for an axis or a baseline that the store
@@ -127,7 +127,7 @@ def world_shares_better(dataset: xr.Dataset, by: str, measure: str, margin: floa
     kept = [j for j in range(dataset.sizes[by]) if j != held]
     if not kept:
         raise InputError(f"the axis {by} of this store has one value: there is nothing to compare")
-    less = less_is_better(measure)
+    less = is_lower_better(measure)
 
     def compare(at: tuple[int, ...]) -> WorldDistribution:
         own, other = (
@@ -135,13 +135,13 @@ def world_shares_better(dataset: xr.Dataset, by: str, measure: str, margin: floa
         )
         return share_of_worlds_better(own, other, margin, less_is_better=less)
 
-    found = _of_cells(rest, compare)
+    found = _estimate_cells(rest, compare)
     about = f"share of worlds with {measure} better by {margin:g} or more than with {by}={word(baseline)}"
-    return _labelled(rest, found, np.array([list(of.shares[0]) for of in found.ravel()]), about)
+    return _label_cells(rest, found, np.array([list(of.shares[0]) for of in found.ravel()]), about)
 
 
 def add_world_shares(dataset: xr.Dataset, said: Comparison) -> Comparison:
-    """Say of the designs along an axis in what share of worlds each is better than its baseline, if that can be told.
+    """Add of the designs along an axis in what share of worlds each is better than its baseline, if that can be told.
 
     It can of shares, for designs that met the same worlds, 20 or more, with several studies of each whose outcomes are
     kept; of more than `MOST_CELLS` cells nothing is read.
@@ -151,7 +151,7 @@ def add_world_shares(dataset: xr.Dataset, said: Comparison) -> Comparison:
         return said
     axes, rows = name_axes(dataset), []
     values = cache(lambda at: values_by_study(dataset, at, said.measure))
-    less = less_is_better(said.measure)
+    less = is_lower_better(said.measure)
     try:
         for row in said.rows:
             own, other = (
@@ -230,8 +230,8 @@ def _difference(dataset: xr.Dataset, measure: str, by: str | None) -> tuple[str,
     return named, lambda cells: -np.diff(cells, axis=k)
 
 
-def axis_sensitivity(dataset: xr.Dataset, measure: str, around: Mapping[str, object]) -> xr.Dataset:
-    """Hold each cell that leaves a base in one axis against it: `value[setting]`, `difference[setting]`, `swing`.
+def measure_axis_sensitivity(dataset: xr.Dataset, measure: str, around: Mapping[str, object]) -> xr.Dataset:
+    """Compare each cell that leaves a base in one axis with it: `value[setting]`, `difference[setting]`, `swing`.
 
     The base has the values of `around`, on other axes those from which a sweep went one at a time, or else the first. A
     setting is a value of an axis, as `documents=40`; differences are paired as those of `compare`, NaN for the base
@@ -320,8 +320,8 @@ def solve_axis(dataset: xr.Dataset, axis: str, bound: Bound) -> xr.Dataset:
     whether the target is crossed, and `side` whether it is met from there on or up to there. Raises InputError for an
     axis that is not there, or has other values than numbers.
     """
-    rest = _axes_beside(dataset, axis)
-    value, influence = (dataset[name].transpose(*rest, axis, ...).values for name in _with_influence(bound.name))
+    rest = _list_other_axes(dataset, axis)
+    value, influence = (dataset[name].transpose(*rest, axis, ...).values for name in _list_variables(bound.name))
     about = f"{axis} at which {bound.name} is {word(bound.value)}"
     solve = partial(solve_curve, target=bound.value, less_is_better=not _is_least(bound))
     return _solve_curves(dataset[axis].values, value, influence, solve, about, {name: dataset[name] for name in rest})
@@ -333,23 +333,23 @@ def solve_crossings(dataset: xr.Dataset, axis: str, measure: str, by: str) -> xr
     As `solve_axis` else, with the values of `by` but for the first; their curves are taken to cross once. Raises
     InputError for an axis that is not there or has one value, too.
     """
-    rest = _axes_beside(dataset, axis)
+    rest = _list_other_axes(dataset, axis)
     if by not in rest:
         raise InputError(f"the store has no axis {by} beside {axis}; {suggest(by, rest)}")
     if dataset.sizes[by] < 2:
         raise InputError(f"{by} has one value in this store, and no curves that cross")
     ordered = [by, *(name for name in rest if name != by)]
-    value, influence = (dataset[name].transpose(*ordered, axis, ...).values for name in _with_influence(measure))
+    value, influence = (dataset[name].transpose(*ordered, axis, ...).values for name in _list_variables(measure))
     first = word(restore_axis_values(dataset[by].values)[0])
     about = f"{axis} at which {measure} is that of {by}={first}"
-    solve = partial(solve_curve, target=0.0, less_is_better=less_is_better(measure))
+    solve = partial(solve_curve, target=0.0, less_is_better=is_lower_better(measure))
     coords = {name: dataset[name] if name != by else dataset[by][1:] for name in ordered}
     return _solve_curves(
         dataset[axis].values, value[1:] - value[:1], influence[1:] - influence[:1], solve, about, coords
     )
 
 
-def _axes_beside(dataset: xr.Dataset, axis: str) -> list[str]:
+def _list_other_axes(dataset: xr.Dataset, axis: str) -> list[str]:
     """Return the axes but for one; raise InputError where it is not there or has other values than numbers."""
     axes = name_axes(dataset)
     if axis not in axes:
@@ -359,7 +359,7 @@ def _axes_beside(dataset: xr.Dataset, axis: str) -> list[str]:
     return [name for name in axes if name != axis]
 
 
-def _with_influence(measure: str) -> tuple[str, str]:
+def _list_variables(measure: str) -> tuple[str, str]:
     return measure, f"{measure}_influence"
 
 
@@ -392,7 +392,7 @@ def _solve_curves(
     return xr.Dataset(variables, coords)
 
 
-def _of_cells(dataset: xr.Dataset, estimate: Callable[[tuple[int, ...]], WorldDistribution]) -> Array:
+def _estimate_cells(dataset: xr.Dataset, estimate: Callable[[tuple[int, ...]], WorldDistribution]) -> Array:
     axes = name_axes(dataset)
     found = np.empty([dataset.sizes[axis] for axis in axes], object)
     for at in np.ndindex(found.shape):
@@ -406,7 +406,7 @@ def _of_cells(dataset: xr.Dataset, estimate: Callable[[tuple[int, ...]], WorldDi
     return found
 
 
-def _labelled(dataset: xr.Dataset, found: Array, table: Array, about: str, more: Sequence[str] = ()) -> xr.Dataset:
+def _label_cells(dataset: xr.Dataset, found: Array, table: Array, about: str, more: Sequence[str] = ()) -> xr.Dataset:
     """Lay `table[cell, ..., statistic]` and what worlds and studies each cell has out over the axes."""
     import xarray as xr
 

@@ -42,69 +42,73 @@ class Doubts:
     ran: Ints
 
 
-def doubts(dataset: xr.Dataset, measure: str, axes: Sequence[str]) -> Doubts:
+def find_doubts(dataset: xr.Dataset, measure: str, axes: Sequence[str]) -> Doubts:
     """Return what speaks against each cell, over axes in this order; what a store does not tell is not held against it.
 
     A design that breaks its promise where its systems are other ones breaks it everywhere.
     """
     failed, ok = campaigns(dataset, axes)
-    marks = _none(failed)
+    marks = _make_empty_marks(failed)
     if {"sweep", "config"} <= dataset.attrs.keys() and "n_systems" in dataset:
-        broken = _added(_false_positives(dataset, axes), _intervals(dataset, axes))
-        marks = _added(_everywhere(dataset, axes, broken), _emptiness(dataset, measure, axes))
+        broken = _add_marks(_false_positives(dataset, axes), _intervals(dataset, axes))
+        marks = _add_marks(_spread_marks(dataset, axes, broken), _emptiness(dataset, measure, axes))
     return Doubts(marks, failed, failed + ok)
 
 
 def _false_positives(dataset: xr.Dataset, axes: Sequence[str]) -> Array:
     """Mark the cells that declare more of the equal pairs different than their level allows."""
     level = _numbers(setting(dataset, "decision.level", axes))
-    held = _with(dataset, EQUAL_PAIRS, false_positive, (*CLAIMS, "true_direction"))
+    held = _add_measure(dataset, EQUAL_PAIRS, false_positive, (*CLAIMS, "true_direction"))
     words = "declares {} of equal pairs different at level {}"
-    return _none(level) if held is None else _broken(held, EQUAL_PAIRS, axes, level, words, above=True)
+    return _make_empty_marks(level) if held is None else _mark_broken(held, EQUAL_PAIRS, axes, level, words, above=True)
 
 
 def _intervals(dataset: xr.Dataset, axes: Sequence[str]) -> Array:
     """Mark the cells whose estimator's intervals hold the truth less often than they say."""
     level = _numbers(setting(dataset, "analysis.estimator.level", axes))
     if not np.isfinite(level).any():
-        return _none(level)
-    held = _with(dataset, COVERAGE, coverage, ("low", "high", "true_value"))
+        return _make_empty_marks(level)
+    held = _add_measure(dataset, COVERAGE, coverage, ("low", "high", "true_value"))
     words = "interval coverage {} where {} is promised"
-    return _none(level) if held is None else _broken(held, COVERAGE, axes, 1 - level, words, above=False)
+    return (
+        _make_empty_marks(level) if held is None else _mark_broken(held, COVERAGE, axes, 1 - level, words, above=False)
+    )
 
 
-def _broken(held: xr.Dataset, name: str, axes: Sequence[str], promised: Floats, words: str, *, above: bool) -> Array:
+def _mark_broken(
+    held: xr.Dataset, name: str, axes: Sequence[str], promised: Floats, words: str, *, above: bool
+) -> Array:
     """Return, for each cell, no mark or one that says what is found and what is promised."""
-    marks = _none(promised)
+    marks = _make_empty_marks(promised)
     found, error = (held[f"{name}{end}"].transpose(*axes).values for end in ("", "_mcse"))
     sure = sureness(held, name, axes)
     beyond = found - promised if above else promised - found
     outside = promised < sure.low if above else promised > sure.high
     for index in map(tuple, np.argwhere((beyond > ERRORS * error) & outside)):
-        _mark(marks, index, words.format(_said(found[index]), _said(promised[index])))
+        _mark(marks, index, words.format(_format_value(found[index]), _format_value(promised[index])))
     return marks
 
 
 def _emptiness(dataset: xr.Dataset, measure: str, axes: Sequence[str]) -> Array:
     """Mark the cells that are confirmed nearly always and find hardly anything."""
     value = dataset[measure].transpose(*axes).values
-    marks = _none(value)
+    marks = _make_empty_marks(value)
     if measure not in EMPTINESS:
         return marks
-    held = _with(dataset, "power", power, (*CLAIMS, "true_direction"))
+    held = _add_measure(dataset, "power", power, (*CLAIMS, "true_direction"))
     if held is None or not np.isfinite(held["power"].values).any():
-        held, name = _with(dataset, "significant_share", significant_share, CLAIMS), "significant_share"
+        held, name = _add_measure(dataset, "significant_share", significant_share, CLAIMS), "significant_share"
     else:
         name = "power"
     if held is None:
         return marks
     found = held[name].transpose(*axes).values
     for index in map(tuple, np.argwhere((value >= NEARLY_ALL) & (found <= HARDLY_ANY))):
-        _mark(marks, index, f"finds {_said(found[index])} of pairs: confirmed by emptiness")
+        _mark(marks, index, f"finds {_format_value(found[index])} of pairs: confirmed by emptiness")
     return marks
 
 
-def _with(dataset: xr.Dataset, name: str, measure: Measure, needs: Sequence[str]) -> xr.Dataset | None:
+def _add_measure(dataset: xr.Dataset, name: str, measure: Measure, needs: Sequence[str]) -> xr.Dataset | None:
     """Return a store's measure, computed from these outcomes where it is not held; None where neither is there."""
     if name in measures_of(dataset):
         return dataset
@@ -115,7 +119,7 @@ def _with(dataset: xr.Dataset, name: str, measure: Measure, needs: Sequence[str]
         return None
 
 
-def _everywhere(dataset: xr.Dataset, axes: Sequence[str], marks: Array) -> Array:
+def _spread_marks(dataset: xr.Dataset, axes: Sequence[str], marks: Array) -> Array:
     """Let a mark count along all axes that change the systems, which is nothing that a design could choose."""
     for k, axis in enumerate(axes):
         if str(dataset[axis].attrs.get("key", "")).partition(".")[0] != "systems":
@@ -128,7 +132,7 @@ def _everywhere(dataset: xr.Dataset, axes: Sequence[str], marks: Array) -> Array
     return marks
 
 
-def _none(like: Array) -> Array:
+def _make_empty_marks(like: Array) -> Array:
     """Return no mark for each cell."""
     # One by one: numpy takes a tuple that is assigned to an array without axes apart.
     marks = np.empty(np.size(like), object)
@@ -142,14 +146,14 @@ def _mark(marks: Array, index: tuple[int, ...], text: str) -> None:
     flat[int(np.ravel_multi_index(index, marks.shape)) if index else 0] = (text,)
 
 
-def _added(first: Array, second: Array) -> Array:
+def _add_marks(first: Array, second: Array) -> Array:
     both = np.empty(first.size, object)
     for k, (one, other) in enumerate(zip(first.ravel(), second.ravel(), strict=True)):
         both[k] = (*one, *other)
     return both.reshape(first.shape)
 
 
-def _said(value: float) -> str:
+def _format_value(value: float) -> str:
     return f"{value:.2f}".replace("0.", ".", 1) if value < 1 else f"{value:.2f}"
 
 
@@ -157,7 +161,7 @@ def _numbers(values: Array) -> Floats:
     return np.array([np.nan if value is None else float(value) for value in values.ravel()]).reshape(values.shape)
 
 
-def worst_and_best(
+def bound_by_failures(
     value: float, failed: int, ran: int, bounds: Sequence[float] | None, order: int, *, less: bool
 ) -> tuple[float, float]:
     """Return what a value would be had all failed campaigns been as bad, or as good, as can be (NaN: not known)."""

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from simlab.comparing.contrasts import Comparison, Row, compare, describe
-from simlab.comparing.promises import Doubts, doubts
+from simlab.comparing.promises import Doubts, find_doubts
 from simlab.messages import flatten, word
 from simlab.store.coordinates import restore_axis_values
 from simlab.store.opening import config_of, measures_of, name_axes
@@ -43,7 +43,7 @@ SURE = 4.0
 def compare_designs(
     dataset: xr.Dataset, by: str, measure: str, baseline: object = None, levels: EqualLevels | None = None
 ) -> Comparison:
-    """Hold the designs along an axis of a store against each other; with `levels` where they cost, or take, the same.
+    """Compare the designs along an axis of a store; with `levels` where they cost, or take, the same.
 
     Raises InputError for a baseline that the store does not hold, and for costs that designs do not have in common.
     """
@@ -51,10 +51,10 @@ def compare_designs(
     paired, differing = not other and key != SEED, (key,) if other else ()
     equal = None
     if levels is not None:
-        against = doubts(dataset, measure, axes_of_doubts(dataset, by, measure))
-        equal = equalised(dataset, by, measure, levels, against)
+        against = find_doubts(dataset, measure, axes_of_doubts(dataset, by, measure))
+        equal = interpolate_to_costs(dataset, by, measure, levels, against)
     held = dataset if equal is None else equal.dataset
-    held = held if paired else alone(held, by, measure)
+    held = held if paired else separate_clusters(held, by, measure)
     speaking = None if equal is None else equal.against
     rows = compare(held, by=by, measure=measure, baseline=baseline, against=speaking, unlike=other)
     rows = rows if equal is None else mark_unreached(rows, equal)
@@ -62,7 +62,7 @@ def compare_designs(
 
 
 def mark_unreached(rows: Sequence[Row], equal: Equal) -> list[Row]:
-    """Say of rows at a cost for which their design has no cells that it is unreached, and where its cells lie."""
+    """Mark rows whose design has no cells around their cost as unreached, and name where its cells lie."""
     ends = np.broadcast_to(equal.ends[..., None, :, :], (*equal.reached.shape, 2)).reshape(-1, 2)
     return [
         row
@@ -114,10 +114,12 @@ def join(stores: Mapping[str, xr.Dataset], measure: str) -> Joined:
     fixed = dict.fromkeys(words for dataset in stores.values() for words in read_notes(dataset, [measure]).values())
     if fixed:
         joined[measure].attrs[HELD_FIXED] = "; elsewhere ".join(fixed)
-    return Joined(joined, len(slots) == 1, differing([row.worlds for row in rows]), _doubts_of_stores(stores, measure))
+    return Joined(
+        joined, len(slots) == 1, list_differing_keys([row.worlds for row in rows]), _join_doubts(stores, measure)
+    )
 
 
-def alone(dataset: xr.Dataset, by: str, measure: str) -> xr.Dataset:
+def separate_clusters(dataset: xr.Dataset, by: str, measure: str) -> xr.Dataset:
     """Give each design along an axis clusters of its own, since worlds of one index are not the same worlds."""
     name = f"{measure}_influence"
     moved = dataset[name].transpose(by, ..., "cluster")
@@ -126,14 +128,14 @@ def alone(dataset: xr.Dataset, by: str, measure: str) -> xr.Dataset:
     return rest.assign({name: (moved.dims, spread)})
 
 
-def differing(worlds: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+def list_differing_keys(worlds: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     """Name the keys of systems in which worlds differ; worlds of another seed are others of the same kind."""
     keys = dict.fromkeys(key for one in worlds for key in one if key != SEED)
     return tuple(key for key in keys if len({json.dumps(one.get(key)) for one in worlds}) > 1)
 
 
 def other_systems(dataset: xr.Dataset, axis: str) -> bool:
-    """Tell whether the cells along an axis have other systems: if it varies them, or asks other questions of others."""
+    """True if the cells along an axis have other systems: if it varies them, or asks other questions of others."""
     key = str(dataset[axis].attrs.get("key", axis))
     held = config_of(dataset).get("systems", {})
     return key.partition(".")[0] == "systems" or (key == "question" and "_target_" not in held)
@@ -148,8 +150,8 @@ def lay_beside(influence: Sequence[Floats], slots: Sequence[int]) -> Floats:
     return laid
 
 
-def _doubts_of_stores(stores: Mapping[str, xr.Dataset], measure: str) -> Doubts:
-    found = [doubts(dataset, measure, name_axes(dataset)) for dataset in stores.values()]
+def _join_doubts(stores: Mapping[str, xr.Dataset], measure: str) -> Doubts:
+    found = [find_doubts(dataset, measure, name_axes(dataset)) for dataset in stores.values()]
     marks, failed, ran = ([np.ravel(getattr(one, name)) for one in found] for name in ("marks", "failed", "ran"))
     return Doubts(np.concatenate(marks), np.concatenate(failed), np.concatenate(ran))
 
@@ -251,7 +253,7 @@ class _At(NamedTuple):
     reached: bool
 
 
-def equalised(dataset: xr.Dataset, by: str, measure: str, levels: EqualLevels, doubts: Doubts) -> Equal:
+def interpolate_to_costs(dataset: xr.Dataset, by: str, measure: str, levels: EqualLevels, doubts: Doubts) -> Equal:
     """Interpolate a measure to costs that all designs along `by` can have, in every cell of the axes that are left.
 
     `levels` name what is made equal, the mean of an outcome such as `cost`; `doubts` stand over the measure's axes but
@@ -262,19 +264,19 @@ def equalised(dataset: xr.Dataset, by: str, measure: str, levels: EqualLevels, d
 
     level = levels.name
     _check_clusters(dataset, measure, level)
-    along = _along(dataset, by, measure, level)
+    along = _find_cost_axis(dataset, by, measure, level)
     rest = [str(dim) for dim in dataset[measure].dims if dim not in (by, along)]
     shape = tuple(dataset.sizes[name] for name in (*rest, by))
     lines = {at: _line(dataset, [*rest, by, along], measure, level, at) for at in np.ndindex(*shape)}
     _refuse_flat(dataset, by, along, level, lines)
     costs = _costs(dataset, by, along, levels, lines)
-    found = {at: [_interpolated(line, cost) for cost in costs] for at, line in lines.items()}
+    found = {at: [_interpolate(line, cost) for cost in costs] for at, line in lines.items()}
     dims = (*rest, by, level)
     variables: dict[str, Any] = {
-        measure: (dims, _laid(found, shape, [[one.value for one in row] for row in found.values()])),
-        f"{measure}_n": (dims, _laid(found, shape, [[one.n for one in row] for row in found.values()])),
+        measure: (dims, _lay_out(found, shape, [[one.value for one in row] for row in found.values()])),
+        f"{measure}_n": (dims, _lay_out(found, shape, [[one.n for one in row] for row in found.values()])),
         f"{measure}_influence": (
-            (*dims, "cluster"), _laid(found, shape, [[one.influence for one in row] for row in found.values()])
+            (*dims, "cluster"), _lay_out(found, shape, [[one.influence for one in row] for row in found.values()])
         ),
     }  # fmt: skip
     held = {name: dataset[name] for name in (*rest, by)}
@@ -282,22 +284,24 @@ def equalised(dataset: xr.Dataset, by: str, measure: str, levels: EqualLevels, d
     joined[measure].attrs.update(dataset[measure].attrs)
     joined[level].attrs.update({"long_name": f"mean {level}", "key": level})
     order = (*rest, level, by)
-    between = _laid(found, shape, [[one.places for one in row] for row in found.values()])
-    weight = _laid(found, shape, [[one.weight for one in row] for row in found.values()])
+    between = _lay_out(found, shape, [[one.places for one in row] for row in found.values()])
+    weight = _lay_out(found, shape, [[one.weight for one in row] for row in found.values()])
     return Equal(
         joined.transpose(*order, "cluster"),
         level,
         along,
         restore_axis_values(dataset[along].values),
-        _doubts_of_costs(dataset, doubts, along, [*rest, by], axes_of_doubts(dataset, by, measure), found, len(costs)),
+        _gather_cost_doubts(
+            dataset, doubts, along, [*rest, by], axes_of_doubts(dataset, by, measure), found, len(costs)
+        ),
         np.moveaxis(between, -2, -3),
         np.moveaxis(weight, -1, -2),
-        np.moveaxis(_laid(found, shape, [[one.reached for one in row] for row in found.values()]), -1, -2),
-        _laid(found, shape, [(line.cost[0], line.cost[-1]) for line in lines.values()]),
+        np.moveaxis(_lay_out(found, shape, [[one.reached for one in row] for row in found.values()]), -1, -2),
+        _lay_out(found, shape, [(line.cost[0], line.cost[-1]) for line in lines.values()]),
     )
 
 
-def _laid(found: Any, shape: tuple[int, ...], rows: Sequence[Any]) -> Array:
+def _lay_out(found: Any, shape: tuple[int, ...], rows: Sequence[Any]) -> Array:
     laid = np.array(rows)
     return laid.reshape(*shape, *laid.shape[1:])
 
@@ -311,7 +315,7 @@ def _check_clusters(dataset: xr.Dataset, measure: str, level: str) -> None:
         )
 
 
-def _along(dataset: xr.Dataset, by: str, measure: str, level: str) -> str:
+def _find_cost_axis(dataset: xr.Dataset, by: str, measure: str, level: str) -> str:
     """Find the one axis, beside `by`, along which costs differ."""
     others = [str(dim) for dim in dataset[measure].dims if dim != by]
     cost = dataset[level]
@@ -335,29 +339,31 @@ def _along(dataset: xr.Dataset, by: str, measure: str, level: str) -> str:
 
 
 def _differs(dataset: xr.Dataset, name: str, level: str) -> bool:
-    """Tell whether mean costs differ along an axis by more than their errors."""
+    """True if mean costs differ along an axis by more than their errors."""
     spread = dataset[level].max(name) - dataset[level].min(name)
     return bool((spread > SURE * dataset[f"{level}_mcse"].max(name)).any())
 
 
 def _line(dataset: xr.Dataset, axes: Sequence[str], measure: str, level: str, at: tuple[int, ...]) -> _Line:
-    def of(name: str, *more: str) -> Array:
+    def read_values(name: str, *more: str) -> Array:
         return np.asarray(dataset[name].transpose(*axes, *more).values[at])
 
-    value, cost = of(measure).astype(float), of(level).astype(float)
+    value, cost = read_values(measure).astype(float), read_values(level).astype(float)
     known = np.flatnonzero(np.isfinite(value) & np.isfinite(cost))
     place = known[np.argsort(cost[known], kind="stable")]
-    influence, own = (_scaled(of(f"{name}_influence", "cluster")) for name in (measure, level))
-    return _Line(place, cost[place], own[place], value[place], influence[place], of(f"{measure}_n")[place].astype(int))
+    influence, own = (_scale_influence(read_values(f"{name}_influence", "cluster")) for name in (measure, level))
+    return _Line(
+        place, cost[place], own[place], value[place], influence[place], read_values(f"{measure}_n")[place].astype(int)
+    )
 
 
-def _scaled(influence: Floats) -> Floats:
+def _scale_influence(influence: Floats) -> Floats:
     """Scale influence values so that the root of their sum of squares is the error, and they can be added up."""
     k = np.isfinite(influence).sum(-1, keepdims=True)
     return np.asarray(influence / np.sqrt(np.where(k > 1, k * (k - 1), np.nan)), float)
 
 
-def _unscaled(influence: Floats) -> Floats:
+def _restore_influence(influence: Floats) -> Floats:
     k = int(np.isfinite(influence).sum())
     return np.asarray(influence * np.sqrt(k * (k - 1)), float)
 
@@ -388,7 +394,7 @@ def _costs(
     least, most = float(low[1].cost[0]), float(high[1].cost[-1])
     if levels.values or levels.of_two:
         ends = np.array([[line.cost[0], line.cost[-1]] for line in lines.values()])
-        least, most = _of_two(ends) if levels.of_two else (float(ends[:, 0].min()), float(ends[:, 1].max()))
+        least, most = _find_shared_range(ends) if levels.of_two else (float(ends[:, 0].min()), float(ends[:, 1].max()))
     if least > most:
         names = [word(value) for value in restore_axis_values(dataset[by].values)]
         raise InputError(
@@ -402,10 +408,10 @@ def _costs(
                 f"--at-equal {levels.name}={word(cost)}: no design has it, and nothing is extrapolated; choose "
                 f"from {least:.6g} to {most:.6g}"
             )
-    return np.array(levels.values) if levels.values else _between(least, most)
+    return np.array(levels.values) if levels.values else _choose_costs(least, most)
 
 
-def _of_two(ends: Floats) -> tuple[float, float]:
+def _find_shared_range(ends: Floats) -> tuple[float, float]:
     """Return the least and the greatest cost that two designs have, of `ends[design, 2]`; inf, -inf if none are."""
     low, high = ends.T
     first, last = np.maximum.outer(low, low), np.minimum.outer(high, high)
@@ -413,10 +419,10 @@ def _of_two(ends: Floats) -> tuple[float, float]:
     return float(first[pairs].min(initial=np.inf)), float(last[pairs].max(initial=-np.inf))
 
 
-def _between(least: float, most: float) -> Floats:
+def _choose_costs(least: float, most: float) -> Floats:
     """Return a few costs in a range, as round as their distance allows.
 
-    >>> _between(1117.5, 4323.0), _between(7.0, 7.0)
+    >>> _choose_costs(1117.5, 4323.0), _choose_costs(7.0, 7.0)
     (array([1120., 1920., 2720., 3520., 4320.]), array([7.]))
     """
     if most - least <= 1e-9 * most:
@@ -426,7 +432,7 @@ def _between(least: float, most: float) -> Floats:
     return np.asarray(np.round(np.linspace(*ends, POINTS)) * unit)
 
 
-def _interpolated(line: _Line, cost: float) -> _At:
+def _interpolate(line: _Line, cost: float) -> _At:
     """Return the measure of a design at a cost; beyond the range of its cells it has no value there."""
     k = int(np.clip(np.searchsorted(line.cost, cost, side="right") - 1, 0, len(line.cost) - 2))
     step = line.cost[k + 1] - line.cost[k]
@@ -443,10 +449,10 @@ def _interpolated(line: _Line, cost: float) -> _At:
     if not line.cost[0] <= cost <= line.cost[-1]:
         return _At(np.nan, np.full(influence.shape, np.nan), 0, places, np.nan, reached=False)
     value = float(share @ line.value[pair])
-    return _At(value, _unscaled(influence), int(line.n[pair][used].min()), places, w, reached=True)
+    return _At(value, _restore_influence(influence), int(line.n[pair][used].min()), places, w, reached=True)
 
 
-def _doubts_of_costs(
+def _gather_cost_doubts(
     dataset: xr.Dataset,
     doubts: Doubts,
     along: str,
@@ -455,7 +461,7 @@ def _doubts_of_costs(
     found: dict[tuple[int, ...], list[_At]],
     n_costs: int,
 ) -> Doubts:
-    """Hold against a value what speaks against either of the cells that it rests on.
+    """Gather for each value what speaks against either of the cells that it rests on.
 
     Lines are found over `axes`, the designs last; doubts stand over `order`.
     """

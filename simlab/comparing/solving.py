@@ -76,12 +76,12 @@ def solve_curve(
     crossing = float(line.crossings((sign * y)[None, order])[0])
     crossings = line.crossings((sign * moved.T)[:, order])
     low, high = np.quantile(crossings, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], method="inverted_cdf")
-    first, last = sorted(_beyond(back, turned * end) for end in (low, high))
+    first, last = sorted(_apply_if_finite(back, turned * end) for end in (low, high))
     inside = np.array([back(turned * one) for one in crossings if np.isfinite(one)])
     reach: Reach = "crossed" if np.isfinite(crossing) else "not_reached" if crossing > 0 else "reached_everywhere"
     mcse = float(inside.std(ddof=1)) if len(inside) > RESAMPLES / 2 else float("nan")
     return Crossing(
-        reach, "from" if turned > 0 else "up_to", _beyond(back, turned * crossing), mcse, first, last, cells
+        reach, "from" if turned > 0 else "up_to", _apply_if_finite(back, turned * crossing), mcse, first, last, cells
     )
 
 
@@ -96,7 +96,7 @@ class _Line(NamedTuple):
         """Return where the fitted curves of `y[curve, cell]` reach the target: -inf if everywhere, inf if nowhere."""
         from scipy.interpolate import PchipInterpolator
 
-        fitted = self._isotonic(y)
+        fitted = self._fit_isotonic(y)
         reached = fitted >= self.target
         # The piece of the curve in which the target is passed, and the cubic there.
         piece = np.clip(reached.argmax(1) - 1, 0, len(self.place) - 2)
@@ -109,7 +109,7 @@ class _Line(NamedTuple):
         found = self.place[piece] + high
         return np.asarray(np.where(reached[:, 0], -np.inf, np.where(reached[:, -1], found, np.inf)))
 
-    def _isotonic(self, y: Floats) -> Floats:
+    def _fit_isotonic(self, y: Floats) -> Floats:
         """Return the weighted least squares fits that rise: the max-min formula, over the mean of all runs of cells."""
         n = len(self.weight)
         whole = np.concatenate([[0.0], np.cumsum(self.weight)])
@@ -129,7 +129,7 @@ def _scale(x: Floats) -> tuple[Callable[[Floats], Floats], Callable[[float], flo
     return np.asarray, float
 
 
-def _beyond(back: Callable[[float], float], place: float) -> float:
+def _apply_if_finite(back: Callable[[float], float], place: float) -> float:
     return back(place) if np.isfinite(place) else float(place)
 
 

@@ -65,7 +65,7 @@ def matrix(cell: xr.Dataset) -> Matrix | None:
 
 
 def matches(verdict: Array, reference: Array) -> Ints:
-    """Say what each verdict is beside the reference.
+    """Compare each verdict with the reference.
 
     >>> matches(np.array([1, 0, -1, 0, 1]), np.array([1, 0, 1, 1, 0])).tolist()
     [0, 1, 2, 3, 4]

@@ -87,7 +87,7 @@ def estimate_distribution(
     low, high = np.quantile(resampled, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=1)
     n = len(quantiles)
     edge, shown = _resolution(panel, within), np.quantile(panel.mean, list(quantiles)).tolist()
-    variance, between = float(panel.mean.var(ddof=1)), float(_between(panel.mean, panel.noise))
+    variance, between = float(panel.mean.var(ddof=1)), float(_estimate_variance(panel.mean, panel.noise))
     return WorldDistribution(
         tuple(
             _open_at_the_ends(WorldStatistic(*map(float, of)), mean, within, edge)
@@ -160,24 +160,24 @@ def _split(values: Floats, panel: _Panel, rng: np.random.Generator) -> list[_Pan
 
 def _statistics(panel: _Panel, halves: Sequence[_Panel], rows: Ints, wanted: _Wanted) -> Floats:
     """Return quantiles and shares `[statistic, resample]` of the worlds that `rows[resample, world]` name."""
-    whole = _of_panel(panel, rows, wanted)
-    found = 2 * whole - sum(_of_panel(half, rows, wanted) for half in halves) / len(halves)
+    whole = _estimate_panel(panel, rows, wanted)
+    found = 2 * whole - sum(_estimate_panel(half, rows, wanted) for half in halves) / len(halves)
     n = len(wanted.quantiles)
     found[:n] = np.clip(found[:n], wanted.within.least, wanted.within.greatest)
     found[n:] = np.clip(found[n:], 0.0, 1.0)
     return np.asarray(found)
 
 
-def _of_panel(panel: _Panel, rows: Ints, wanted: _Wanted) -> Floats:
+def _estimate_panel(panel: _Panel, rows: Ints, wanted: _Wanted) -> Floats:
     mean, noise = panel.mean[rows], panel.noise[rows]
     centre, spread = mean.mean(1, keepdims=True), mean.var(1, ddof=1, keepdims=True)
-    kept = np.sqrt(_between(mean, noise)[:, None] / np.where(spread > 0, spread, 1.0))
+    kept = np.sqrt(_estimate_variance(mean, noise)[:, None] / np.where(spread > 0, spread, 1.0))
     drawn = np.clip(centre + kept * (mean - centre), wanted.within.least, wanted.within.greatest)
     shares = [(drawn >= threshold).mean(1) for threshold in wanted.thresholds]
     return np.array([*np.quantile(drawn, list(wanted.quantiles), axis=1), *shares]).reshape(-1, len(rows))
 
 
-def _between(mean: Floats, noise: Floats) -> Floats:
+def _estimate_variance(mean: Floats, noise: Floats) -> Floats:
     """Return the variance of true values, by moments."""
     return np.asarray(np.maximum(mean.var(-1, ddof=1) - noise.mean(-1), 0.0))
 

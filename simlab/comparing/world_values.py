@@ -31,7 +31,7 @@ def values_by_study(dataset: xr.Dataset, index: Sequence[int], measure: str) -> 
     declared = declared_outcomes(dataset)
     outcomes, computed = outcomes_of_cell(dataset, index), _bound(dataset, declared, measure)
     worlds = np.unique(outcomes["world"])
-    rows = [_of_world(outcomes, declared, int(world), measure, computed) for world in worlds]
+    rows = [_estimate_world(outcomes, declared, int(world), measure, computed) for world in worlds]
     width = max((len(row) for row in rows), default=1)
     return np.array([np.pad(row, (0, width - len(row)), constant_values=np.nan) for row in rows]).reshape(-1, width)
 
@@ -66,14 +66,14 @@ def _bound(dataset: xr.Dataset, declared: Mapping[str, Outcome], measure: str) -
     return known[measure]
 
 
-def _of_world(
+def _estimate_world(
     outcomes: Outcomes,
     declared: Mapping[str, Outcome],
     world: int,
     measure: str,
     computed: Callable[[Outcomes], Estimate],
 ) -> Floats:
-    own = _restricted(outcomes, declared, world)
+    own = _select_world(outcomes, declared, world)
     found = estimate({measure: computed}, own, declared).get(measure)
     if not isinstance(found, Estimate) or not np.isfinite(found.value):
         return np.full(1, np.nan)
@@ -91,7 +91,7 @@ def _of_world(
     return placed
 
 
-def _restricted(outcomes: Outcomes, declared: Mapping[str, Outcome], world: int) -> dict[str, Array]:
+def _select_world(outcomes: Outcomes, declared: Mapping[str, Outcome], world: int) -> dict[str, Array]:
     here = outcomes["world"] == world
     return {
         name: array[world : world + 1] if is_per_world(declared, name) else array[here]

@@ -155,7 +155,9 @@ def choose_studies(
     best = min(candidates, key=lambda n: _cost(told, n, goal.ratio))
     shares: dict[str, list[float]] = {}
     for question, of in told:
-        shares.setdefault(str(question.target), []).append(of.between / of.at(best) if of.at(best) else 1.0)
+        shares.setdefault(str(question.target), []).append(
+            of.between / of.compute_variance(best) if of.compute_variance(best) else 1.0
+        )
     return replace(goal, studies=best, chosen=True, worlds={name: median(of) for name, of in shares.items()})
 
 
@@ -183,7 +185,7 @@ def _cost(told: Sequence[tuple[ErrorQuestion, VarianceParts]], studies: int, rat
     worlds: dict[str, int] = {}
     for question, of in told:
         least = clusters_to_bound_unseen(question.target.mcse) if is_share(question.within) else 0
-        needed = max(LEAST_CLUSTERS, least, math.ceil(AHEAD * of.at(studies) / question.target.mcse**2))
+        needed = max(LEAST_CLUSTERS, least, math.ceil(AHEAD * of.compute_variance(studies) / question.target.mcse**2))
         for cell in question.cells:
             worlds[cell] = max(worlds.get(cell, 0), needed)
     return sum(worlds.values()) * (ratio + studies)

@@ -41,7 +41,7 @@ def _share_layout(find: Callable[[Outcomes], Found]) -> Callable[[Outcomes], Fou
     last: list[tuple[list[Array | None], Found]] = []
 
     @wraps(find)
-    def found(outcomes: Outcomes) -> Found:
+    def find_layout(outcomes: Outcomes) -> Found:
         about = [outcomes.get(name) for name in (*LEVELS, "status")]
         if last and all(now is before for now, before in zip(about, last[0][0], strict=True)):
             return last[0][1]
@@ -50,7 +50,7 @@ def _share_layout(find: Callable[[Outcomes], Found]) -> Callable[[Outcomes], Fou
             last[:] = [(about, answer)]
         return answer
 
-    return found
+    return find_layout
 
 
 def mark_successes(outcomes: Outcomes) -> Bools:

@@ -149,7 +149,7 @@ class VarianceParts(NamedTuple):
     between: float
     within: float
 
-    def at(self, studies: int) -> float:
+    def compute_variance(self, studies: int) -> float:
         """Return the variance with so many studies of each world."""
         return self.between + self.within / studies
 

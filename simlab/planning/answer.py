@@ -41,7 +41,7 @@ from simlab.planning.bench import (
     measure_value,
     shared_mean,
 )
-from simlab.planning.remedies import binding, front, list_missed_targets, other_money, remedies
+from simlab.planning.remedies import find_binding_limit, front, list_missed_targets, other_money, remedies
 from simlab.planning.rivals import error_that_tells, is_rival, rivalry, same_money
 from simlab.planning.search import count_oddities
 from simlab.planning.stages import worlds_in_time
@@ -120,7 +120,7 @@ def answer(
     missed = _missed_targets(search, wanted, rows[0].measures)
     all_new = _figures_for_new_raters(rows[0].design, others or fresh, ground, looked)
     mended = remedies(search, bench, ground, wanted, missed, rows[0].measures) if missed else ()
-    binds, largest = binding(search, bench, ground, wanted)
+    binds, largest = find_binding_limit(search, bench, ground, wanted)
     config, measures = config or {}, rows[0].measures
     outdone, asked_of = rivalry(rows, wanted), loads(rows[0].design)
     return StudyPlan(

@@ -182,7 +182,7 @@ class PoolNeeded(NamedTuple):
     measures: MeasuredDesign
 
 
-def raters_needed(
+def find_needed_raters(
     bench: Bench, wanted: PlanRequest, with_raters: Callable[[int], Design], worlds: int = WORLDS_PER_POOL
 ) -> PoolNeeded:
     """Find by bisection the fewest raters with whom a design reaches all targets; power rises with raters.
@@ -234,7 +234,7 @@ WORK: Mapping[str, _Named] = {
 }
 
 
-def of(config: Mapping[str, Any], unit: str) -> Iterator[Assumption]:
+def list_assumptions(config: Mapping[str, Any], unit: str) -> Iterator[Assumption]:
     """List the assumptions of a composed study: spreads of its world, then work and price."""
     systems = config["systems"]
     fitted = str(systems.get("_target_", "")).startswith("simlab.world.fitted.")

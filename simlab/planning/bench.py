@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from simlab.answers.plan import Figure, Target, leading
-from simlab.comparing.differences import Contrast, Point, inside, paired
+from simlab.comparing.differences import Contrast, Point, bound_difference, compare_paired
 from simlab.config import Config, compose_sweep
 from simlab.config.sections import checked_value
 from simlab.config.sweep import put
@@ -59,7 +59,7 @@ def difference(name: str, first: Estimate, second: Estimate) -> Figure:
     one, other = _point(name, first), _point(name, second)
     within = measure_range(name)
     bounds = None if within.least is None or within.greatest is None else (within.least, within.greatest)
-    gap: Contrast = inside(paired(one, other), one, other, bounds)
+    gap: Contrast = bound_difference(compare_paired(one, other), one, other, bounds)
     return Figure(
         value=float(gap.difference),
         mcse=float(gap.mcse),
@@ -205,7 +205,7 @@ class Measuring:
 
 
 @contextmanager
-def bench(
+def open_bench(
     kept: Path | Ledger,
     compose: Callable[[Design], Config],
     words: Sequence[str],
@@ -218,7 +218,7 @@ def bench(
     seconds: float = float("inf"),
     quiet: bool = False,
 ) -> Iterator[Laboratory]:
-    """Hold a bench whose campaigns are kept in a folder, or in a ledger that is open.
+    """Open a bench whose campaigns are kept in a folder, or in a ledger that is open.
 
     In each world so many `pools` and `draws` of documents cross.
     With `studies` the same raters rate the same documents so often.

@@ -17,12 +17,12 @@ from simlab.messages import duration
 from simlab.planning import assumptions, folder, ground, levers, request
 from simlab.planning.answer import answer
 from simlab.planning.assumptions import PoolNeeded, loads
-from simlab.planning.bench import Composer, bench, reseed
+from simlab.planning.bench import Composer, open_bench, reseed
 from simlab.planning.decision import decide
 from simlab.planning.flips import find_nearest_flips
 from simlab.planning.ground import GivenSettings
 from simlab.planning.request import Replicates
-from simlab.planning.robustness import robustness_over_draws, robustness_over_scenarios
+from simlab.planning.robustness import measure_robustness, measure_scenario_robustness
 from simlab.planning.stages import CountedBench, Patience, share_of, worlds_in_time
 from simlab.planning.terms import Bench, Design, Ground, PlanRequest, SearchResult, replace_setting, size_of
 from simlab.store.measures import Measures
@@ -72,7 +72,7 @@ class PlanSearch:
         return request.measures(self.wanted.targets, self.wanted.smallest, clock=self.clock)
 
 
-def carried_out(plan: PlanSearch, began: float, say: Say) -> tuple[StudyPlan, Mapping[str, Any]]:
+def carry_out_plan(plan: PlanSearch, began: float, say: Say) -> tuple[StudyPlan, Mapping[str, Any]]:
     """Search for the design to buy, and answer with it and with its composed study.
 
     `began` is when patience began, `say` is told who leads.
@@ -85,13 +85,15 @@ def carried_out(plan: PlanSearch, began: float, say: Say) -> tuple[StudyPlan, Ma
     others = [ground.stand_on_file(path, plan.given, force=plan.force) for path in plan.scenarios]
     replicates = _choose_replicates(plan)
     with ExitStack() as stack:
-        first = stack.enter_context(_bench(plan, plan.book, on.words, plan.measures, replicates, Composer(on.words)))
+        first = stack.enter_context(
+            _open_bench(plan, plan.book, on.words, plan.measures, replicates, Composer(on.words))
+        )
         n_pools = 1 if on.these_raters else 2
         found, fresh, compared, k = decide(
             plan.designs, first, lambda k: stack.enter_context(_open_fresh_bench(plan, n_pools, k)), on, wanted, say
         )
         near = replace(found, rivals=found.rivals[:NEAREST])
-        robust = robustness_over_draws(share_of(first, ROBUST), near, on, wanted, worlds=IN_A_DRAW)
+        robust = measure_robustness(share_of(first, ROBUST), near, on, wanted, worlds=IN_A_DRAW)
         flips = find_nearest_flips(share_of(first, FLIPS), near, on, wanted)
         pool = _pool(share_of(first, POOL), found, on, wanted)
         # Of these raters there is one pool; what others would say needs two.
@@ -116,7 +118,7 @@ def carried_out(plan: PlanSearch, began: float, say: Say) -> tuple[StudyPlan, Ma
     return held, config
 
 
-def _bench(
+def _open_bench(
     plan: PlanSearch,
     kept: Path | Ledger,
     words: Sequence[str],
@@ -124,9 +126,9 @@ def _bench(
     replicates: Replicates,
     compose: Composer,
 ) -> AbstractContextManager[Bench]:
-    """Hold a bench that is counted against the patience of the plan."""
+    """Open a bench that is counted against the patience of the plan."""
     return _count_patience(
-        bench(kept, compose, words, measures, **replicates._asdict(), jobs=plan.jobs, quiet=True),
+        open_bench(kept, compose, words, measures, **replicates._asdict(), jobs=plan.jobs, quiet=True),
         plan.patience,
         math.prod(replicates),
     )
@@ -154,7 +156,7 @@ def _open_fresh_bench(plan: PlanSearch, n_pools: int, k: int) -> AbstractContext
     """Open the bench of round k, whose worlds no choice has seen: two draws of documents each, so many pools."""
     words = reseed(plan.ground.words, plan.wanted.seed + k * OTHER_SEED)
     folder = plan.out / (f"{FRESH}-{n_pools}" if k == 1 else f"{FRESH}-{n_pools}-{k}")
-    return _bench(
+    return _open_bench(
         plan, folder, words, request.cross_measures(plan.measures), _double_replicates(plan, n_pools), Composer(words)
     )
 
@@ -169,9 +171,11 @@ def _ask_scenarios(plan: PlanSearch, others: Sequence[Ground], search: SearchRes
         held: dict[str, Bench] = {}
         for path, other in zip(plan.scenarios, others, strict=True):
             folder = plan.out / SCENARIOS / f"{len(held) + 1}"
-            benches = _bench(plan, folder, other.words, plan.measures, _choose_replicates(plan), Composer(other.words))
+            benches = _open_bench(
+                plan, folder, other.words, plan.measures, _choose_replicates(plan), Composer(other.words)
+            )
             held[f"{path.stem}"] = stack.enter_context(benches)
-        return robustness_over_scenarios(held, search, plan.wanted)
+        return measure_scenario_robustness(held, search, plan.wanted)
 
 
 def _pool(bench: Bench, search: SearchResult, on: Ground, wanted: PlanRequest) -> PoolNeeded | None:
@@ -183,4 +187,4 @@ def _pool(bench: Bench, search: SearchResult, on: Ground, wanted: PlanRequest) -
     size = size_of(search.best)
     chosen = search.chosen
     most = chosen if size is None else replace_setting(chosen, SIZE, size)
-    return assumptions.raters_needed(bench, wanted, lambda n: levers.draw_other_raters(most, on, n))
+    return assumptions.find_needed_raters(bench, wanted, lambda n: levers.draw_other_raters(most, on, n))

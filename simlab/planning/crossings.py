@@ -35,7 +35,7 @@ class AssumptionScale(NamedTuple):
 
     of: Assumption
 
-    def at(self, value: float) -> float:
+    def measure_distance(self, value: float) -> float:
         """Return the distance of a value, negative below the value that is assumed."""
         gap = self._plain_value(value) - self._plain_value(self.of.value)
         return gap / self._half_width(gap)
@@ -47,7 +47,7 @@ class AssumptionScale(NamedTuple):
 
     def end(self, side: int) -> float:
         """Return how far a flip is looked for on a side, 1 or -1."""
-        return abs(self.at(self.of.most if side > 0 else self.of.least))
+        return abs(self.measure_distance(self.of.most if side > 0 else self.of.least))
 
     def _plain_value(self, value: float) -> float:
         return math.log(value) if self.of.log else value
@@ -100,7 +100,7 @@ def names(wanted: PlanRequest) -> list[str]:
     return [*(one.measure for one in wanted.targets), *LIMITS]
 
 
-def held(look: MeasuredDesign, wanted: PlanRequest, advice: MeasuredDesign | None) -> Constraints:
+def evaluate_constraints(look: MeasuredDesign, wanted: PlanRequest, advice: MeasuredDesign | None) -> Constraints:
     """Return the conditions of a design; with the advice's measures one is to cost less than that."""
     parts = [_share(look.get(one.measure), one.least, -CERTAIN) for one in wanted.targets]
     parts += [
@@ -113,7 +113,7 @@ def held(look: MeasuredDesign, wanted: PlanRequest, advice: MeasuredDesign | Non
     return Constraints(np.array([margin for margin, _ in parts]), error)
 
 
-def moved(constraints: Constraints, start: Constraints, known: Constraints) -> Constraints:
+def shift_constraints(constraints: Constraints, start: Constraints, known: Constraints) -> Constraints:
     """Return conditions with what they differ by from those at the start added to what is known there.
 
     What cannot be told at one of these is as it is.
@@ -238,12 +238,12 @@ class FollowedDesigns:
     again: Floats
 
     @classmethod
-    def of(cls, bench: Bench, search: SearchResult, wanted: PlanRequest) -> FollowedDesigns:
+    def choose(cls, bench: Bench, search: SearchResult, wanted: PlanRequest) -> FollowedDesigns:
         """Choose the designs to follow."""
         chosen = search.chosen
         own = search.tried[chosen]
         ease = {
-            one: float(held(search.tried[one], wanted, own).margin.min())
+            one: float(evaluate_constraints(search.tried[one], wanted, own).margin.min())
             for one in search.rivals
             if one != chosen and one in search.tried
         }
@@ -285,16 +285,16 @@ class FollowedDesigns:
         """Return the conditions of designs at distances; at 0 what the search knows of them."""
         known = self._conditions({one: self.found.tried[one] for one in (self.designs[0], *designs)}, designs)
         away = [at for at in x if at != 0]
-        held = dict(zip(away, self._simulated(of, away, worlds, designs), strict=True))
+        held = dict(zip(away, self._simulate_constraints(of, away, worlds, designs), strict=True))
         if away and of.key.startswith(ASSUMED):
-            start = self._simulated(of, [0.0], worlds, designs)[0]
+            start = self._simulate_constraints(of, [0.0], worlds, designs)[0]
             held = {
-                at: {one: moved(own, start[one], known[one]) for one, own in point.items()}
+                at: {one: shift_constraints(own, start[one], known[one]) for one, own in point.items()}
                 for at, point in held.items()
             }
         return [known if at == 0 else held[at] for at in x]
 
-    def _simulated(
+    def _simulate_constraints(
         self, of: Assumption, x: Sequence[float], worlds: int, designs: Sequence[Design]
     ) -> list[dict[Design, Constraints]]:
         """Simulate designs at distances, and return their conditions there."""
@@ -307,6 +307,6 @@ class FollowedDesigns:
         """Return the conditions of designs at a value; beside an advice others are to cost less."""
         first = self.designs[0]
         return {
-            one: held(looks[one], self.wanted, looks[first] if self.advised and one != first else None)
+            one: evaluate_constraints(looks[one], self.wanted, looks[first] if self.advised and one != first else None)
             for one in designs
         }

@@ -66,13 +66,13 @@ class Curve(NamedTuple):
         a, b = self.money.at
         return float((money - a) / b) if b > 0 else math.nan
 
-    def reaching(self, least: float) -> tuple[float, float, float]:
+    def find_size(self, least: float) -> tuple[float, float, float]:
         """Return the size at which the share is `least`, with a 95 % interval (Fieller 1954); infinite: none is."""
         if self.rise is None:
             return math.nan, math.nan, math.nan
         return _crossing(self.rise, _probit(least))
 
-    def sized(self, size: float) -> Design:
+    def make_design(self, size: float) -> Design:
         """Return the design of the family that has a size."""
         return set_size(self.of, int(size))
 
@@ -112,9 +112,9 @@ def _rise(sizes: Floats, estimates: Sequence[Estimate], figures: Sequence[Figure
 
     The covariance is that of the line's influence values by world. Scatter beyond the errors widens it.
     """
-    slopes = np.array([_slope(_probit(_kept(one))) for one in figures])
+    slopes = np.array([_slope(_probit(_clip_share(one))) for one in figures])
     errors = np.array([_error(one) for one in figures]) / slopes
-    y = np.array([_probit(_kept(one)) for one in figures])
+    y = np.array([_probit(_clip_share(one)) for one in figures])
     at, solve = _solve_line(np.log(sizes), y, errors)
     shared = np.zeros((max(len(one.influence) for one in estimates), 2))
     alone = np.zeros((2, 2))
@@ -167,7 +167,7 @@ def _size(log_size: float, far: float) -> float:
     return math.exp(log_size) if log_size < math.log(far) else math.inf
 
 
-def _kept(figure: Figure) -> float:
+def _clip_share(figure: Figure) -> float:
     """Keep a share off 0 and 1, where a probit is infinite: by half a world."""
     half = 0.5 / max(figure.worlds, 1)
     return min(max(figure.value, half), 1 - half)
@@ -175,7 +175,7 @@ def _kept(figure: Figure) -> float:
 
 def _error(figure: Figure) -> float:
     """Return an error of a share that is never 0: worlds that agree do not know it better than all worlds could."""
-    value = _kept(figure)
+    value = _clip_share(figure)
     return max(figure.mcse if figure.mcse > 0 else math.sqrt(value * (1 - value) / max(figure.worlds, 1)), LEAST_ERROR)
 
 

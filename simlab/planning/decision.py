@@ -42,7 +42,7 @@ def level(k: float, wanted: PlanRequest) -> float:
     return float((1 - wanted.confidence) / 2**k)
 
 
-def shown(fresh: Bench, design: Design, wanted: PlanRequest, k: float) -> bool | None:
+def verify_targets(fresh: Bench, design: Design, wanted: PlanRequest, k: float) -> bool | None:
     """Return whether the fresh worlds of round k show all targets of a design; None: patience ends before they tell."""
     error = min(PRECISION * wanted.margin, COARSEST)
     worlds = FIRST
@@ -54,7 +54,7 @@ def shown(fresh: Bench, design: Design, wanted: PlanRequest, k: float) -> bool |
     while True:
         if not _are_there(looked, wanted) or _is_hopeless(looked, wanted, k, error):
             return False
-        if (needed := _worlds_needed(looked, wanted, worlds, error)) <= worlds or worlds >= MOST:
+        if (needed := _count_needed_worlds(looked, wanted, worlds, error)) <= worlds or worlds >= MOST:
             return all(
                 lower_bound(looked[one.measure], k, wanted) >= one.least - wanted.margin for one in wanted.targets
             )
@@ -68,7 +68,7 @@ def _are_there(looked: MeasuredDesign, wanted: PlanRequest) -> bool:
     return all(one.measure in looked and looked[one.measure].n for one in wanted.targets)
 
 
-def _worlds_needed(looked: Mapping[str, Estimate], wanted: PlanRequest, worlds: int, error: float) -> int:
+def _count_needed_worlds(looked: Mapping[str, Estimate], wanted: PlanRequest, worlds: int, error: float) -> int:
     """Return how many worlds make all errors small enough; few worlds that all agree have one, too."""
     worst = max(_error(looked[one.measure]) for one in wanted.targets)
     return worlds if not worst > error else min(math.ceil(1.05 * worlds * (worst / error) ** 2), MOST)
@@ -174,14 +174,14 @@ def decide(
                 found = _end_undecided(found, search, found.best)
             break
         found = _take_simplest(found, search, first, wanted)
-        verdict = shown(fresh, found.chosen, wanted, k)
+        verdict = verify_targets(fresh, found.chosen, wanted, k)
         if verdict:
             break
         say(f"fresh worlds of round {k} {'do not show the targets' if verdict is False else 'end with patience'}")
         if verdict is None or k == ROUNDS:
             found = _end_undecided(found, search, found.chosen)
             break
-        search.strike(found.chosen)
+        search.exclude_design(found.chosen)
     compared = compare(found, first, share_of(fresh, ROWS), ground, wanted)
     return _name_unbeaten(PlanDecision(found, fresh, compared, k), search, first, wanted, say)
 
@@ -203,7 +203,9 @@ def _take_simplest(search_result: SearchResult, search: Search, first: Bench, wa
 
 def _end_undecided(search_result: SearchResult, search: Search, leading: Design) -> SearchResult:
     """Return what a search came to where patience ended before its choice was shown to reach the targets."""
-    return replace(search_result, advice=None, leading=leading, open=search.undecided(leading), why="patience is over")
+    return replace(
+        search_result, advice=None, leading=leading, open=search.find_undecided_sizes(leading), why="patience is over"
+    )
 
 
 def _name_unbeaten(proven: PlanDecision, search: Search, first: Bench, wanted: PlanRequest, say: Say) -> PlanDecision:
@@ -217,13 +219,13 @@ def _name_unbeaten(proven: PlanDecision, search: Search, first: Bench, wanted: P
         if one == found.chosen:
             break
         say("another design of the page is to be named instead: fresh worlds are asked about it")
-        if found.advice is None or shown(fresh, one, wanted, k + 1 + math.log2(len(compared.roles) - 1)):
+        if found.advice is None or verify_targets(fresh, one, wanted, k + 1 + math.log2(len(compared.roles) - 1)):
             looked = first.look({one: max(worlds_in_time(first, FEW), FEW)})
             found = replace(found, tried={**found.tried, **looked})
             if found.advice is not None:
                 found = replace(found, advice=one)
             elif found.leading is not None:
-                found = replace(found, leading=one, open=search.undecided(one))
+                found = replace(found, leading=one, open=search.find_undecided_sizes(one))
             else:
                 found = replace(found, best=one)
             return PlanDecision(found, fresh, rename_advice(compared, one, fresh), k)

@@ -51,11 +51,11 @@ class Chance:
     worlds: Floats
 
     @classmethod
-    def of(cls, seed: int, resamples: int, worlds: int) -> Chance:
+    def draw(cls, seed: int, resamples: int, worlds: int) -> Chance:
         """Draw the weights of worlds: those of a Bayesian bootstrap."""
         return cls(seed, np.random.default_rng([seed, 0]).exponential(1.0, (resamples, worlds)) - 1.0)
 
-    def of_path(self, place: int, n: int) -> Floats:
+    def draw_path(self, place: int, n: int) -> Floats:
         """Draw standard normal numbers `[resample, n]` for one measure of one family."""
         return np.random.default_rng([self.seed, 1, place]).standard_normal((len(self.worlds), n))
 
@@ -94,7 +94,7 @@ def _covariance(x: Floats, shape: CurveShape) -> Floats:
     return np.asarray(LEVEL**2 + shape.slope_sd**2 * np.outer(x, x) + bends)
 
 
-def rises_with_size(estimates: Sequence[Estimate]) -> bool:
+def is_rising(estimates: Sequence[Estimate]) -> bool:
     """True if a measure rises with size as far as can be seen: no fall is larger than its error allows.
 
     Falls are those between any two sizes: several small ones may add up.
@@ -136,7 +136,7 @@ class DesignFamily:
         """Count the designs."""
         return len(self.designs)
 
-    def saw(self, k: int, looked: MeasuredDesign, worlds: int) -> None:
+    def record_look(self, k: int, looked: MeasuredDesign, worlds: int) -> None:
         """Take note of what was measured."""
         if self.worlds.get(k) == worlds:
             return
@@ -144,7 +144,7 @@ class DesignFamily:
         self.drawn = {at: values for at, values in self.drawn.items() if at[0] != k}
         self.paths = {}
 
-    def within(self, k: int, wanted: PlanRequest) -> bool:
+    def is_within_limits(self, k: int, wanted: PlanRequest) -> bool:
         """True if the k-th design, which was looked at, is within the limits; one that has no money is not."""
         looked, money = self.known[k], wanted.limits.money
         if "money" not in looked:
@@ -158,34 +158,34 @@ class DesignFamily:
         `[size]`, or, with random numbers, in each resample of worlds `[resample, size]`. Campaigns that money or
         deadline cut say nothing of what a design costs.
         """
-        whole = sorted(k for k in self.known if self.within(k, wanted))
+        whole = sorted(k for k in self.known if self.is_within_limits(k, wanted))
         if not whole:
             return np.full(len(self) if chance is None else (len(chance.worlds), len(self)), np.inf)
         estimates = [self.known[k]["money"] for k in whole]
         if chance is None:
             money = np.array([[one.value for one in estimates]])
         else:
-            money = np.stack([self._drawn(k, "money", chance) for k in whole], axis=1)
+            money = np.stack([self._draw_measure(k, "money", chance) for k in whole], axis=1)
         exact = [j for j, one in enumerate(estimates) if not one.mcse > 0]
         cost = _line(np.exp(self.log_size), np.array(whole), money, [self.worlds[k] for k in whole])
         cost[:, np.array(whole)[exact]] = money[:, exact]
         cost = np.maximum.accumulate(np.maximum(cost, 0.0), axis=1)
         return np.asarray(cost[0] if chance is None else cost, float)
 
-    def allowed(self, wanted: PlanRequest) -> Bools:
+    def mark_allowed(self, wanted: PlanRequest) -> Bools:
         """Mark the designs that are within the limits as far as is known: sizes above one that is not are not."""
         mask = np.ones(len(self), bool)
         cost, money = self.costs(wanted), wanted.limits.money
         if money is not None:
             mask &= cost <= money * (1 + ROUNDING)
         for k in self.known:
-            if not self.within(k, wanted):
+            if not self.is_within_limits(k, wanted):
                 mask[k:] = False
         return mask
 
     def open(self, wanted: PlanRequest) -> Bools:
         """Mark the designs that are allowed and may still be chosen."""
-        mask = self.allowed(wanted)
+        mask = self.mark_allowed(wanted)
         mask[: self.struck] = False
         return mask
 
@@ -212,14 +212,14 @@ class DesignFamily:
         if not seen:
             return np.full((len(chance.worlds), len(self)), NEVER)
         estimates = [self.known[k][measure] for k in seen]
-        shape = RISES if measure in RISING and rises_with_size(estimates) else WANDERS
-        shares = np.stack([self._drawn(k, measure, chance) for k in seen], axis=1)
-        normals = chance.of_path(self._place(measure), len(self))
+        shape = RISES if measure in RISING and is_rising(estimates) else WANDERS
+        shares = np.stack([self._draw_measure(k, measure, chance) for k in seen], axis=1)
+        normals = chance.draw_path(self._place(measure), len(self))
         found = path(self.log_size, np.array(seen), shares, shape, normals)
         found[:, [k for k in self.known if k not in seen]] = NEVER
         return found
 
-    def _drawn(self, k: int, measure: str, chance: Chance) -> Floats:
+    def _draw_measure(self, k: int, measure: str, chance: Chance) -> Floats:
         if (k, measure) not in self.drawn:
             one = self.known[k][measure]
             place = self._place(measure) * MOST_SIZES + k

@@ -45,11 +45,11 @@ def find_nearest_flips(
     """
     plain = [one for one in ground.assumptions if remedies.is_all(one, ground)]
     flips = [flip for one in plain if (flip := remedies.flip(one, search, wanted)) is not None]
-    following = _Following(FollowedDesigns.of(bench, search, wanted), worlds)
-    events = [event for one in ground.assumptions if one not in plain for event in following.screened(one)]
-    refined = [one for event in sorted(events, key=_distance) if (one := following.refined(event)) is not None]
+    following = _Following(FollowedDesigns.choose(bench, search, wanted), worlds)
+    events = [event for one in ground.assumptions if one not in plain for event in following.list_likely_events(one)]
+    refined = [one for event in sorted(events, key=_distance) if (one := following.refine_event(event)) is not None]
     for event in _keep_nearest(refined):
-        grown = following.grown(event)
+        grown = following.narrow_event(event)
         if _is_sure(grown):
             flips.append(following.flip(grown))
     return sorted(flips, key=lambda flip: flip.distance)
@@ -84,7 +84,7 @@ class _Following:
         bench = self.along.bench
         return bench.remaining_seconds() > 0 and worlds_in_time(bench, worlds) == worlds
 
-    def screened(self, of: Assumption) -> Iterator[_Event]:
+    def list_likely_events(self, of: Assumption) -> Iterator[_Event]:
         """List events that few worlds at the ends do not rule out, at most one a side."""
         scale, places = AssumptionScale(of), range(len(self.along.designs))
         x = sorted({0.0} | {side * min(part, scale.end(side)) for side in (-1, 1) for part in (1.0, scale.end(side))})
@@ -97,12 +97,12 @@ class _Following:
                 if met.mean() >= LIKELY:
                     yield _Event(of, side, float(np.median(crossing.again[met])), crossing, SCREENING)
 
-    def refined(self, event: _Event) -> _Event | None:
+    def refine_event(self, event: _Event) -> _Event | None:
         """Follow an event with more worlds at values about it; None where it turns out to be none."""
         for _ in range(MOVES):
             if not self.has_time(REFINING * len(PLACES) * (1 + len(event.crossing.near))):
                 break
-            before, event = event.about, self._looked(event, REFINING)
+            before, event = event.about, self._simulate_event(event, REFINING)
             if not math.isfinite(event.crossing.at):
                 return None
             if abs(event.crossing.at - before) <= _reach(before):
@@ -110,7 +110,7 @@ class _Following:
             event = replace(event, about=event.crossing.at)
         return event
 
-    def grown(self, event: _Event) -> _Event:
+    def narrow_event(self, event: _Event) -> _Event:
         """Follow an event with more and more worlds, until its interval is narrow or there is no more time."""
         each = len(PLACES) * (1 + len(event.crossing.near))
         while (
@@ -121,7 +121,7 @@ class _Following:
             at = event.crossing.at
             if math.isfinite(at) and abs(at - event.about) > _reach(event.about) / 2:
                 event = replace(event, about=at)
-            event = self._looked(event, min(event.worlds * GROWTH, self.worlds))
+            event = self._simulate_event(event, min(event.worlds * GROWTH, self.worlds))
         return event
 
     def flip(self, event: _Event) -> Flip:
@@ -131,13 +131,13 @@ class _Following:
         low, high = (float(one) for one in (min(ends[0], crossing.at), max(ends[1], crossing.at)))
         low, high = sorted(scale.value(event.side * one) for one in (low, high))
         if self.along.advised and crossing.first == 0:
-            then, why = self._beyond(event)
+            then, why = self._find_replacement(event)
         else:
             then = self.along.designs[crossing.first]
             why = "a cheaper design reaches the targets" if self.along.advised else "a design reaches the targets"
         return Flip(event.of, scale.value(event.side * crossing.at), low, high, crossing.at, then, why)
 
-    def _beyond(self, event: _Event) -> tuple[Design | None, str]:
+    def _find_replacement(self, event: _Event) -> tuple[Design | None, str]:
         """Return the cheapest other design that reaches the targets beyond an event, and what ends the advice."""
         along, scale = self.along, AssumptionScale(event.of)
         at = event.side * min(event.crossing.at + _reach(event.crossing.at) / 2, scale.end(event.side))
@@ -152,7 +152,7 @@ class _Following:
             return None, f"{why}, and no design reaches the targets"
         return min(able, key=lambda one: measure_value(along.found.tried[one], "money")), why
 
-    def _looked(self, event: _Event, worlds: int) -> _Event:
+    def _simulate_event(self, event: _Event, worlds: int) -> _Event:
         """Simulate about an event. Lines are not followed far below it, where other designs may seem to be one."""
         end, reach = AssumptionScale(event.of).end(event.side), _reach(event.about)
         centre = min(max(event.about, reach), max(end - reach, 0.0))

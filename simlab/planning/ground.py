@@ -88,7 +88,7 @@ def stand_on_preset(given: GivenSettings) -> Ground:
     said = f"{people} systems={systems} and raters={raters} have it"
     if systems == raters == USUAL:
         said = f"scores from 0 to 100; {people} in a campaign of WMT 2023 (ESA)"
-    return _ground(own, given, n_raters, said, None, ("all of the world",), {})
+    return _assemble_ground(own, given, n_raters, said, None, ("all of the world",), {})
 
 
 def stand_on_world(
@@ -117,7 +117,7 @@ def stand_on_world(
     unknown = tuple(one.partition(":")[0] for one in (record or {}).get("not_identified", ()))
     said = f"{law}; {checks}" + ("" if path is None else f" ({clip(path.name)})")
     whom = "" if same or n_raters == pilot else f"; {n_raters} raters drawn anew"
-    return _ground(
+    return _assemble_ground(
         own, given, n_raters, said + whom, read or fitted_to, unknown, record or {}, timing=bool(held.timing)
     )
 
@@ -181,9 +181,9 @@ def _stand_on_study(path: Path, given: GivenSettings) -> Ground:
     raters, systems = draw_world(config, 0).frame.n_raters, config["systems"]
     said = f"as {clip(path.name)} declares it"
     if not draws(config):
-        return _ground(words, given, raters, said, None, ("all of the world",), {})
+        return _assemble_ground(words, given, raters, said, None, ("all of the world",), {})
     law, checks, read = _describe_fit(systems["path"])
-    return _ground(words, given, raters, f"{law}; {checks}; {said}", read, (), {})
+    return _assemble_ground(words, given, raters, f"{law}; {checks}; {said}", read, (), {})
 
 
 def smallest_difference(ground: Ground, given: float | None) -> Smallest:
@@ -206,7 +206,7 @@ def compose_study(words: Sequence[str]) -> Config:
     return config
 
 
-def _ground(
+def _assemble_ground(
     own: Sequence[str],
     given: GivenSettings,
     n_raters: int,
@@ -249,7 +249,7 @@ def _ground(
         system_sd=system_sd(config),
         draws=draws(config),
         levers=(),
-        assumptions=tuple(assumptions.of(config, unit)),
+        assumptions=tuple(assumptions.list_assumptions(config, unit)),
         record=record,
     )
 

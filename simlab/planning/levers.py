@@ -184,7 +184,7 @@ def _values(key: str, config: Config, ground: Ground) -> list[Any]:
     if key == GROUPING:
         return ["pseudo_side_by_side", "ungrouped"] if _seats(config) > 1 else ["pseudo_side_by_side"]
     if key == NORMALIZATION:
-        return normalizations(draw_world(config, 0))
+        return list_normalizations(draw_world(config, 0))
     if key in (POOL, OWN_POOL):
         return [n for n in (ground.raters, *(FEW_RATERS, 8, 10, 15)) if n >= ground.raters]
     if key in (options := list_options()):
@@ -192,7 +192,7 @@ def _values(key: str, config: Config, ground: Ground) -> list[Any]:
     raise InputError(f"--over {key}: say between which values: {key}=A,B")
 
 
-def normalizations(world: World) -> list[str]:
+def list_normalizations(world: World) -> list[str]:
     """List the normalisations that make sense: factors for raters where errors are counted, else z-scores, or none."""
     return ["none", "mean", "error"] if isinstance(world.answers[RATE], ErrorCounts) else ["none", "zscore"]
 

@@ -53,7 +53,9 @@ MORE_RATERS = (1.5, 2.0, 3.0)
 WORLDS_PER_SUM = 96
 
 
-def binding(search: SearchResult, bench: Bench, ground: Ground, wanted: PlanRequest) -> tuple[Binds, LargestDesign]:
+def find_binding_limit(
+    search: SearchResult, bench: Bench, ground: Ground, wanted: PlanRequest
+) -> tuple[Binds, LargestDesign]:
     """Return what the next larger design of the best one's kind runs out of.
 
     "documents" is the end of their range, "raters": nobody is left to ask.
@@ -78,7 +80,7 @@ def front(tried: Mapping[Design, MeasuredDesign], wanted: PlanRequest) -> tuple[
     return tuple(
         TriedDesign(
             design=one,
-            front=not any(_beats(held[other], held[one], measure) for other in ordered if other != one),
+            front=not any(_is_better(held[other], held[one], measure) for other in ordered if other != one),
             reaches=reaches(held[one], wanted),
             within=is_within_limits(held[one], wanted),
             measures=figures(held[one]),
@@ -87,7 +89,7 @@ def front(tried: Mapping[Design, MeasuredDesign], wanted: PlanRequest) -> tuple[
     )
 
 
-def _beats(other: MeasuredDesign, design: MeasuredDesign, measure: str) -> bool:
+def _is_better(other: MeasuredDesign, design: MeasuredDesign, measure: str) -> bool:
     """True if a design is at least as good in all ways, and better in one."""
     gains = [measure_value(other, measure) - measure_value(design, measure)]
     gains += [
@@ -178,7 +180,7 @@ def _flip(assumption: Assumption, factor: _PriceFactor, then: Design | None, why
     if not assumption.least <= at <= assumption.most:
         return None
     low, high = (float(np.clip(one, assumption.least, assumption.most)) for one in _span(assumption, factor))
-    distance = abs(AssumptionScale(assumption).at(at))
+    distance = abs(AssumptionScale(assumption).measure_distance(at))
     return Flip(assumption, at, low, high, distance, then, why)
 
 
@@ -226,12 +228,12 @@ def _advise_with_money(
 ) -> OtherMoney:
     sized = [(one, _largest_paid_size(one, money, bounds, search)) for one in curves]
     paid = [(one, math.floor(size)) for one, size in sized if size >= bounds[0]]
-    advice, cost = _cheapest_paid(money, paid, bounds[0], search, wanted)
+    advice, cost = _find_cheapest_design(money, paid, bounds[0], search, wanted)
     known = [pair for pair in paid if pair[0].rise is not None]
     if not known:
         return OtherMoney(money=money, design=advice, cost=cost, most=None, **dict(UNKNOWN))
     most, size = max(known, key=lambda pair: pair[0].figure(pair[1]).value)
-    return OtherMoney(money=money, design=advice, cost=cost, most=most.sized(size), **dict(most.figure(size)))
+    return OtherMoney(money=money, design=advice, cost=cost, most=most.make_design(size), **dict(most.figure(size)))
 
 
 def _largest_paid_size(curve: Curve, money: float, bounds: tuple[int, int], search: SearchResult) -> float:
@@ -251,7 +253,7 @@ def _cut(looked: MeasuredDesign) -> bool:
     return measure_value(looked, "ended_as_planned") < ENDED and max(other, default=1.0) > 1 - ENDED
 
 
-def _cheapest_paid(
+def _find_cheapest_design(
     money: float, paid: Sequence[tuple[Curve, int]], fewest: int, search: SearchResult, wanted: PlanRequest
 ) -> tuple[Design | None, float]:
     """Return the cheapest design that reaches the targets for the money, among those looked at, else by the lines.
@@ -267,11 +269,11 @@ def _cheapest_paid(
     if search.advice is not None and search.advice in fine:
         return search.advice, fine[search.advice]
     least = first_target(wanted).least
-    sized = [(one, size, one.reaching(least)[0]) for one, size in paid if _do_others_hold(one.of, search, wanted)]
+    sized = [(one, size, one.find_size(least)[0]) for one, size in paid if _do_others_hold(one.of, search, wanted)]
     for one, size, needed in sized:
         at = max(math.ceil(needed), fewest) if needed <= size else None
         if at is not None:
-            fine[one.sized(at)] = one.cost(at)
+            fine[one.make_design(at)] = one.cost(at)
     cheapest = min(fine, key=lambda one: fine[one], default=None)
     return cheapest, math.nan if cheapest is None else fine[cheapest]
 
@@ -294,7 +296,7 @@ def _documents(search: SearchResult, wanted: PlanRequest, missed: Sequence[Misse
             continue
         at, low, high = max(spans)
         cost = one.cost(at) if math.isfinite(at) else math.inf
-        design = one.sized(math.ceil(at)) if math.isfinite(at) else one.of
+        design = one.make_design(math.ceil(at)) if math.isfinite(at) else one.of
         value = float(math.ceil(at)) if at < math.inf else at
         options.append(
             Remedy(what="documents", design=design, value=value, low=low, high=high, money=cost, extrapolated=True)
@@ -306,7 +308,7 @@ def _size_needed(
     tried: Mapping[Design, MeasuredDesign], wanted: PlanRequest, target: Target
 ) -> tuple[float, float, float]:
     fitted = curves(tried, target.measure, wanted)
-    return fitted[0].reaching(target.least) if fitted else (math.nan, math.nan, math.nan)
+    return fitted[0].find_size(target.least) if fitted else (math.nan, math.nan, math.nan)
 
 
 def _raters(search: SearchResult, bench: Bench, ground: Ground, wanted: PlanRequest) -> Remedy | None:
@@ -350,10 +352,10 @@ def _difference(best: Design, wanted: PlanRequest, at: Figures, ground: Ground) 
     ask = float(-ndtri(LEVEL / 2 / pairs))
     target = float(ndtri(least)) + ask
 
-    def needed(share: float) -> float:
+    def find_difference(share: float) -> float:
         reach = float(ndtri(min(max(share, 1e-6), 1 - 1e-6))) + ask
         return wanted.smallest.value * target / reach if reach > 0 else math.inf
 
-    low, high = (needed(found.value + sign * SURE * found.mcse) for sign in (1, -1))
-    value, money = needed(found.value), at["money"].value
+    low, high = (find_difference(found.value + sign * SURE * found.mcse) for sign in (1, -1))
+    value, money = find_difference(found.value), at["money"].value
     return Remedy(what="difference", design=best, value=value, low=low, high=high, money=money, extrapolated=True)

@@ -57,7 +57,7 @@ class Redraw(NamedTuple):
     world: Floats
 
 
-def robustness_over_draws(
+def measure_robustness(
     bench: Bench, search: SearchResult, ground: Ground, wanted: PlanRequest, *, draws: int = 24, worlds: int = 32
 ) -> Robust | None:
     """Return in what share of the posterior draws the advice (else the best design) reaches all its targets.
@@ -83,7 +83,7 @@ def robustness_over_draws(
     return _make_robustness(judged, wanted, "posterior draws")
 
 
-def robustness_over_scenarios(
+def measure_scenario_robustness(
     benches: Mapping[str, Bench], search: SearchResult, wanted: PlanRequest, *, worlds: int = 96
 ) -> Robust:
     """Return in what share of scenarios, each a bench of its own, the advice (else the best) reaches its targets.
@@ -202,11 +202,13 @@ def _remove_noise(draws: ReachedDraws, sample: Redraw, *, shrink: bool) -> Float
     centre = known.mean(axis=2, keepdims=True)
     spread = known.var(axis=2, ddof=1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
-        kept = np.nan_to_num(np.sqrt(np.maximum(0.0, 1 - _error_between(draws)[:, None, None] / spread)), nan=0.0)
+        kept = np.nan_to_num(
+            np.sqrt(np.maximum(0.0, 1 - _estimate_noise_variance(draws)[:, None, None] / spread)), nan=0.0
+        )
     return np.asarray(np.where(finite[:, None, None], centre + kept * (known - centre) + shift[:, :, None], at))
 
 
-def _error_between(draws: ReachedDraws) -> Floats:
+def _estimate_noise_variance(draws: ReachedDraws) -> Floats:
     """Return, by measure, how much noise of simulation adds to the variance between draws."""
     own = draws.error - draws.error.mean(axis=1, keepdims=True)
     return np.asarray((own**2).sum(axis=(1, 2)) / max(draws.error.shape[1] - 1, 1))

@@ -70,7 +70,7 @@ class _All(NamedTuple):
     excess: Floats
     beyond: Floats
 
-    def at(self, d: int) -> At:
+    def locate(self, d: int) -> At:
         return int(self.family[d]), int(self.k[d])
 
 
@@ -90,10 +90,10 @@ def judge(families: Sequence[DesignFamily], wanted: PlanRequest, chance: Chance)
     if none > share[best] and share[best] < wanted.confidence:
         return JudgedChoice(None, none, _rate_opposition(every, good))
     doubts = _rate_opposition(every, good & (every.cost * SLACK * (1 + ROUNDING) < every.cost[:, [best]]))
-    doubts = {at: often for at, often in doubts.items() if at != every.at(best)}
-    doubts[every.at(best)] = float((every.excess[:, best] < -wanted.margin).mean())
+    doubts = {at: often for at, often in doubts.items() if at != every.locate(best)}
+    doubts[every.locate(best)] = float((every.excess[:, best] < -wanted.margin).mean())
     cheapest = (every.cost[:, best] <= SLACK * least * (1 + ROUNDING)).mean()
-    return JudgedChoice(every.at(best), float(share[best]), doubts, float(cheapest))
+    return JudgedChoice(every.locate(best), float(share[best]), doubts, float(cheapest))
 
 
 def _take_plainer(best: int, every: _All, share: Floats, wanted: PlanRequest) -> int:
@@ -152,7 +152,7 @@ def _rate_opposition(every: _All, against: Bools) -> dict[At, float]:
     """Return how often each family's design speaks against a choice that does so most often."""
     often = against.mean(0)
     worst = {int(every.family[d]): int(d) for d in np.argsort(often, kind="stable")}
-    return {every.at(d): float(often[d]) for d in worst.values() if often[d] > 0}
+    return {every.locate(d): float(often[d]) for d in worst.values() if often[d] > 0}
 
 
 def make_result(
@@ -204,7 +204,7 @@ def _find_reaching_size(family: DesignFamily, wanted: PlanRequest, chance: Chanc
     """Return the place of the smallest design that reaches all targets on average, else of the largest allowed."""
     allowed = np.flatnonzero(family.open(wanted))
     if not len(allowed):
-        allowed = np.flatnonzero(family.allowed(wanted))
+        allowed = np.flatnonzero(family.mark_allowed(wanted))
     if not len(allowed):
         return min(family.known)
     reached = np.flatnonzero(family.reaches(wanted.targets, chance).mean(0)[allowed] >= 0)
@@ -223,7 +223,7 @@ def _find_furthest(families: Sequence[DesignFamily], wanted: PlanRequest, chance
         value = one.path(first.measure, chance).mean(0)
         if others:
             value = value - 2.0 * (one.reaches(others, chance).mean(0) < -wanted.margin)
-        best = max([best, *((float(value[k]), (f, int(k))) for k in np.flatnonzero(one.allowed(wanted)))])
+        best = max([best, *((float(value[k]), (f, int(k))) for k in np.flatnonzero(one.mark_allowed(wanted)))])
     if best[0] > -math.inf:
         return best[1]
     return min(((f, min(one.known)) for f, one in enumerate(families)), key=lambda at: _money(families, at))
@@ -259,7 +259,7 @@ class Search:
     wanted: PlanRequest
     chance: Chance
 
-    def strike(self, design: Design) -> None:
+    def exclude_design(self, design: Design) -> None:
         """Choose this design, whose targets fresh worlds did not show, and smaller ones of its family no more."""
         of = self._family(design)
         smaller = sum((size_of(one) or 0) <= (size_of(design) or 0) for one in of.designs)
@@ -273,7 +273,7 @@ class Search:
     def _family(self, design: Design) -> DesignFamily:
         return next(one for one in self.held if family(one.designs[0]) == family(design))
 
-    def undecided(self, design: Design) -> tuple[int, int] | None:
+    def find_undecided_sizes(self, design: Design) -> tuple[int, int] | None:
         """Return the sizes of a design's family between which nothing is decided; None where there are no sizes.
 
         From the smallest that may reach the targets to the smallest that very likely does, else the largest allowed.
@@ -282,7 +282,7 @@ class Search:
         sizes = [size_of(one) for one in of.designs]
         places = np.flatnonzero(of.open(self.wanted))
         if not len(places):
-            places = np.flatnonzero(of.allowed(self.wanted))[-1:]
+            places = np.flatnonzero(of.mark_allowed(self.wanted))[-1:]
         if not len(places) or None in sizes:
             return None
         often = (of.reaches(self.wanted.targets, self.chance) >= -self.wanted.margin).mean(0)
@@ -296,7 +296,7 @@ def begin(designs: Sequence[Design], wanted: PlanRequest) -> Search:
     """Begin a search among designs; raise ValueError where there are none."""
     if not designs:
         raise ValueError("a search needs designs")
-    return Search(families(designs), wanted, Chance.of(wanted.seed, RESAMPLES, MOST_WORLDS))
+    return Search(families(designs), wanted, Chance.draw(wanted.seed, RESAMPLES, MOST_WORLDS))
 
 
 def go_on(search: Search, bench: Bench, say: Say | None = None) -> SearchResult:
@@ -327,7 +327,7 @@ def look(bench: Bench, families: Sequence[DesignFamily], wants: dict[At, int]) -
     wanted = {families[f].designs[k]: n for (f, k), n in wants.items()}
     looked = bench.look(wanted) if wanted else {}
     for (f, k), n in wants.items():
-        families[f].saw(k, looked[families[f].designs[k]], n)
+        families[f].record_look(k, looked[families[f].designs[k]], n)
 
 
 def _look_first(bench: Bench, families: Sequence[DesignFamily], wanted: PlanRequest) -> None:
@@ -336,7 +336,7 @@ def _look_first(bench: Bench, families: Sequence[DesignFamily], wanted: PlanRequ
     while wants:
         look(bench, families, dict.fromkeys(wants, FEW))
         look(bench, families, _limit_to_patience(bench, families, wants))
-        low = {f: min(one.known) for f, one in enumerate(families) if not one.allowed(wanted).any()}
+        low = {f: min(one.known) for f, one in enumerate(families) if not one.mark_allowed(wanted).any()}
         wants = {(f, k // 2): FIRST for f, k in low.items() if k > 0} if bench.remaining_seconds() > 0 else {}
 
 

@@ -8,7 +8,7 @@ import xarray as xr
 from numpy.typing import NDArray
 
 from simlab.comparing.contrasts import compare, rank
-from simlab.comparing.differences import Point, mcse, paired
+from simlab.comparing.differences import Point, compare_paired, mcse
 from simlab.measures.precision import margin
 from simlab.types import InputError
 
@@ -36,7 +36,7 @@ def store(cells: dict[str, list[list[float]]], documents: list[int]) -> xr.Datas
 
 def test_error_of_a_paired_difference_is_that_of_the_mean_difference() -> None:
     first, second = np.array([0.9, 0.8, 0.7, 0.95]), np.array([0.5, 0.45, 0.2, 0.6])
-    contrast = paired(point(first), point(second))
+    contrast = compare_paired(point(first), point(second))
     gap = first - second
     error = gap.std(ddof=1) / np.sqrt(4)
     assert contrast.difference == pytest.approx(gap.mean())
@@ -59,7 +59,7 @@ def test_interval_covers_and_an_unpaired_error_would_not() -> None:
     first, second = (shared + 0.2 * rng.normal(size=(runs, k)) for _ in range(2))
     covered = unpaired = 0
     for a, b in zip(first, second, strict=True):
-        contrast = paired(point(a), point(b))
+        contrast = compare_paired(point(a), point(b))
         covered += contrast.low <= 0 <= contrast.high
         alone = margin(k) * np.hypot(mcse(point(a)), mcse(point(b)))
         unpaired += abs(contrast.difference) <= alone
@@ -71,16 +71,16 @@ def test_interval_covers_and_an_unpaired_error_would_not() -> None:
 def test_clusters_that_only_one_design_has_enter_alone() -> None:
     rng = np.random.default_rng(4)
     long, short = rng.normal(size=8), rng.normal(size=3)
-    contrast = paired(point(long), point(short, pad=5))
+    contrast = compare_paired(point(long), point(short, pad=5))
     a = (long - long.mean()) / np.sqrt(8 * 7)
     b = np.pad((short - short.mean()) / np.sqrt(3 * 2), (0, 5))
     assert contrast.mcse == pytest.approx(np.sqrt(np.sum((a - b) ** 2)))
     assert contrast.clusters == 3
-    assert paired(point(short), point(long)).mcse == pytest.approx(contrast.mcse)
+    assert compare_paired(point(short), point(long)).mcse == pytest.approx(contrast.mcse)
 
 
 def test_one_cluster_gives_a_difference_and_no_error() -> None:
-    contrast = paired(point(np.array([0.5])), point(np.array([0.25])))
+    contrast = compare_paired(point(np.array([0.5])), point(np.array([0.25])))
     assert contrast.difference == 0.25
     assert np.isnan([contrast.mcse, contrast.low, contrast.high]).all()
     assert rank([point(np.array([0.5])), point(np.array([0.25]))], less_is_better=False) == ["unknown", "unknown"]

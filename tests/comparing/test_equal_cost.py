@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from simlab.comparing.contrasts import Row, compare
 from simlab.comparing.promises import Doubts
-from simlab.comparing.several_stores import Equal, EqualLevels, equalised
+from simlab.comparing.several_stores import Equal, EqualLevels, interpolate_to_costs
 from simlab.types import InputError
 
 Cells = NDArray[np.float64]
@@ -40,7 +40,7 @@ def at_equal_cost(dataset: xr.Dataset) -> Equal:
     marks = np.empty(shape, object)
     marks.fill(())
     none = Doubts(marks, np.zeros(shape, int), np.full(shape, 7))
-    return equalised(dataset, "grouping", "power", EqualLevels("cost"), none)
+    return interpolate_to_costs(dataset, "grouping", "power", EqualLevels("cost"), none)
 
 
 def rows(dataset: xr.Dataset, baseline: object = None) -> list[Row]:
@@ -111,7 +111,9 @@ def test_a_value_at_a_cell_is_that_of_the_cell_and_what_speaks_against_cells_spe
     marks.fill(())
     marks[1, 0] = ("breaks its promise",)
     failed = np.array([[0, 0], [2, 0], [0, 0]])
-    equal = equalised(dataset, "grouping", "power", EqualLevels("cost"), Doubts(marks, failed, np.full((3, 2), 9)))
+    equal = interpolate_to_costs(
+        dataset, "grouping", "power", EqualLevels("cost"), Doubts(marks, failed, np.full((3, 2), 9))
+    )
     np.testing.assert_allclose(equal.dataset["cost"], [20, 25, 30, 35, 40])
     for at, documents in ((0, 20), (4, 40)):
         one, cell = equal.dataset.isel(cost=at, grouping=0), dataset.sel(documents=documents).isel(grouping=0)

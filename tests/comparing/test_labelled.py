@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simlab.comparing.contrasts import Row, column, of_rows, over, records
+from simlab.comparing.contrasts import Row, column, label_records, records, tabulate_comparison
 from simlab.comparing.differences import Contrast
 
 AXES: dict[str, list[Any]] = {"documents": [10, 20, 30], "grouping": ["b", "a"]}
@@ -20,7 +20,7 @@ def listed() -> list[dict[str, Any]]:
 
 
 def test_every_record_is_where_its_coordinates_say() -> None:
-    dataset = over(listed(), AXES)
+    dataset = label_records(listed(), AXES)
     assert dict(dataset.sizes) == {"documents": 3, "grouping": 2}
     for record in listed():
         cell = dataset.sel(documents=record["documents"], grouping=record["grouping"])
@@ -33,7 +33,7 @@ def test_every_record_is_where_its_coordinates_say() -> None:
 
 def test_records_that_do_not_fill_the_axes_are_no_grid() -> None:
     with pytest.raises(ValueError, match="reshape"):
-        over(listed()[:-1], AXES)
+        label_records(listed()[:-1], AXES)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_the_baseline_has_no_difference_from_itself() -> None:
 
 
 def test_a_comparison_lies_over_its_axes_and_what_the_baseline_lacks_is_nan() -> None:
-    dataset = of_rows(compared(), "grouping", "srp")
+    dataset = tabulate_comparison(compared(), "grouping", "srp")
     assert dict(dataset.sizes) == {"documents": 2, "grouping": 2}
     np.testing.assert_array_equal(dataset["srp"], [[10, 10.5], [20, 20.5]])
     np.testing.assert_array_equal(dataset["difference"], [[np.nan, 0.5], [np.nan, 0.5]])

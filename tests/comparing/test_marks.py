@@ -14,9 +14,9 @@ from compared_pages import compared_page
 
 from simlab.cli import answer
 from simlab.comparing.contrasts import compare, rank
-from simlab.comparing.differences import Point, inside, paired
-from simlab.comparing.promises import Doubts, doubts, worst_and_best
-from simlab.comparing.several_stores import alone, differing, join
+from simlab.comparing.differences import Point, bound_difference, compare_paired
+from simlab.comparing.promises import Doubts, bound_by_failures, find_doubts
+from simlab.comparing.several_stores import join, list_differing_keys, separate_clusters
 from simlab.drawing.reports.sweeping.comparing import NO_BEST
 from simlab.measures.precision import unseen_probability
 from simlab.store.opening import open_results
@@ -100,13 +100,13 @@ def test_intervals_that_cover_too_seldom_are_marked_at_the_level_of_the_cell() -
     held = held.assign(
         low=(dims, low), high=(dims, high), true_value=(("rule", "of_world", "system"), np.zeros((2, WORLDS, 3)))
     )
-    found = doubts(held, "srp", ["rule"]).marks
+    found = find_doubts(held, "srp", ["rule"]).marks
     assert found[0] == ("interval coverage .75 where .95 is promised",)
     assert found[1] == ()
     loose = held.assign_attrs(
         config=json.dumps({"decision": {"level": 0.05}, "analysis": {"estimator": {"level": 0.3}}})
     )
-    assert doubts(loose, "srp", ["rule"]).marks.tolist() == [(), ()]
+    assert find_doubts(loose, "srp", ["rule"]).marks.tolist() == [(), ()]
 
 
 def test_what_is_confirmed_by_emptiness_is_not_the_best() -> None:
@@ -118,7 +118,7 @@ def test_what_is_confirmed_by_emptiness_is_not_the_best() -> None:
     assert rows[0].marks[0].endswith("of pairs: confirmed by emptiness")
     # A measure that emptiness does not help is not doubted.
     other = held.rename({f"srp{end}": f"kendall{end}" for end in ("", "_mcse", "_n", "_influence")})
-    assert doubts(other, "kendall", ["rule"]).marks.tolist() == [(), ()]
+    assert find_doubts(other, "kendall", ["rule"]).marks.tolist() == [(), ()]
 
 
 def fail(dataset: xr.Dataset, rule: str, share: float) -> xr.Dataset:
@@ -141,11 +141,11 @@ def test_a_design_of_which_campaigns_failed_is_best_only_if_they_could_not_chang
 
 
 def test_failures_are_counted_at_their_worst_and_best() -> None:
-    assert worst_and_best(0.8, 10, 40, (0, 1), 1, less=False) == pytest.approx((0.6, 0.85))
-    assert worst_and_best(0.8, 10, 40, (0, 1), 1, less=True) == pytest.approx((0.85, 0.6))
-    assert worst_and_best(0.8, 10, 40, (0, 1), 2, less=False) == pytest.approx((0.45, 0.8875))
-    assert worst_and_best(0.8, 0, 40, None, 1, less=False) == (0.8, 0.8)
-    assert np.isnan(worst_and_best(0.8, 1, 40, None, 1, less=False)).all()
+    assert bound_by_failures(0.8, 10, 40, (0, 1), 1, less=False) == pytest.approx((0.6, 0.85))
+    assert bound_by_failures(0.8, 10, 40, (0, 1), 1, less=True) == pytest.approx((0.85, 0.6))
+    assert bound_by_failures(0.8, 10, 40, (0, 1), 2, less=False) == pytest.approx((0.45, 0.8875))
+    assert bound_by_failures(0.8, 0, 40, None, 1, less=False) == (0.8, 0.8)
+    assert np.isnan(bound_by_failures(0.8, 1, 40, None, 1, less=False)).all()
 
 
 def test_a_cell_without_a_value_is_listed_as_such() -> None:
@@ -166,7 +166,7 @@ def test_worlds_of_other_systems_are_not_ranked() -> None:
     rows = compare(joined.dataset, by="design", measure="srp", against=joined.against, unlike=True)
     assert {row.standing for row in rows} == {"unranked"}
     assert "best" not in compared_page(rows, "design", "srp", paired=False).replace("the best may", "")
-    assert differing([{"seed": 1, "systems.sd": 0.2}, {"seed": 2, "systems.sd": 0.2}]) == ()
+    assert list_differing_keys([{"seed": 1, "systems.sd": 0.2}, {"seed": 2, "systems.sd": 0.2}]) == ()
 
 
 def of_worlds(held: xr.Dataset, rule: int, worlds: int) -> xr.Dataset:
@@ -213,7 +213,7 @@ def test_a_store_of_one_cell_is_doubted_like_others() -> None:
     """A store without axes has its mark, and not the letters of it."""
     held = with_outcomes(store({"eager": BETTER}), {"eager": 0.4}).isel(rule=0, drop=True)
     held.attrs["sweep"] = json.dumps({"axes": [], "measures": ["srp"]})
-    (mark,) = doubts(held, "srp", []).marks.item()
+    (mark,) = find_doubts(held, "srp", []).marks.item()
     assert mark.startswith("declares")
     joined = join({"one": held, "other": with_outcomes(store({"a": GOOD}), {"a": 0.0})}, "srp")
     assert [len(marks) for marks in joined.against.marks] == [1, 0]
@@ -221,7 +221,7 @@ def test_a_store_of_one_cell_is_doubted_like_others() -> None:
 
 def test_designs_with_worlds_of_their_own_are_not_paired() -> None:
     held = store({"a": BETTER, "b": BETTER - 0.1})
-    pair, apart = (compare(one, by="rule", measure="srp") for one in (held, alone(held, "rule", "srp")))
+    pair, apart = (compare(one, by="rule", measure="srp") for one in (held, separate_clusters(held, "rule", "srp")))
     assert pair[1].contrast is not None
     assert apart[1].contrast is not None
     assert pair[1].contrast.mcse == pytest.approx(0, abs=1e-12)
@@ -232,27 +232,29 @@ def test_a_difference_from_a_share_that_was_never_seen_has_the_error_of_the_boun
     """An error of 0 would make a design the best that was only lucky."""
     none = Point(0.0, np.zeros(5), 50, 0.0, unseen_probability(5))
     some = Point(0.04, np.array([0.04, -0.04, 0.0, 0.02, -0.02]), 50, 0.003, 0.3)
-    plain = paired(some, none)
-    honest = inside(plain, some, none, (0.0, 1.0))
+    plain = compare_paired(some, none)
+    honest = bound_difference(plain, some, none, (0.0, 1.0))
     assert honest.low < plain.low
     assert honest.low == pytest.approx(0.04 - np.hypot(0.037, unseen_probability(5)))
     # Both never: nothing is known of a difference but its bound.
-    assert inside(paired(none, none), none, none, (0.0, 1.0)).high == pytest.approx(unseen_probability(5))
+    assert bound_difference(compare_paired(none, none), none, none, (0.0, 1.0)).high == pytest.approx(
+        unseen_probability(5)
+    )
     assert rank([none, Point(0.01, np.zeros(5), 50, 0.001, 0.46)], less_is_better=True) == ["best", "tied"]
 
 
 def test_a_difference_stays_inside_what_it_can_be() -> None:
     wild = np.array([0.5, -0.5])
-    contrast = paired(Point(0.5, wild, 2), Point(0.5, -wild, 2))
+    contrast = compare_paired(Point(0.5, wild, 2), Point(0.5, -wild, 2))
     assert contrast.high > 1
-    assert inside(contrast, Point(0.5, wild, 2), Point(0.5, -wild, 2), (0.0, 1.0)).high == 1
+    assert bound_difference(contrast, Point(0.5, wild, 2), Point(0.5, -wild, 2), (0.0, 1.0)).high == 1
 
 
 def test_nothing_is_held_against_designs_of_which_nothing_is_known() -> None:
     held = store({"a": BETTER, "b": GOOD})
-    assert doubts(held, "srp", ["rule"]).marks.tolist() == [(), ()]
+    assert find_doubts(held, "srp", ["rule"]).marks.tolist() == [(), ()]
     bare = held.drop_vars(["status", "n_systems"]).drop_attrs()
-    assert isinstance(doubts(bare, "srp", ["rule"]), Doubts)
+    assert isinstance(find_doubts(bare, "srp", ["rule"]), Doubts)
 
 
 SMALL = ["systems.n_systems=4", "systems.spacing=.02", "metric.system_concentration=20", "budget.metric_ratings=2000"]
@@ -287,4 +289,4 @@ def test_an_estimator_with_wrong_intervals_is_marked_and_the_exit_code_says_what
         copied = dataset.load()
     copied.encoding.clear()
     # Without the ledger nobody knows the level of an option on an axis, and nothing is held against it.
-    assert doubts(copied, "srp", ["estimator", "per_system"]).marks[0, 0] == ()
+    assert find_doubts(copied, "srp", ["estimator", "per_system"]).marks[0, 0] == ()

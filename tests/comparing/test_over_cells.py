@@ -63,7 +63,7 @@ def test_shares_above_and_below_a_bound_add_up(dataset: xr.Dataset) -> None:
 
 def test_designs_are_better_than_the_baseline_in_worlds_that_they_share(dataset: xr.Dataset) -> None:
     names = dataset["grouping"].values.tolist()
-    found = over_cells.world_shares_better(dataset, "grouping", "power", 0.15, names[0])
+    found = over_cells.estimate_shares_better(dataset, "grouping", "power", 0.15, names[0])
     assert found["grouping"].values.tolist() == names[1:]
     # Means are .2 and .1 apart in all worlds alike.
     assert (found["value"][0] > 0.9).all()
@@ -78,7 +78,7 @@ def test_what_has_no_answer_is_refused_with_its_cell(item_grouping_store: Path) 
         with pytest.raises(InputError, match="quantiles lie between 0 and 1"):
             over_cells.world_quantiles(store, "power", [1.5])
         with pytest.raises(InputError, match="no axis groupin; did you mean grouping"):
-            over_cells.world_shares_better(store, "groupin", "power", 0.1, "ungrouped")
+            over_cells.estimate_shares_better(store, "groupin", "power", 0.1, "ungrouped")
         with pytest.raises(InputError, match="grouping has values that are no numbers"):
             over_cells.solve_axis(store, "grouping", read_bound("power>=0.5"))
         with pytest.raises(InputError, match="2 cells have a value along the axis"):
@@ -153,7 +153,7 @@ def settings(found: xr.Dataset, name: str) -> dict[str, float]:
 
 
 def test_each_axis_leaves_the_base_alone() -> None:
-    found = over_cells.axis_sensitivity(curves(), "srp", {"documents": "40"})
+    found = over_cells.measure_axis_sensitivity(curves(), "srp", {"documents": "40"})
     assert settings(found, "value") == pytest.approx({
         **{"documents=20": 0.3, "documents=40": 0.5, "documents=60": 0.7, "documents=80": 0.9},
         **{"grouping=a": 0.5, "grouping=b": 0.3},
@@ -164,17 +164,19 @@ def test_each_axis_leaves_the_base_alone() -> None:
     assert found["axis"].values.tolist() == 4 * ["documents"] + 2 * ["grouping"], "the largest swing first"
     assert found["swing"].values == pytest.approx(4 * [0.6] + 2 * [0.2])
     # Without a named base it is the first cell, or the one that a sweep went from.
-    assert settings(over_cells.axis_sensitivity(curves(), "srp", {}), "difference")["documents=80"] == pytest.approx(
-        0.6
-    )
+    assert settings(over_cells.measure_axis_sensitivity(curves(), "srp", {}), "difference")[
+        "documents=80"
+    ] == pytest.approx(0.6)
     sweep = json.loads(curves().attrs["sweep"]) | {"around": {"documents": 60, "grouping": "b"}}
     swept = curves().assign_attrs(sweep=json.dumps(sweep))
-    assert settings(over_cells.axis_sensitivity(swept, "srp", {}), "difference")["grouping=a"] == pytest.approx(0.2)
+    assert settings(over_cells.measure_axis_sensitivity(swept, "srp", {}), "difference")["grouping=a"] == pytest.approx(
+        0.2
+    )
 
 
 def test_differences_from_the_base_are_those_of_compare() -> None:
     dataset = curves(0.05)
-    found = over_cells.axis_sensitivity(dataset, "srp", {"documents": 20}).set_index(setting="setting")
+    found = over_cells.measure_axis_sensitivity(dataset, "srp", {"documents": 20}).set_index(setting="setting")
     for row in compare_designs(dataset.isel(grouping=[0]), "documents", "srp", 20).rows:
         if row.contrast is not None:
             told = found.sel(setting=f"documents={row.design}")
@@ -189,7 +191,7 @@ def test_an_axis_that_does_nothing_is_not_said_to_move_the_measure() -> None:
         worlds, noise = rng.normal(size=12), 0.1 * rng.normal(size=(2, 2, 12))
         # Documents do something, the grouping nothing; worlds differ far more than either does.
         rows = {name: [(worlds + 0.1 * k + noise[j, k]).tolist() for k in (0, 1)] for j, name in enumerate("ab")}
-        found = over_cells.axis_sensitivity(asked(store(rows, [10, 20])), "srp", {})
+        found = over_cells.measure_axis_sensitivity(asked(store(rows, [10, 20])), "srp", {})
         low, high = settings(found, "difference_low"), settings(found, "difference_high")
         held += low["grouping=b"] <= 0 <= high["grouping=b"]
         moved += low["documents=20"] <= 0.1 <= high["documents=20"] and low["documents=20"] > -0.1
@@ -202,18 +204,18 @@ def test_a_base_that_tells_nothing_is_refused() -> None:
     lacking = curves(0.05)
     lacking["srp"][0, 0] = np.nan
     with pytest.raises(InputError, match="grouping=a, documents=20: the base has no value of srp; name one"):
-        over_cells.axis_sensitivity(lacking, "srp", {})
+        over_cells.measure_axis_sensitivity(lacking, "srp", {})
     alone = curves(0.05)
     alone["srp"][1:, :] = np.nan
     alone["srp"][:, 1:] = np.nan
     with pytest.raises(InputError, match="documents=20: no cell that differs from it in one axis alone has a value"):
-        over_cells.axis_sensitivity(alone, "srp", {})
+        over_cells.measure_axis_sensitivity(alone, "srp", {})
     with pytest.raises(InputError, match="one cluster tells no error of a difference; run more of them"):
-        over_cells.axis_sensitivity(asked(store({"a": [[0.5], [0.6]]}, [10, 20])), "srp", {})
+        over_cells.measure_axis_sensitivity(asked(store({"a": [[0.5], [0.6]]}, [10, 20])), "srp", {})
     with pytest.raises(InputError, match="documents=30 is not in the store; choose from 20, 40, 60, 80"):
-        over_cells.axis_sensitivity(curves(), "srp", {"documents": 30})
+        over_cells.measure_axis_sensitivity(curves(), "srp", {"documents": 30})
     with pytest.raises(InputError, match="no axis of these cells has two values"):
-        over_cells.axis_sensitivity(curves()[{"grouping": [0], "documents": [1]}], "srp", {})
+        over_cells.measure_axis_sensitivity(curves()[{"grouping": [0], "documents": [1]}], "srp", {})
 
 
 def test_what_worlds_draw_decides_a_difference_by_what_one_design_feels(monkeypatch: pytest.MonkeyPatch) -> None:

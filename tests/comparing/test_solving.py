@@ -86,7 +86,7 @@ def test_intervals_hold_planted_crossings(n: int) -> None:
 def test_fits_are_those_of_isotonic_regression() -> None:
     rng = stream(3, "isotonic")
     y, weight = rng.normal(size=(40, 7)), rng.uniform(0.2, 3.0, 7)
-    fitted = _Line(np.arange(7.0), weight, 0.0)._isotonic(y)
+    fitted = _Line(np.arange(7.0), weight, 0.0)._fit_isotonic(y)
     assert fitted == pytest.approx(np.array([isotonic_regression(one, weights=weight).x for one in y]))
 
 

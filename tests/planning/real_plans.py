@@ -16,7 +16,7 @@ from simlab.formulas import systems_of_pairs
 from simlab.measures.errors import claims
 from simlab.measures.jackknife import ratio_over_campaigns, repeat_by_campaign
 from simlab.parts import bind
-from simlab.planning.bench import Composer, bench, reseed
+from simlab.planning.bench import Composer, open_bench, reseed
 from simlab.planning.terms import Design
 from simlab.store.measures import Measures
 from simlab.studies.worlds import draw_world
@@ -72,7 +72,7 @@ def opened(
 ) -> Iterator[Laboratory]:
     """Hold a bench in the worlds of a seed."""
     own = reseed(words, seed)
-    with bench(folder, Composer(own), own, measures(words), jobs=2, seconds=seconds, quiet=True) as held:
+    with open_bench(folder, Composer(own), own, measures(words), jobs=2, seconds=seconds, quiet=True) as held:
         yield held
 
 

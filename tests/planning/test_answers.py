@@ -278,7 +278,7 @@ def test_lines_along_sizes_cover_what_is_true(shared: float) -> None:
         one, true = fitted.figure(200), made.truth(made.design(200))["power"]
         held.append(one.low < true < one.high)
         narrow.append(abs(true - one.value) < (one.high - one.low) / 6)
-        _, low, high = fitted.reaching(0.9)
+        _, low, high = fitted.find_size(0.9)
         crossed.append(low < made.size_at(0.9, kind) < high)
     room = 5 * math.sqrt(0.95 * 0.05 / FITS)
     assert 0.95 - room < np.mean(held) < 1
@@ -289,7 +289,7 @@ def test_lines_along_sizes_cover_what_is_true(shared: float) -> None:
 def test_a_measure_that_does_not_rise_reaches_nothing() -> None:
     bench = MadeBench(lambda one: made.truth(one) | {"power": 0.4}, seed=3)
     fitted = curve(bench.look(dict.fromkeys([made.design(size) for size in made.SIZES], 100)), "power")
-    at, _, high = fitted.reaching(0.8)
+    at, _, high = fitted.find_size(0.8)
     assert high == math.inf
     assert at > 10 * max(made.SIZES)
 

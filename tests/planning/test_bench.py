@@ -15,7 +15,7 @@ from simlab.engine import ledger, run
 from simlab.engine.conclusions import gather_conclusions
 from simlab.engine.laboratory import Laboratory
 from simlab.planning import request
-from simlab.planning.bench import Composer, bench, compose_study
+from simlab.planning.bench import Composer, compose_study, open_bench
 from simlab.planning.ground import GivenSettings, stand_on_preset, stand_on_world
 from simlab.planning.levers import choose_designs
 from simlab.planning.terms import Design, Ground, MeasuredDesign
@@ -42,7 +42,7 @@ def measures(clock: bool = False) -> Mapping[str, Any]:
 
 def looking(folder: Path, ground: Ground, **more: Any) -> Any:
     wanted = more.pop("measures", measures())
-    return bench(folder, Composer(ground.words), ground.words, wanted, jobs=1, quiet=True, **more)
+    return open_bench(folder, Composer(ground.words), ground.words, wanted, jobs=1, quiet=True, **more)
 
 
 def same(first: MeasuredDesign, second: MeasuredDesign) -> None:

@@ -17,7 +17,7 @@ from scipy.stats import binom
 
 from simlab.planning import decision
 from simlab.planning.answer import PageDesigns, order_by_preference
-from simlab.planning.decision import PlanDecision, decide, level, lower_bound, shown
+from simlab.planning.decision import PlanDecision, decide, level, lower_bound, verify_targets
 from simlab.planning.rivals import SLACK
 from simlab.planning.stages import CountedBench, Patience
 from simlab.planning.terms import Design, MeasuredDesign
@@ -143,7 +143,7 @@ def test_rounds_share_what_may_be_wrong() -> None:
 def test_a_round_shows_what_is_there_with_small_errors(power: float, verdict: bool) -> None:
     one = made.design(80)
     bench = MadeBench(lambda of: {**made.truth(of), "power": power}, seed=4)
-    assert shown(bench, one, WANTED, 1) is verdict
+    assert verify_targets(bench, one, WANTED, 1) is verdict
     looked = bench.look({one: 1})[one]
     if power > 0.75:
         assert looked["power"].mcse <= 0.0081
@@ -153,14 +153,14 @@ def test_a_round_shows_what_is_there_with_small_errors(power: float, verdict: bo
 
 def test_a_round_that_patience_ends_tells_nothing() -> None:
     bench = CountedBench(MadeBench(made.truth, seed=4), Patience(60), 1)
-    assert shown(bench, made.design(240), WANTED, 1) is None
+    assert verify_targets(bench, made.design(240), WANTED, 1) is None
 
 
 def test_a_wider_margin_asks_for_fewer_worlds() -> None:
     sizes = []
     for margin in (0.02, 0.04):
         bench = MadeBench(lambda of: {**made.truth(of), "power": 0.9}, seed=4)
-        shown(bench, made.design(80), replace(WANTED, margin=margin), 1)
+        verify_targets(bench, made.design(80), replace(WANTED, margin=margin), 1)
         sizes.append(bench.campaigns)
     assert math.isclose(sizes[0] / sizes[1], 4, rel_tol=0.5)
 
@@ -168,7 +168,7 @@ def test_a_wider_margin_asks_for_fewer_worlds() -> None:
 def share_of_rounds_shown(truth: float, rounds: int, k: int = 1) -> float:
     """Return the share of rounds in which worlds of 0 and 1 show a truth, of no_wrong_claim, that is wanted."""
     draws = np.random.default_rng(int(1000 * truth)).random((rounds, 1500)) < truth
-    return float(np.mean([shown(EventBench(own.astype(float)), made.design(80), WANTED, k) for own in draws]))
+    return float(np.mean([verify_targets(EventBench(own.astype(float)), made.design(80), WANTED, k) for own in draws]))
 
 
 @dataclass

@@ -100,7 +100,7 @@ def found_in(worlds: int) -> list[tuple[Assumption, float, list[Flip]]]:
 
 def span(flip: Flip) -> tuple[float, float]:
     scale = AssumptionScale(flip.assumption)
-    low, high = sorted(abs(scale.at(end)) for end in (flip.low, flip.high))
+    low, high = sorted(abs(scale.measure_distance(end)) for end in (flip.low, flip.high))
     return low, high
 
 
@@ -126,7 +126,7 @@ def test_planted_flips_are_found_where_they_are_with_short_intervals_that_hold_t
         assert [one.distance for one in flips] == sorted(one.distance for one in flips)
         for one in flips:
             assert one.assumption.least <= one.low <= one.at <= one.high <= one.assumption.most
-            assert abs(AssumptionScale(one.assumption).at(one.at)) == pytest.approx(one.distance)
+            assert abs(AssumptionScale(one.assumption).measure_distance(one.at)) == pytest.approx(one.distance)
 
 
 @pytest.mark.slow

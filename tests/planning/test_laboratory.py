@@ -12,7 +12,7 @@ import simlab
 from simlab.answers.plan import SIZE, Limits, Smallest, Target
 from simlab.config import bound_options
 from simlab.parts import bind
-from simlab.planning.bench import Composer, bench, compose_study, reseed
+from simlab.planning.bench import Composer, compose_study, open_bench, reseed
 from simlab.planning.search import search
 from simlab.planning.terms import Design, PlanRequest
 from simlab.types import InputError
@@ -32,7 +32,7 @@ def measures():
 
 def opened(folder: Path, seed: int = 1, **how):
     words = reseed(WORDS, seed)
-    return bench(folder, Composer(words), words, measures(), **{"jobs": 2, "quiet": True, **how})
+    return open_bench(folder, Composer(words), words, measures(), **{"jobs": 2, "quiet": True, **how})
 
 
 def numbers(looked):
@@ -62,7 +62,7 @@ def test_a_folder_goes_on_where_the_file_of_its_world_was_moved_and_not_where_it
 
     def held_in(folder: Path, world: Path):
         words = [*WORDS[3:5], "systems=fitted", f"systems.path={world}", "systems.n_documents=60"]
-        return bench(folder, Composer(words), words, measures(), jobs=1, quiet=True)
+        return open_bench(folder, Composer(words), words, measures(), jobs=1, quiet=True)
 
     (tmp_path / "world.yaml").write_text(built_in)
     with held_in(tmp_path / "a", tmp_path / "world.yaml") as held:

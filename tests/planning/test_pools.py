@@ -31,7 +31,7 @@ def _with(raters: int) -> Design:
 
 @pytest.mark.parametrize(("half", "fewest"), [(1, 6), (3.6, 10), (8, 20), (100, None)])
 def test_the_fewest_raters_that_reach_the_targets(half: float, fewest: int | None) -> None:
-    found = assumptions.raters_needed(_bench(half), WANTED, _with)
+    found = assumptions.find_needed_raters(_bench(half), WANTED, _with)
     assert found.raters == fewest
     assert dict(found.design)["raters.pool_size"] == (fewest or assumptions.POOLS[-1])
     assert assumptions.reaches(found.measures, WANTED.targets) == (fewest is not None)
@@ -39,7 +39,7 @@ def test_the_fewest_raters_that_reach_the_targets(half: float, fewest: int | Non
 
 def test_few_pools_are_asked_about() -> None:
     bench = _bench(8)
-    assumptions.raters_needed(bench, WANTED, _with)
+    assumptions.find_needed_raters(bench, WANTED, _with)
     assert bench.campaigns <= 4 * assumptions.WORLDS_PER_POOL
 
 

@@ -13,7 +13,7 @@ from benches import MadeBench
 from scipy.special import ndtr, ndtri
 
 from simlab.answers.plan import Robust, Target
-from simlab.planning.robustness import DRAW, robustness_over_draws, robustness_over_scenarios
+from simlab.planning.robustness import DRAW, measure_robustness, measure_scenario_robustness
 from simlab.planning.terms import Design, MeasuredDesign, SearchResult, replace_setting
 
 DRAWS = 100
@@ -56,7 +56,7 @@ def posterior(seed: int, sd: float = 0.15, above: float = 0.8, gap: float = 0.3)
 
 
 def found_of(of: Posterior, seed: int, **more: int) -> Robust:
-    held = robustness_over_draws(MadeBench(of, seed, sd=0.3), FOUND, FITTED, WANTED, **more)
+    held = measure_robustness(MadeBench(of, seed, sd=0.3), FOUND, FITTED, WANTED, **more)
     assert held is not None
     return held
 
@@ -67,7 +67,7 @@ def many() -> list[tuple[Posterior, Robust, float]]:
     for seed in range(60):
         of = posterior(seed)
         bench = MadeBench(of, seed, sd=0.25, shared=0.1)
-        robust = robustness_over_draws(bench, FOUND, FITTED, WANTED, worlds=16)
+        robust = measure_robustness(bench, FOUND, FITTED, WANTED, worlds=16)
         assert robust is not None
         at = np.unique(np.linspace(0, DRAWS - 1, 24).round().astype(int)).tolist()
         plain = [bench.look({replace_setting(ADVICE, DRAW, k): 16})[replace_setting(ADVICE, DRAW, k)] for k in at]
@@ -131,19 +131,19 @@ def test_designs_that_are_known_to_be_dearer_are_not_simulated() -> None:
     of = posterior(1)
     bench = MadeBench(of, 1)
     tried = MadeBench(lambda one: {"money": PRICES[dict(one)["kind"]]}, 1).look(dict.fromkeys(FOUND.tried, 10))
-    robustness_over_draws(bench, replace(FOUND, tried=tried), FITTED, WANTED)
+    measure_robustness(bench, replace(FOUND, tried=tried), FITTED, WANTED)
     assert {dict(one)["kind"] for one in bench.worlds} == {"advice", "cheap"}
 
 
 def test_without_a_posterior_or_time_nothing_is_said() -> None:
     of = posterior(1)
-    assert robustness_over_draws(MadeBench(of, 1), FOUND, made.ground(draws=0), WANTED) is None
-    assert robustness_over_draws(MadeBench(of, 1, seconds=0.0), FOUND, FITTED, WANTED) is None
+    assert measure_robustness(MadeBench(of, 1), FOUND, made.ground(draws=0), WANTED) is None
+    assert measure_robustness(MadeBench(of, 1, seconds=0.0), FOUND, FITTED, WANTED) is None
 
 
 def test_what_time_ended_says_how_many_draws_there_were() -> None:
     bench = Ending(posterior(2), 2)
-    robust = robustness_over_draws(bench, FOUND, FITTED, WANTED)
+    robust = measure_robustness(bench, FOUND, FITTED, WANTED)
     assert robust is not None
     assert robust.draws == 12
 
@@ -167,7 +167,7 @@ def test_scenarios_are_counted_and_those_that_fail_are_named() -> None:
         return MadeBench(lambda one: {**told, "power": power, "money": PRICES[dict(one)["kind"]]}, 1)
 
     benches = {"tough": bench(0.5), "usual": bench(0.9), "easy": bench(0.95)}
-    robust = robustness_over_scenarios(benches, FOUND, WANTED)
+    robust = measure_scenario_robustness(benches, FOUND, WANTED)
     assert robust.share == pytest.approx(2 / 3)
     assert robust.source == "scenarios"
     assert robust.more == "It does not in tough."
@@ -180,6 +180,6 @@ def test_all_targets_count() -> None:
     wanted = made.wanted(power=0.75)
     wanted = type(wanted)((*wanted.targets, Target(measure="confirmed", least=0.9)), wanted.limits, wanted.smallest)
     bench = MadeBench(lambda one: {**of(one), "confirmed": 0.5}, 4)
-    robust = robustness_over_draws(bench, FOUND, FITTED, wanted)
+    robust = measure_robustness(bench, FOUND, FITTED, wanted)
     assert robust is not None
     assert robust.share == 0.0

@@ -13,7 +13,7 @@ from planning.benches import MadeBench
 from planning.made_problems import FAMILY, KINDS, WANTED, Problem, problem
 
 from simlab.answers.plan import SIZE, Limits, Target
-from simlab.planning.families import families, rises_with_size
+from simlab.planning.families import families, is_rising
 from simlab.planning.search import search
 from simlab.planning.terms import Design, SearchResult
 from simlab.types import Estimate
@@ -189,15 +189,15 @@ def test_a_design_that_money_ends_early_is_beyond_the_limits() -> None:
 @pytest.mark.parametrize(("values", "rising"), [((0.2, 0.5, 0.8), True), ((0.8, 0.5, 0.2), False)])
 def test_power_that_falls_is_not_taken_for_one_that_rises(values: tuple[float, ...], rising: bool) -> None:
     noise = np.random.default_rng(0).normal(0, 0.1, 100)
-    assert rises_with_size([Estimate(value, noise - noise.mean(), "world", 100) for value in values]) is rising
+    assert is_rising([Estimate(value, noise - noise.mean(), "world", 100) for value in values]) is rising
 
 
 def test_small_falls_add_up() -> None:
     rng = np.random.default_rng(0)
     steps = [rng.normal(0, 0.1, 100) for _ in range(4)]
     falling = [Estimate(0.8 - 0.03 * k, one - one.mean(), "world", 100) for k, one in enumerate(steps)]
-    assert not rises_with_size(falling)
-    assert rises_with_size(falling[:2])
+    assert not is_rising(falling)
+    assert is_rising(falling[:2])
 
 
 def test_power_that_falls_with_size_is_searched_all_the_same() -> None:

@@ -246,7 +246,7 @@ class Piles:
         self.own: list[deque[TaskPart]] = [deque() for _ in range(seats)]
         self.n_open = 0
         self._open: list[TaskPart | None] = []
-        self._looked: dict[int, int] = {}
+        self._simulate_event: dict[int, int] = {}
         self.begins = [0]
         self.missing: list[int] = []
         self._durations, self._choose = durations, choose
@@ -336,14 +336,14 @@ class Piles:
 
     def _first(self, person: int, seat: int, hour: float) -> int | None:
         """Find what was opened first of all that suits somebody; what never will is not looked at again."""
-        looked = self._looked.get(person, 0)
+        looked = self._simulate_event.get(person, 0)
         for place in range(looked, len(self._open)):
             job = self._open[place]
             gone = job is None or not self._may_do(person, seat, job)
             if job is not None and not gone and self._ready[job.task] <= hour:
                 return place
             if gone and place == looked:
-                looked = self._looked[person] = place + 1
+                looked = self._simulate_event[person] = place + 1
         return None
 
     def _choose_task(self, person: int, seat: int, hour: float) -> int | None:

@@ -69,7 +69,7 @@ class Seats:
     def __init__(self, chances: Chances, n: int, habits: Habits) -> None:
         self.people: list[Person] = []
         self._chances, self._n, self._habits = chances, n, habits
-        self._drawn: list[tuple[Floats, Floats, Floats, Floats]] = []
+        self._draw_measure: list[tuple[Floats, Floats, Floats, Floats]] = []
         self._taken = [0] * n
         for seat in range(n):
             self.bring(seat, None)
@@ -80,9 +80,9 @@ class Seats:
         if turn == MOST_IN_A_SEAT:
             raise DesignFailure(f"{turn} people one after the other left the same seat; nobody stays to do the work")
         self._taken[seat] += 1
-        if turn == len(self._drawn):
-            self._drawn.append(self._draw())
-        pace, offset, arrives, leaves = (float(column[seat]) for column in self._drawn[turn])
+        if turn == len(self._draw_measure):
+            self._draw_measure.append(self._draw())
+        pace, offset, arrives, leaves = (float(column[seat]) for column in self._draw_measure[turn])
         person = Person(len(self.people), seat, pace, offset, arrives if hour is None else hour, leaves)
         self.people.append(person)
         return person

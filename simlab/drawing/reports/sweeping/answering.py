@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from simlab.comparing.contrasts import Comparison, Row, by_cell, less_is_better
+from simlab.comparing.contrasts import Comparison, Row, group_by_cell, is_lower_better
 from simlab.drawing import view
 from simlab.drawing.reports import cells, values
 from simlab.drawing.reports.sweeping import comparing
@@ -31,14 +31,14 @@ def sentences(seen: StoreView) -> tuple[str, ...]:
     comparison = compared(seen)
     if comparison is None:
         return tuple(_alone(seen))
-    cells = largest(seen, by_cell(comparison.rows))
+    cells = largest(seen, group_by_cell(comparison.rows))
     told = [line for cell in cells[:MOST_ANSWERS] for line in _of_cell(seen, cell)]
     more = [_standing_of_others(cells[MOST_ANSWERS:])] if len(cells) > MOST_ANSWERS else []
     return (_opening(seen), *told, *more)
 
 
 def _opening(seen: StoreView) -> str:
-    less = " (less is better)" if less_is_better(seen.measure) else ""
+    less = " (less is better)" if is_lower_better(seen.measure) else ""
     label = measured_axis(seen.dataset, seen.measure)
     at = f", at the largest {axis_label(seen.x)} ({_most(seen, seen.x)})" if seen.x else ""
     return f"Compared by {label}{less}{at}, along {axis_label(str(seen.by))}."
@@ -98,7 +98,7 @@ def _next(seen: StoreView, others: Sequence[Row], written: dict[int, str]) -> st
     """State how far the next design is behind, with the error and the interval of that difference."""
     if not others:
         return ""
-    sign = 1 if less_is_better(seen.measure) else -1
+    sign = 1 if is_lower_better(seen.measure) else -1
     nearest = min(others, key=lambda row: sign * row.value)
     assert nearest.contrast is not None  # noqa: S101 (only the leader has none)
     said = f"; the next, {named(str(seen.by), nearest.design)} ({written[id(nearest)]}{_beside(seen, nearest)}),"
@@ -154,7 +154,7 @@ def large(seen: StoreView) -> tuple[Value, ...]:
     comparison = compared(seen)
     if comparison is None:
         return tuple(value(seen, seen.records[0], name) for name in (seen.measure, seen.found) if name in seen.measures)
-    cell = [row for row in largest(seen, by_cell(comparison.rows))[0] if math.isfinite(row.value)]
+    cell = [row for row in largest(seen, group_by_cell(comparison.rows))[0] if math.isfinite(row.value)]
     lead = next((row for row in cell if row.contrast is None), None)
     record = _record(seen, lead) if lead else None
     if record is None:
@@ -206,7 +206,7 @@ def sections(seen: StoreView, command: str) -> tuple[Section, ...]:
     comparison = compared(seen)
     if comparison is None:
         return ()
-    cells = by_cell(comparison.rows)
+    cells = group_by_cell(comparison.rows)
     most = largest(seen, cells)
     first, rest = most[:MOST_TABLES], [cell for cell in cells if cell not in most]
     rest = rest if len(cells) <= MOST_TABLES else []

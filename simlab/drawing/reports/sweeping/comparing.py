@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 
-from simlab.comparing.contrasts import BETTER_BY, Comparison, Row, by_cell, less_is_better, rests_on_few
+from simlab.comparing.contrasts import BETTER_BY, Comparison, Row, group_by_cell, has_few_clusters, is_lower_better
 from simlab.drawing.reports.cells import BOUNDS, replication
 from simlab.drawing.reports.terms import Cell, Points, Report, ReportTable, Section, Value
 from simlab.drawing.reports.values import between, cells, places, said
@@ -50,7 +50,7 @@ def report(comparison: Comparison) -> Report:
     head = (*head, f"by {word(BETTER_BY)[1:]} or more") if shared else head
     at = [tuple(word(row.at[name]) for name in others) for row in rows]
     named = [(*cell, word(row.design)) for cell, row in zip(at, rows, strict=True)]
-    tail = [(_share(row, less=less_is_better(comparison.measure)),) if shared else () for row in rows]
+    tail = [(_share(row, less=is_lower_better(comparison.measure)),) if shared else () for row in rows]
     table = ReportTable(
         "", head, tuple((*name, *line, *more) for name, line, more in zip(named, lines(rows), tail, strict=True))
     )
@@ -81,14 +81,14 @@ def _ranked(comparison: Comparison) -> Sequence[Row]:
     """
     if not comparison.designs:
         return comparison.rows
-    sign = 1 if less_is_better(comparison.measure) else -1
-    cells = [[row for row in cell if row.standing != "unreached"] for cell in by_cell(comparison.rows)]
+    sign = 1 if is_lower_better(comparison.measure) else -1
+    cells = [[row for row in cell if row.standing != "unreached"] for cell in group_by_cell(comparison.rows)]
     return [row for cell in cells for row in sorted(cell, key=lambda row: (math.isnan(row.value), sign * row.value))]
 
 
 def _leaders(comparison: Comparison) -> Iterator[str]:
     """Name the best of each cell, and how many are behind it beyond error, tied or unreached."""
-    for cell in by_cell(comparison.rows):
+    for cell in group_by_cell(comparison.rows):
         best = next((row for row in cell if row.standing == "best"), None)
         if best is None:
             continue
@@ -183,9 +183,9 @@ def notes(comparison: Comparison, shown: Sequence[ReportTable]) -> Iterator[str]
         yield "95 % t intervals, one at a time; tied: the difference from the best may be 0."
     if any(row.better for row in rows):
         yield "Shares of worlds have the noise of studies removed; their intervals: --format json."
-    if less_is_better(comparison.measure):
+    if is_lower_better(comparison.measure):
         yield "Less is better."
-    if all(map(rests_on_few, known)):
+    if all(map(has_few_clusters, known)):
         each = "campaign" if cluster == "replicate" else cluster
         yield f"Fewer than {FEW_CLUSTERS} {each}s stand behind every value: with more, another design may lead."
     if scope := scopes([*rows[0].at, comparison.by, comparison.measure]):
@@ -228,7 +228,7 @@ def reservations(comparison: Comparison) -> Iterator[str]:
     yield from told[:MOST_MARKS]
     if len(told) > MOST_MARKS:
         yield f"* and {len(told) - MOST_MARKS} reasons more: --format json"
-    standings = [{row.standing for row in rows} for rows in by_cell(comparison.rows)]
+    standings = [{row.standing for row in rows} for rows in group_by_cell(comparison.rows)]
     if any("marked" in found and "best" not in found for found in standings):
         yield NO_BEST
     if keys := comparison.differing:

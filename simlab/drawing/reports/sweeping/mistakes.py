@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simlab.comparing.kinds_of_errors import KINDS, Kinds, known, of_cell
+from simlab.comparing.kinds_of_errors import KINDS, Kinds, count_errors_in_cell, has_claims_and_truth
 from simlab.drawing.reports.sweeping.seeing import StoreView, axis_cell, place
 from simlab.drawing.reports.terms import Block, Cell, PairMatrix, Points, Prose, ReportTable, Section, Value
 from simlab.drawing.text import tables
@@ -30,10 +30,10 @@ def section(seen: StoreView) -> Section | None:
     """Show the errors of the designs; None for a store without campaigns."""
     if seen.calculated or not seen.measures:
         return None
-    if not known(seen.dataset):
+    if not has_claims_and_truth(seen.dataset):
         return Section("How errors were made", (Prose(_unknown(seen.dataset)),))
     places, note = chosen(seen)
-    held = [(place_, found) for place_ in places if (found := of_cell(seen.dataset, place_)) is not None]
+    held = [(place_, found) for place_ in places if (found := count_errors_in_cell(seen.dataset, place_)) is not None]
     if not held:
         return Section("How errors were made", (Prose("No campaign was carried out."),))
     sizes = dict.fromkeys(found.systems for _, found in held)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from simlab.comparing.promises import doubts
+from simlab.comparing.promises import find_doubts
 from simlab.drawing import view
 from simlab.drawing.reports import cells
 from simlab.drawing.reports.sweeping.seeing import Record, StoreView, place
@@ -53,7 +53,7 @@ def _without(seen: StoreView) -> list[str]:
 
 def _promises(seen: StoreView) -> list[str]:
     """State which designs break a promise, or are stable by emptiness, a line for each sort of reason."""
-    held = doubts(seen.dataset, seen.measure, seen.axes)
+    held = find_doubts(seen.dataset, seen.measure, seen.axes)
     said: dict[str, list[str]] = {}
     for index in np.ndindex(*held.marks.shape):
         at = {axis: restore_axis_values(seen.dataset[axis].values)[k] for axis, k in zip(seen.axes, index, strict=True)}
