@@ -111,11 +111,11 @@ def test_a_key_that_no_kind_has_is_refused(capsys: pytest.CaptureFixture[str]) -
 def test_two_kinds_may_not_ask_the_same_question_or_declare_an_outcome_differently(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(kinds, "_kinds_of", lambda plugin: (RATINGS,))
+    monkeypatch.setattr(kinds, "_read_kinds", lambda plugin: (RATINGS,))
     with pytest.raises(InputError, match="question=rate is taken"):
         kinds._kinds.__wrapped__(("other",))
     other = replace(RATINGS, question="else", outcomes={"cost": Outcome(("replicate",), "int8", 0, "price")})
-    monkeypatch.setattr(kinds, "_kinds_of", lambda plugin: (other,))
+    monkeypatch.setattr(kinds, "_read_kinds", lambda plugin: (other,))
     with pytest.raises(InputError, match="the outcome cost otherwise"):
         kinds._kinds.__wrapped__(("other",))
 
@@ -131,7 +131,7 @@ def test_a_kind_that_cannot_be_read_or_misnames_its_outcomes_is_refused(
         kinds._kinds.__wrapped__(("broken_rules",))
     for name, dims in (("true_choice", ("replicate",)), ("choice", ("of_world",))):
         own = replace(RATINGS, question="else", outcomes={name: Outcome(dims, "int8", 0, "price")})
-        monkeypatch.setattr(kinds, "_kinds_of", lambda plugin, own=own: (own,))
+        monkeypatch.setattr(kinds, "_read_kinds", lambda plugin, own=own: (own,))
         with pytest.raises(InputError, match="begin with true_"):
             kinds._kinds.__wrapped__(("other",))
 

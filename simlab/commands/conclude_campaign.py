@@ -56,7 +56,7 @@ def conclude_campaign(
     from simlab.concluding.campaigns import digest
     from simlab.concluding.following import of_collected
     from simlab.concluding.plans import LoadedPlan
-    from simlab.studies.kinds import kind_of
+    from simlab.studies.kinds import identify_kind
 
     if wanted.level is not None:
         raise InputError(f"--level {wanted.level:g}: the study of {clip(folder)} has its own; leave it out")
@@ -65,7 +65,7 @@ def conclude_campaign(
             raise InputError(f"{option}: is for tables; export a campaign of {clip(folder)} first")
     at = Place(*((place.get(name) or 0) for name in Place._fields))
     again = carried_out(folder, conditions, at, plugins)
-    question = kind_of(again.config).question
+    question = identify_kind(again.config).question
     refuse_misplaced(wanted, question)
     plan = LoadedPlan(folder, question, again.config, digest(again.config), None, folder)
     found = of_collected(again.collected, replace(wanted, again=False), plan, note)

@@ -21,7 +21,7 @@ from simlab.config.plain_yaml import CAMPAIGN
 from simlab.config.sweep import canonical_text
 from simlab.files import check_writable, write_whole
 from simlab.messages import clip, show
-from simlab.studies.kinds import kind_of
+from simlab.studies.kinds import identify_kind
 from simlab.types import (
     COMPARE,
     JUDGE,
@@ -301,7 +301,7 @@ def campaign_of(line: str, config: Mapping[str, Any], where: str) -> CampaignSid
 
 def planned(config: Mapping[str, Any]) -> ModuleType:
     """Return what lays out, and reads back, the answers of a kind of study; raise InputError for one of one's own."""
-    question = kind_of(config).question
+    question = identify_kind(config).question
     if question not in _HOMES:
         raise InputError(f"studies that ask to {question} are not exported; those that rate, compare or judge are")
     return import_module(f"simlab.concluding.{_HOMES[question]}.planned")

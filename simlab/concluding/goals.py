@@ -12,7 +12,7 @@ from simlab.answers.conclude import Conclusion, PlannedFigure
 from simlab.concluding.assigning.studying import PLAN
 from simlab.measures.labels import RANGES, SHARE
 from simlab.messages import clip, pluralise, show
-from simlab.studies.footprint import extent_of
+from simlab.studies.footprint import read_extent
 from simlab.studies.worlds import draw_world
 from simlab.types import Array, InputError
 
@@ -50,7 +50,7 @@ def expected(config: Mapping[str, Any]) -> Expected:
     if config["systems"].get("path") is not None:
         frame = draw_world(config, 0).frame
         return Expected(frame.n_systems, frame.n_raters or None, frame.system_names, frame.rater_names)
-    size = extent_of(config)
+    size = read_extent(config)
     n_systems, n_raters = int(size.systems.n), int(size.pool.n)
     return Expected(n_systems if n_systems > 1 else None, n_raters if n_raters > 1 else None)
 

@@ -14,7 +14,7 @@ from simlab.concluding.campaigns import CampaignInfo, CampaignSidecar, campaign_
 from simlab.concluding.goals import Goals, goals_of
 from simlab.concluding.looks import Looked
 from simlab.messages import clip
-from simlab.studies.kinds import kind_of
+from simlab.studies.kinds import identify_kind
 from simlab.types import InputError
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def read_plan(path: Path, plugins: Sequence[str] = ()) -> LoadedPlan:
     # Another plan than that of the study says nothing of it.
     own = planned is not None and planned.digest == named
     goals = goals_of(planned.answer, where) if planned is not None and own else None
-    return LoadedPlan(path, kind_of(config).question, config, named, told, file, sheets, family, edited, goals)
+    return LoadedPlan(path, identify_kind(config).question, config, named, told, file, sheets, family, edited, goals)
 
 
 def _is_edited(file: Path, assigned: str, plugins: Sequence[str]) -> bool:

@@ -28,7 +28,7 @@ from simlab.config.until import Until, refuse_untold, words
 from simlab.measures.labels import ACCOUNTS, OF_CLOCKS
 from simlab.messages import find_nearest, show, suggest
 from simlab.parts import is_own
-from simlab.studies.money import accounted, on_a_clock
+from simlab.studies.money import has_account, has_clock
 from simlab.types import QUESTION, RATE, InputError
 
 if TYPE_CHECKING:
@@ -244,14 +244,14 @@ def _fixed_options(settings: Settings, options: Options) -> dict[str, Any]:
 
 def _list_left_out_keys(declared: Declared, settings: Settings, options: Options, plugins: Sequence[str]) -> set[str]:
     """List the keys that only the kinds have which a sweep file names and its user left out of the question."""
-    from simlab.studies.kinds import kind_asking
+    from simlab.studies.kinds import find_kind
 
     named = {value for setting in declared.settings if setting.key == QUESTION for value in setting.values}
     asked = set(settings[QUESTION].values) if named else set()
     fixed = _fixed_options(settings, options)
     keys: dict[bool, set[str]] = {True: set(), False: set()}
     for question in named | asked if named - asked else ():
-        kind = kind_asking(question, plugins)
+        kind = find_kind(question, plugins)
         choices = recorded.choose_raters({k: v for k, v in fixed.items() if k not in (QUESTION, "measure")}, kind)
         keys[question in asked].update(_keys(_compose_one(choices, options, plugins, kind)))
     return keys[False] - keys[True]
@@ -267,9 +267,9 @@ def _patch(setting: Setting, cells: Sequence[tuple[Kind, Config]], options: Opti
 
 def _settle(config: Config, kind: Kind, settings: Settings) -> None:
     """Write down what a config says beside its keys: its kind where that is not implied, its world, its files."""
-    from simlab.studies.kinds import implied
+    from simlab.studies.kinds import infer_kind
 
-    if implied(config) != kind:
+    if infer_kind(config) != kind:
         config[QUESTION] = kind.question
     recorded.one_world(config, settings)
     recorded.identify(config)
@@ -420,9 +420,9 @@ def _command(declared: Declared, overrides: Sequence[str], quick: bool, plugins:
 
 def accounts(configs: Sequence[Mapping[str, Any]], settings: Collection[Setting]) -> tuple[str, ...]:
     """Name the measures of what campaigns take where some cell of a sweep is accounted; none where no cell is."""
-    if not any(accounted(config) for config in _apply_limits(configs, settings)):
+    if not any(has_account(config) for config in _apply_limits(configs, settings)):
         return ()
-    clock = any(map(on_a_clock, configs))
+    clock = any(map(has_clock, configs))
     return tuple(name for name in ACCOUNTS if clock or name not in OF_CLOCKS)
 
 
@@ -445,11 +445,11 @@ def fill_defaults(
     where the config does not; what is no study at all is left to be refused elsewhere. Raises InputError for a study
     that does not name its systems, raters or metric.
     """
-    from simlab.studies.kinds import kind_of
+    from simlab.studies.kinds import identify_kind
 
     if question is None:
         try:
-            question = kind_of({**config, "plugins": list(plugins)}).question
+            question = identify_kind({**config, "plugins": list(plugins)}).question
         except (LookupError, AttributeError, TypeError):
             return dict(config)
     filled, options = deepcopy(dict(config)), find_options(plugins)

@@ -247,12 +247,12 @@ def choose_kind(choices: Iterable[tuple[str, Any]], options: Options, plugins: S
 
 def kinds_of_option(group: str, option: str, options: Options, plugins: Sequence[str]) -> tuple[Kind, ...]:
     """List the kinds of studies that an option can belong to."""
-    from simlab.studies.kinds import kind_asking, kinds, kinds_with
+    from simlab.studies.kinds import find_kind, kinds, list_kinds_of_section
 
     if group == QUESTION:
-        return (kind_asking(option, plugins),)
+        return (find_kind(option, plugins),)
     file = options[group].get(option)
-    return kinds_with(group, read_section(file), plugins) if file else kinds(plugins)
+    return list_kinds_of_section(group, read_section(file), plugins) if file else kinds(plugins)
 
 
 def _name_kinds(kinds: Sequence[Kind]) -> str:

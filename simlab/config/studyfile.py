@@ -48,10 +48,10 @@ class FrozenFamily(NamedTuple):
 
 def write(config: Mapping[str, Any], family: FrozenFamily | None = None) -> str:
     """Write a composed study as YAML with the version of the format, the kind of study and its family in front."""
-    from simlab.studies.kinds import kind_of
+    from simlab.studies.kinds import identify_kind
 
     said = {} if family is None else {key: one for key, one in zip((FAMILY, AGAINST), family, strict=True) if one}
-    return write_yaml({"simlab": VERSION, QUESTION: kind_of(config).question, **said, **config})
+    return write_yaml({"simlab": VERSION, QUESTION: identify_kind(config).question, **said, **config})
 
 
 def read_family(content: Mapping[str, Any]) -> FrozenFamily | None:
@@ -83,7 +83,7 @@ def read_config(content: Any, plugins: Sequence[str] = ()) -> Config:
     So no file that the study reads needs to be at hand. Raises InputError for what is no study file, and for a key or a
     value that no study has.
     """
-    from simlab.studies.kinds import implied, kind_of
+    from simlab.studies.kinds import identify_kind, infer_kind
 
     # Until when it was run changes no number either.
     study = _plain_section({key: value for key, value in _check_content(content, plugins).items() if key != UNTIL})
@@ -93,10 +93,10 @@ def read_config(content: Any, plugins: Sequence[str] = ()) -> Config:
     asked = question if isinstance(question, str) else None
     study = fill_defaults(study, plugins, asked) | {"plugins": _value("plugins", content.get("plugins", []))}
     config = check(study, plugins=plugins)
-    if question not in (None, implied(config).question):
+    if question not in (None, infer_kind(config).question):
         config[QUESTION] = question
     # An unknown question is refused here.
-    kind_of(config)
+    identify_kind(config)
     return config
 
 

@@ -17,7 +17,7 @@ from simlab.engine.addresses import Address, Finished, unpack
 from simlab.engine.conclusions import gather_conclusions
 from simlab.engine.ledger import Ledger, LedgerRow
 from simlab.engine.workers import BlockFunction, BlockLike, BlocksFunction, Ended
-from simlab.studies.kinds import built_in, kind_of
+from simlab.studies.kinds import find_built_in, identify_kind
 from simlab.studies.outcomes import COMMON, IDENTITY
 from simlab.types import DESIGN_FAILED, IMPOSSIBLE, OK, Array, Outcome, Place
 
@@ -64,7 +64,7 @@ class Fitting:
         ]
 
     def _check_fit(self, done: BlockLike, config: Mapping[str, Any], places: Sequence[Place]) -> BlockLike:
-        kind = kind_of(config)
+        kind = identify_kind(config)
         sizes = {**kind.sizes(config), **_read_system_sizes(self.n_systems, done.arrays)}
         outcomes = {**COMMON, **kind.outcomes}
         at = Address("", places[0].world, places[0].study, len(places), places[0].pool, places[0].draw)
@@ -139,7 +139,7 @@ def read_schemas(book: Ledger) -> dict[str, BlockSchema]:
     entries = book.entries()
     about, declared = gather_conclusions(stored, [entry.config for entry in entries]), {}
     for entry in entries:
-        kind = built_in(entry.config)
+        kind = find_built_in(entry.config)
         # Of a plug-in's kind only the largest sizes are known here.
         sizes = {**(kind.sizes(entry.config) if kind else about.sizes), **_system_sizes(len(entry.systems))}
         declared[entry.cell] = BlockSchema(about.outcomes, sizes, exact=kind is not None and "foreign" not in stored)

@@ -11,7 +11,7 @@ from typing import Any
 from simlab.config.sweep import Sweep
 from simlab.messages import clip, size
 from simlab.studies.footprint import Footprint, total
-from simlab.studies.kinds import kind_of
+from simlab.studies.kinds import identify_kind
 from simlab.studies.worlds import KEPT, address
 from simlab.types import InputError
 
@@ -66,7 +66,7 @@ def forecast_memory(configs: Sequence[Mapping[str, Any]]) -> Memory:
     again = max((config.get("pools", 1) * config.get("document_draws", 1) for config in configs), default=1) - 1
     # Worlds with other raters or documents are kept beside the first ones.
     kept = min(KEPT, drawn) + min(KEPT, drawn * again)
-    prints = (kind_of(config).footprint(config) for config in configs)
+    prints = (identify_kind(config).footprint(config) for config in configs)
     return _largest_memory(prints, kept)
 
 
@@ -74,7 +74,7 @@ def _largest_memory(prints: Iterable[Footprint], kept: int) -> Memory:
     most = Memory(PROCESS_BYTES, 0.0, "", ())
     for one in prints:
         if (worker := PROCESS_BYTES + one.peak(kept)) > most.worker:
-            factor = one.largest()
+            factor = one.find_largest()
             most = Memory(worker, total(one.world), factor.of, factor.keys)
     return most
 

@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simlab.studies.kind import Kind
-from simlab.studies.kinds import BUILT_IN, built_in, kind_of, outcomes
-from simlab.studies.money import accounted
-from simlab.studies.outcomes import unaccounted
+from simlab.studies.kinds import BUILT_IN, find_built_in, identify_kind, outcomes
+from simlab.studies.money import has_account
+from simlab.studies.outcomes import omit_account
 from simlab.types import Outcome
 
 FOREIGN = "foreign"
@@ -34,7 +34,7 @@ class Conclusions(NamedTuple):
 def gather_conclusions(declared: Mapping[str, Any], configs: Sequence[Config]) -> Conclusions:
     """Return what the campaigns of a declared sweep, whose cells have these configs, conclude."""
     foreign = declared.get(FOREIGN)
-    known = _conclusions([(kind, config) for config in configs if (kind := built_in(config))])
+    known = _conclusions([(kind, config) for config in configs if (kind := find_built_in(config))])
     if foreign is None:
         return known
     own = {name: _outcome(about) for name, about in foreign["outcomes"].items()}
@@ -56,7 +56,7 @@ def describe_plugin_kinds(configs: Sequence[Config]) -> dict[str, Any]:
     """Write down what the kinds of plug-ins among the cells conclude; nothing where all kinds are built in."""
     if not any(config.get("plugins") for config in configs):
         return {}
-    of_cells = [(kind_of(config), config) for config in configs]
+    of_cells = [(identify_kind(config), config) for config in configs]
     if all(kind in BUILT_IN for kind, _ in of_cells):
         return {}
     about = _conclusions(of_cells)
@@ -68,10 +68,10 @@ def describe_plugin_kinds(configs: Sequence[Config]) -> dict[str, Any]:
 
 def campaign_bytes(config: Config, n_systems: int) -> int:
     """Estimate the size of the outcomes of one campaign, uncompressed."""
-    kind = kind_of(config)
+    kind = identify_kind(config)
     sizes = {"replicate": 1, "of_world": 0, "system": n_systems, "pair": n_systems * (n_systems - 1) // 2}
     sizes |= kind.sizes(config)
-    held = [kind.outcomes[name] for name in unaccounted(kind.outcomes, accounted=accounted(config))]
+    held = [kind.outcomes[name] for name in omit_account(kind.outcomes, accounted=has_account(config))]
     return 8 + sum(np.dtype(o.dtype).itemsize * math.prod(sizes[dim] for dim in o.dims) for o in held)
 
 

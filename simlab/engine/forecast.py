@@ -35,7 +35,7 @@ from simlab.engine.run import fit_in, list_missing, study_block
 from simlab.engine.shards import Shard
 from simlab.engine.workers import BlockFunction, BlockTask, work
 from simlab.messages import duration
-from simlab.studies.money import currency_of
+from simlab.studies.money import find_currency
 
 MOST_SAID = 4
 """Cells of which it is said what they ask about."""
@@ -55,7 +55,7 @@ class Forecast:
     Blocks and campaigns of the whole sweep, and of them missing; seconds (`at_least`: that is a lower bound); bytes
     that are stored; bytes of memory that a process takes, and what these are made of; `purchases` are what a campaign
     buys in each of the cells that were looked at, `quotes` what a campaign takes in some of those that have prices.
-    `covered` says what one answer covers, and how money cuts a design, in the first cells.
+    `describe_scope` says what one answer covers, and how money cuts a design, in the first cells.
     """
 
     cells: int
@@ -120,7 +120,7 @@ def forecast(
         purchases=tuple(bought for one in timed.studies if (bought := purchase(one)) is not None),
         quotes=quotes(block or study_block(), place_cells(sweep, job.cells)),
         covered=_list_covered(job) if block is None and check is None else (),
-        currency=currency_of(cell.config for cell in job.cells),
+        currency=find_currency(cell.config for cell in job.cells),
     )
 
 
@@ -130,9 +130,9 @@ def _note_elsewhere(sweep: Sweep) -> str:
 
 
 def _list_covered(job: PreparedSweep) -> tuple[str, ...]:
-    from simlab.studies.checks import covered
+    from simlab.studies.checks import describe_scope
 
-    lines = (line for cell in job.cells[:MOST_SAID] for line in covered(cell.config))
+    lines = (line for cell in job.cells[:MOST_SAID] for line in describe_scope(cell.config))
     return tuple(dict.fromkeys(lines))
 
 

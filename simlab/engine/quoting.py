@@ -19,7 +19,7 @@ from simlab.engine.addresses import Finished, unpack
 from simlab.engine.backends.children import call_in_child, fresh_start_token
 from simlab.engine.preparing import CheckedCell
 from simlab.engine.workers import BlockFunction, one_thread
-from simlab.studies.money import accounted
+from simlab.studies.money import has_account
 from simlab.types import OK, Array, Floats, Place
 
 FIRST_SECONDS = 60.0
@@ -77,7 +77,7 @@ class CampaignCosts(NamedTuple):
 
 def is_quotable(config: Mapping[str, Any]) -> bool:
     """True if the costs of a campaign are worth a quote: it has a clock, a budget, or a named currency."""
-    return accounted(config) or bool(config.get("budget", {}).get("currency"))
+    return has_account(config) or bool(config.get("budget", {}).get("currency"))
 
 
 def place_cells(sweep: Sweep, cells: Sequence[CheckedCell]) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:

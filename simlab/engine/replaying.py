@@ -18,11 +18,11 @@ from simlab.engine.dispatch import dispatch
 from simlab.engine.ledger import Ledger
 from simlab.engine.workers import BlockFunction, BlockLike, BlockLimits, BlockTask, work
 from simlab.studies import blocks, worlds
-from simlab.studies.blocks import laid_out
+from simlab.studies.blocks import find_layout
 from simlab.studies.kind import Kind
-from simlab.studies.kinds import kind_of
+from simlab.studies.kinds import identify_kind
 from simlab.studies.outcomes import refuse_impossible
-from simlab.studies.sealing import sealed, writing_noticed
+from simlab.studies.sealing import notice_writing, seal
 from simlab.studies.worlds import draw_world
 from simlab.types import Array, Campaign, Collected, DesignFailure, InputError, Place
 
@@ -39,9 +39,9 @@ def collect_campaign(config: Mapping[str, Any], place: Place) -> Collected:
     """
     worlds.forget()
     blocks.forget()
-    kind = kind_of(config)
+    kind = identify_kind(config)
     try:
-        with writing_noticed():
+        with notice_writing():
             campaign = _campaign(kind, config, place)
             refuse_impossible(campaign.collected)
     except DesignFailure as failure:
@@ -49,13 +49,13 @@ def collect_campaign(config: Mapping[str, Any], place: Place) -> Collected:
             f"world {place.world}, study {place.study}: this campaign failed ({failure}), so that there is nothing to "
             "export; name another"
         ) from failure
-    return sealed(campaign.collected)
+    return seal(campaign.collected)
 
 
 def _campaign(kind: Kind, config: Mapping[str, Any], place: Place) -> Campaign:
     prepared, world = kind.prepare(config), draw_world(config, *place[:3])
-    laid = laid_out(kind, config, prepared, world, place)
-    noise = sealed(kind.draw(prepared, world, laid, place))
+    laid = find_layout(kind, config, prepared, world, place)
+    noise = seal(kind.draw(prepared, world, laid, place))
     (found,) = kind.collect(prepared, world, laid, iter([noise]), [place])
     if isinstance(found, DesignFailure):
         raise found
@@ -64,7 +64,7 @@ def _campaign(kind: Kind, config: Mapping[str, Any], place: Place) -> Campaign:
 
 def differs(config: Mapping[str, Any], collected: Collected, finished: Finished, study: int) -> list[str]:
     """Name the outcomes that a block holds of a study otherwise than they follow from what was collected."""
-    kind = kind_of(config)
+    kind = identify_kind(config)
     concluded = kind.conclude(kind.prepare(config), [collected])
     block = unpack(finished.payload)
     kept = {name: array for name, array in block.items() if name in concluded}

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from simlab.studies.kinds import kind_of
+from simlab.studies.kinds import identify_kind
 from simlab.studies.money import deadline_hours
 from simlab.types import COMPARE, CONTROL, JUDGE, RATE, Bools, Collected, Floats, Frame, InputError, Ints, Log
 
@@ -72,7 +72,7 @@ def timeline(config: Mapping[str, Any], collected: Collected) -> Timeline:
     rows = np.argsort(np.lexsort((np.arange(len(log.seat)), log.seat)))
     last = np.append(first[1:], len(whose)) - 1
     task = log.task[whose][first]
-    question = kind_of(config).question
+    question = identify_kind(config).question
     named = _name_subjects(question, collected, log)
     return Timeline(
         people=_name_people(collected, len(log.seat), rows),

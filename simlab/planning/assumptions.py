@@ -12,8 +12,8 @@ from simlab.answers.plan import SIZE, Loads, Target
 from simlab.concluding.goals import POINTS, YES
 from simlab.engine import replaying
 from simlab.planning.terms import Assumption, Bench, Design, MeasuredDesign, PlanRequest
-from simlab.studies.checks import covered
-from simlab.studies.money import on_a_clock
+from simlab.studies.checks import describe_scope
+from simlab.studies.money import has_clock
 from simlab.studies.worlds import draw_world
 from simlab.types import RATE, Collected, Floats, InputError, Place, World
 from simlab.world.files.fitted_scales import FittedScales
@@ -157,7 +157,7 @@ def _deal_campaign(config: Mapping[str, Any], study: int) -> Collected | None:
 
 def _covers(config: Mapping[str, Any]) -> str:
     """Return what one rating is about, without how many there are."""
-    lines = covered(config)
+    lines = describe_scope(config)
     return lines[0].partition(":")[0] if lines else ""
 
 
@@ -242,7 +242,7 @@ def list_assumptions(config: Mapping[str, Any], unit: str) -> Iterator[Assumptio
     yield from _list_preset_spreads(config) if held is None else _list_pilot_spreads(systems, held)
     for key, named in WORK.items():
         value = _value(config, key)
-        if key == SPEED and value is None and held is not None and held.timing and on_a_clock(config):
+        if key == SPEED and value is None and held is not None and held.timing and has_clock(config):
             seconds = [one.seconds_per_answer for one in held.timing]
             yield _assumption_by_factor(named, key, _range_of_draws(seconds))
         elif isinstance(value, int | float) and value > 0:

@@ -29,7 +29,7 @@ from simlab.planning.assumptions import (
 )
 from simlab.planning.terms import Ground
 from simlab.studies.drawn_keys import refuse_drawn
-from simlab.studies.kinds import kind_of
+from simlab.studies.kinds import identify_kind
 from simlab.studies.ratings import KIND
 from simlab.studies.worlds import draw_world
 from simlab.types import RATE, InputError
@@ -280,7 +280,7 @@ def _quote(path: Path) -> str:
 
 
 def _check_question(config: Mapping[str, Any]) -> None:
-    if (question := kind_of(config).question) != RATE:
+    if (question := identify_kind(config).question) != RATE:
         raise InputError(
             f"question={show(question)}: plans are made for studies of ratings; `simlab sweep preference_protocol` "
             "and `simlab detect` answer for others"

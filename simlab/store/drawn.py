@@ -12,7 +12,7 @@ import numpy as np
 
 from simlab.store.layout import Grid
 from simlab.store.measures import Variables
-from simlab.studies.drawn_keys import POSTERIOR, draw_value, laws_of
+from simlab.studies.drawn_keys import POSTERIOR, draw_value, read_key_laws
 from simlab.types import Array, InputError
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def drawn_values(size: Grid) -> Variables:
 
     Where cells draw a key by different laws, or some have a number, the axes along which they do come first.
     """
-    laws = {position: laws_of(entry.config) for position, entry in size.entries.items()}
+    laws = {position: read_key_laws(entry.config) for position, entry in size.entries.items()}
     keys = sorted({key for of_cell in laws.values() for key in of_cell})
     last = Counter(key.rpartition(".")[2] for key in keys)
     variables: Variables = {}

@@ -17,7 +17,7 @@ from simlab.engine.workers import one_thread
 from simlab.measures.jackknife import mark_successes, ratio_over_campaigns, repeat_by_campaign, unknown_estimate
 from simlab.parts import bind
 from simlab.store.reservations import Replication, replication
-from simlab.studies.sealing import sealed, writing_noticed
+from simlab.studies.sealing import notice_writing, seal
 from simlab.types import OK, Array, Estimate, Floats, Outcome, Outcomes
 
 if TYPE_CHECKING:
@@ -164,8 +164,8 @@ def estimate(measures: Measures, outcomes: Outcomes, declared: Container[str] = 
     """
     if not np.any(outcomes["status"] == OK):
         return {}
-    with one_thread(), writing_noticed():
-        computed = {name: _compute_safely(measure, sealed(outcomes), declared) for name, measure in measures.items()}
+    with one_thread(), notice_writing():
+        computed = {name: _compute_safely(measure, seal(outcomes), declared) for name, measure in measures.items()}
     return {name: value for name, value in computed.items() if value is not None}
 
 

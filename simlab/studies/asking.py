@@ -40,7 +40,7 @@ class Asking:
         """Return about which output of its unit each task is."""
         return np.array(self._at, np.int64)
 
-    def of(self, task: int) -> Batch:
+    def locate(self, task: int) -> Batch:
         """Return the unit of a task, and about which output of it that is."""
         return self._unit[task], self._at[task]
 
@@ -49,7 +49,7 @@ class Asking:
         self._tasks(self._rounds.begin(), 0.0)
         return tasks(len(self._unit))
 
-    def more(self, numbers: Ints, hour: float) -> Tasks | None:
+    def find_next_tasks(self, numbers: Ints, hour: float) -> Tasks | None:
         """Return which tasks follow once some were handed in; None: none.
 
         What was looked at is not looked at again: a task that is handed in once more, since what its rater had said
@@ -94,10 +94,11 @@ def tasks(n: int, hour: float | None = None) -> Tasks:
     return Tasks(np.ones(n, np.int64), np.full(n, -1), ready=None if hour is None else np.full(n, hour))
 
 
-def whole_looks(came: Bools, can: Bools, looks: Ints, end: Ints) -> Ints:
+def find_complete_looks(came: Bools, can: Bools, looks: Ints, end: Ints) -> Ints:
     """Return which looks of each unit all answers came for, up to `end[unit]`: nobody looks at half a batch.
 
-    >>> whole_looks(np.array([[True, True, True, False]]), np.ones((1, 4), bool), np.array([0, 2, 4]), np.array([2]))
+    >>> came, looks = np.array([[True, True, True, False]]), np.array([0, 2, 4])
+    >>> find_complete_looks(came, np.ones((1, 4), bool), looks, np.array([2]))
     array([1])
     """
     lacking = np.add.reduceat(can & ~came, looks[:-1], axis=1) > 0
@@ -122,29 +123,29 @@ class Hearing:
         self._asked: dict[int, list[int]] = {}
         self._lapses: dict[tuple[int, int], Array] = {}
 
-    def hear(self, task: int, person: int, lapsed: bool) -> None:
+    def record_answer(self, task: int, person: int, lapsed: bool) -> None:
         """Take in the answer to a task by a person."""
-        unit, at = self._asking.of(task)
+        unit, at = self._asking.locate(task)
         if unit < 0:
             return
         before = self._asked.setdefault(person, [])
         self.value[unit, at] = self._would[unit, at]
         if lapsed and before:
-            self.value[unit, at] = self._lapses[task, person] = self._other(before)
+            self.value[unit, at] = self._lapses[task, person] = self._pick_other(before)
         before.append(task)
 
-    def said(self, task: Ints, person: Ints) -> Array:
+    def select_values(self, task: Ints, person: Ints) -> Array:
         """Return what was said, `[unit, k]`, where these people's answers to these tasks are the ones that count."""
         said = self._would.copy()
         if self._lapses:
             for one in zip(task.tolist(), person.tolist(), strict=True):
                 if one in self._lapses:
-                    said[self._asking.of(one[0])] = self._lapses[one]
+                    said[self._asking.locate(one[0])] = self._lapses[one]
         return said
 
-    def _other(self, before: list[int]) -> Array:
+    def _pick_other(self, before: list[int]) -> Array:
         other = before[int(self._rng.integers(len(before)))]
-        value: Array = self._would[self._asking.of(other)]
+        value: Array = self._would[self._asking.locate(other)]
         if self._turned is None:
             return value
         return self._turned(value) if self._rng.random() < 0.5 else value

@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from simlab.studies.kind import Kind
-from simlab.studies.kinds import kind_of
-from simlab.studies.outcomes import IDENTITY, impossible, refuse_impossible
-from simlab.studies.sealing import sealed, writing_noticed
+from simlab.studies.kinds import identify_kind
+from simlab.studies.outcomes import IDENTITY, find_impossible, refuse_impossible
+from simlab.studies.sealing import notice_writing, seal
 from simlab.studies.worlds import address, draw_world
 from simlab.types import (
     DESIGN_FAILED,
@@ -59,27 +59,27 @@ def run_block(config: Mapping[str, Any], places: Sequence[Place]) -> Block:
     that it does not declare, or in another type; InputError where a part writes into what it was handed;
     ImpossibleValue where what is true of a world cannot be.
     """
-    kind = kind_of(config)
-    with writing_noticed():
-        return whole(kind, list(parts_of(kind, config, places, kind.draw)))
+    kind = identify_kind(config)
+    with notice_writing():
+        return complete_block(kind, list(run_parts(kind, config, places, kind.draw)))
 
 
-def parts_of(kind: Kind, config: Mapping[str, Any], places: Sequence[Place], draw: Draw) -> Iterator[Block]:
+def run_parts(kind: Kind, config: Mapping[str, Any], places: Sequence[Place], draw: Draw) -> Iterator[Block]:
     """Carry out a block batch by batch, its noise drawn by `draw`; the last part of a world says what is true of it."""
     prepared = kind.prepare(config)
     for _, group in itertools.groupby(enumerate(places), key=lambda entry: entry[1][:3]):
         numbered = list(group)
         world = draw_world(config, *numbered[0][1][:3])
-        laid = laid_out(kind, config, prepared, world, numbered[0][1])
+        laid = find_layout(kind, config, prepared, world, numbered[0][1])
         carry_out = functools.partial(_carry_out, kind, prepared, world, laid, draw)
         yield from map(carry_out, _batches(numbered, kind.batch))
         yield Block(kind.truth(prepared, world, laid), [])
 
 
-def whole(kind: Kind, parts: Sequence[Block]) -> Block:
+def complete_block(kind: Kind, parts: Sequence[Block]) -> Block:
     """Put the parts of a block together, and hold them against what the kind declares; raises as `run_block` does."""
-    block = _joined(parts)
-    return _without_impossible(kind, Block(_declared(kind, block.arrays), block.failures))
+    block = _join_blocks(parts)
+    return _fail_impossible(kind, Block(_check_arrays(kind, block.arrays), block.failures))
 
 
 def _batches(places: Sequence[tuple[int, Place]], size: int | None) -> Iterator[Sequence[tuple[int, Place]]]:
@@ -95,8 +95,8 @@ def _carry_out(
         return _collect_together(kind, prepared, world, laid, draw, numbered)
     except ImpossibleValue as error:
         if len(numbered) > 1:
-            return _joined([_carry_out(kind, prepared, world, laid, draw, [one]) for one in numbered])
-        return _filled_in(kind, prepared, world, laid, numbered, [error], {})
+            return _join_blocks([_carry_out(kind, prepared, world, laid, draw, [one]) for one in numbered])
+        return _fill_failures(kind, prepared, world, laid, numbered, [error], {})
 
 
 def _collect_together(
@@ -104,20 +104,20 @@ def _collect_together(
 ) -> Block:
     """Collect, conclude and appraise; a campaign whose design failed is filled in."""
     places = [place for _, place in numbered]
-    noise = (sealed(draw(prepared, world, laid, place)) for place in places)
+    noise = (seal(draw(prepared, world, laid, place)) for place in places)
     gathered = kind.collect(prepared, world, laid, noise, places)
     campaigns = [one for one in gathered if isinstance(one, Campaign)]
     for campaign in campaigns:
         refuse_impossible(campaign.collected)
-        sealed(campaign.collected)
+        seal(campaign.collected)
     outcomes: dict[str, Array] = {}
     if campaigns:
         outcomes = kind.conclude(prepared, [campaign.collected for campaign in campaigns])
-        outcomes = _declared(kind, outcomes | kind.appraise(prepared, world, laid, campaigns, outcomes))
-    return _filled_in(kind, prepared, world, laid, numbered, gathered, outcomes)
+        outcomes = _check_arrays(kind, outcomes | kind.appraise(prepared, world, laid, campaigns, outcomes))
+    return _fill_failures(kind, prepared, world, laid, numbered, gathered, outcomes)
 
 
-def _filled_in(
+def _fill_failures(
     kind: Kind,
     prepared: Any,
     world: World,
@@ -130,7 +130,7 @@ def _filled_in(
     failures = [(k, str(one)) for (k, _), one in zip(numbered, gathered, strict=True) if isinstance(one, DesignFailure)]
     if failures:
         failed = np.array([isinstance(one, DesignFailure) for one in gathered])
-        outcomes = _filled(kind.blank(prepared, world, laid), outcomes, failed)
+        outcomes = _fill_blanks(kind.blank(prepared, world, laid), outcomes, failed)
     status = np.array([_status(one) for one in gathered], np.int8)
     identity = _identity(kind, prepared, world, [place for _, place in numbered])
     return Block({**identity, **outcomes, "status": status}, failures)
@@ -142,10 +142,10 @@ def _status(one: Campaign | DesignFailure) -> int:
     return DESIGN_FAILED if isinstance(one, DesignFailure) else OK
 
 
-def _without_impossible(kind: Kind, block: Block) -> Block:
+def _fail_impossible(kind: Kind, block: Block) -> Block:
     """Let campaigns fail that conclude what cannot be, and empty what they, and others that met it before, hold."""
     arrays = dict(block.arrays)
-    found = list(impossible(kind.outcomes, arrays))
+    found = list(find_impossible(kind.outcomes, arrays))
     wrong = arrays["status"] == IMPOSSIBLE
     wrong[[row for row, _ in found]] = True
     if not wrong.any():
@@ -166,7 +166,7 @@ def _identity(kind: Kind, prepared: Any, world: World, places: Sequence[Place]) 
     }
 
 
-def _filled(blank: Mapping[str, Array], outcomes: Mapping[str, Array], failed: Array) -> dict[str, Array]:
+def _fill_blanks(blank: Mapping[str, Array], outcomes: Mapping[str, Array], failed: Array) -> dict[str, Array]:
     """Put the outcomes of campaigns that were carried out among blanks for those that were not."""
     filled = {}
     for name in outcomes or blank:
@@ -179,7 +179,7 @@ def _filled(blank: Mapping[str, Array], outcomes: Mapping[str, Array], failed: A
     return filled
 
 
-def _joined(parts: Sequence[Block]) -> Block:
+def _join_blocks(parts: Sequence[Block]) -> Block:
     """Put the parts of a block one behind the other; campaigns lack an outcome all together or not at all."""
     names = dict.fromkeys(name for part in parts for name in part.arrays)
     joined = {name: np.concatenate([part.arrays[name] for part in parts if name in part.arrays]) for name in names}
@@ -189,7 +189,7 @@ def _joined(parts: Sequence[Block]) -> Block:
     return Block(joined, [failure for part in parts for failure in part.failures])
 
 
-def _declared(kind: Kind, arrays: dict[str, Array]) -> dict[str, Array]:
+def _check_arrays(kind: Kind, arrays: dict[str, Array]) -> dict[str, Array]:
     """Hold what a block gives against what its kind declares: a value that is cast would be another value."""
     for name, array in arrays.items():
         if name not in IDENTITY:
@@ -211,36 +211,38 @@ def run_blocks(configs: Sequence[Config], places: Sequence[Place]) -> list[Block
     studies together, batch by batch, so that no more noise is held than that of one batch.
     """
     done: dict[int, Block | Failed] = {}
-    for members in _sharing(configs):
+    for members in _group_by_noise(configs):
         cells = [configs[k] for k in members]
-        ended = _carry_out_together(cells, places) if len(cells) > 1 else [_tried(partial(run_block, cells[0], places))]
+        ended = (
+            _carry_out_together(cells, places) if len(cells) > 1 else [_try_call(partial(run_block, cells[0], places))]
+        )
         done.update(zip(members, ended, strict=True))
     return [done[k] for k in range(len(configs))]
 
 
-def _sharing(configs: Sequence[Config]) -> list[list[int]]:
+def _group_by_noise(configs: Sequence[Config]) -> list[list[int]]:
     """Group cells that share their noise; the others stand alone."""
     groups: dict[str | int, list[int]] = {}
     for k, config in enumerate(configs):
-        key = _tried(partial(_shared_by, config))
+        key = _try_call(partial(_noise_key, config))
         groups.setdefault(key if isinstance(key, str) else k, []).append(k)
     return list(groups.values())
 
 
-def _shared_by(config: Config) -> str | None:
-    kind = kind_of(config)
+def _noise_key(config: Config) -> str | None:
+    kind = identify_kind(config)
     return f"{kind.question} {address(config)}" if kind.shares_noise else None
 
 
 def _carry_out_together(configs: Sequence[Config], places: Sequence[Place]) -> list[Block | Failed]:
     """Go through the batches of a block, and with each through the cells."""
-    kind = kind_of(configs[0])
+    kind = identify_kind(configs[0])
     noise = _Noise(kind.draw, kind.batch or len(places))
-    cells = [_BlockCell(kind, parts_of(kind, config, places, noise)) for config in configs]
+    cells = [_BlockCell(kind, run_parts(kind, config, places, noise)) for config in configs]
     under_way = cells
     while under_way:
-        under_way = [cell for cell in under_way if cell.goes_on()]
-    return [cell.ended() for cell in cells]
+        under_way = [cell for cell in under_way if cell.run_next_part()]
+    return [cell.collect_block() for cell in cells]
 
 
 class _BlockCell:
@@ -251,18 +253,18 @@ class _BlockCell:
         self.done: list[Block] = []
         self.failed: Failed | None = None
 
-    def goes_on(self) -> bool:
+    def run_next_part(self) -> bool:
         """Carry out the next part; False where there is none, or it failed."""
-        part = _tried(lambda: next(self.parts, None))
+        part = _try_call(lambda: next(self.parts, None))
         if isinstance(part, Block):
             self.done.append(part)
         elif part is not None:
             self.failed = part
         return isinstance(part, Block)
 
-    def ended(self) -> Block | Failed:
+    def collect_block(self) -> Block | Failed:
         """Return the block, or why it failed."""
-        return _tried(lambda: whole(self.kind, self.done)) if self.failed is None else self.failed
+        return _try_call(lambda: complete_block(self.kind, self.done)) if self.failed is None else self.failed
 
 
 class _Noise:
@@ -280,22 +282,22 @@ class _Noise:
         return self.held[place]
 
 
-def _tried(carry_out: Callable[[], Value]) -> Value | Failed:
+def _try_call(carry_out: Callable[[], Value]) -> Value | Failed:
     """Return what is carried out, or why it failed."""
     try:
-        with writing_noticed():
+        with notice_writing():
             return carry_out()
     except (Exception, SystemExit) as error:
         return error
 
 
-def laid_out(kind: Kind, config: Mapping[str, Any], prepared: Any, world: World, place: Place) -> Any:
+def find_layout(kind: Kind, config: Mapping[str, Any], prepared: Any, world: World, place: Place) -> Any:
     """Return the layout of a world under a design: one of the last few, else worked out now."""
     key = (kind.question, address(config), place[:3], kind.same_layout(prepared))
     if key in _layouts:
         _layouts.move_to_end(key)
         return _layouts[key]
-    laid = sealed(kind.lay(prepared, world, place))
+    laid = seal(kind.lay(prepared, world, place))
     _layouts[key] = laid
     if len(_layouts) > KEPT:
         _layouts.popitem(last=False)

@@ -9,9 +9,9 @@ import numpy as np
 
 from simlab.messages import show
 from simlab.studies.kind import Shape
-from simlab.studies.kinds import kind_of
-from simlab.studies.money import deadline_hours, limit, on_a_clock, prices_of, start_of
-from simlab.studies.sealing import writing_noticed
+from simlab.studies.kinds import identify_kind
+from simlab.studies.money import deadline_hours, has_clock, limit, read_prices, start_of
+from simlab.studies.sealing import notice_writing
 from simlab.studies.worlds import draw_world
 from simlab.types import RATE, InputError, World
 
@@ -23,16 +23,16 @@ LONGEST = 20
 
 
 @np.errstate(all="ignore")
-def covered(config: Mapping[str, Any]) -> list[str]:
+def describe_scope(config: Mapping[str, Any]) -> list[str]:
     """State what an answer of a cell covers, how many are asked for, and how money cuts that, in the first world."""
-    return kind_of(config).covers(config, draw_world(config, 0))
+    return identify_kind(config).covers(config, draw_world(config, 0))
 
 
 @np.errstate(all="ignore")
-@writing_noticed()
+@notice_writing()
 def check(config: Mapping[str, Any]) -> Shape:
     """Return the shape of a cell's worlds; raise InputError where its keys contradict each other or its world."""
-    kind = kind_of(config)
+    kind = identify_kind(config)
     check_money(config, kind.question)
     world = draw_world(config, 0)
     last = [config.get(key, 1) - 1 for key in ("pools", "document_draws")]
@@ -64,7 +64,7 @@ def check_money(config: Mapping[str, Any], question: str) -> None:
     start_of(budget)
     deadline_hours(budget)
     _check_names(budget)
-    if not on_a_clock(config):
+    if not has_clock(config):
         _refuse_hours(budget, question)
     _refuse_free(config, budget, question)
 
@@ -97,7 +97,7 @@ def _refuse_hours(budget: Mapping[str, Any], question: str) -> None:
 
 def _refuse_free(config: Mapping[str, Any], budget: Mapping[str, Any], question: str) -> None:
     """Refuse money that is never spent."""
-    if limit(budget, 1) is None or any(prices_of(budget, question)[:-1]):
+    if limit(budget, 1) is None or any(read_prices(budget, question)[:-1]):
         return
     key = next(key for key in ("total", "per_system", "cost") if budget.get(key) is not None)
     raise InputError(

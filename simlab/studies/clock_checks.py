@@ -31,7 +31,7 @@ class CampaignTasks:
         self._tasks, self._more = [tasks], more
         self.n_answers = int(tasks.size.sum())
 
-    def more(self, handed_in: Ints, hour: float) -> Tasks | None:
+    def request_more_tasks(self, handed_in: Ints, hour: float) -> Tasks | None:
         """Ask the kind of study what follows, and keep it."""
         added = None if self._more is None else self._more(handed_in, hour)
         if added is not None and len(added.size):
@@ -61,7 +61,7 @@ class CampaignTasks:
             return None
         return np.concatenate([np.zeros(len(t.size)) if t.ready is None else t.ready for t in self._tasks])
 
-    def crowded(self, task: Ints, person: Ints) -> bool:
+    def is_crowded(self, task: Ints, person: Ints) -> bool:
         """True if somebody does two tasks that are for different people; each task once for each person."""
         if all(tasks.apart is None for tasks in self._tasks):
             return False
@@ -74,7 +74,7 @@ class CampaignTasks:
         size = self.size
         return (np.cumsum(size) - size)[log.task[which]] + log.part[which]
 
-    def barred(self, task: Ints, seat: Ints) -> Bools:
+    def mark_barred(self, task: Ints, seat: Ints) -> Bools:
         """Mark which answers come from seats that may not do their task."""
         if all(tasks.may is None for tasks in self._tasks):
             return np.zeros(len(task), bool)
@@ -88,10 +88,10 @@ class CampaignTasks:
 
 
 @contextmanager
-def named(name: str) -> Iterator[None]:
+def name_failures(name: str) -> Iterator[None]:
     """Name a part of somebody else's that fails, or does not come to an end."""
     try:
-        with _ended(name):
+        with _limit_time(name):
             yield
     except DesignFailure:
         raise
@@ -103,7 +103,7 @@ def named(name: str) -> Iterator[None]:
 
 
 @contextmanager
-def _ended(name: str) -> Iterator[None]:
+def _limit_time(name: str) -> Iterator[None]:
     """End what takes for ever: seconds of this process are counted, whatever else the machine does."""
     if not hasattr(signal, "ITIMER_VIRTUAL") or threading.current_thread() is not threading.main_thread():
         yield
@@ -157,18 +157,18 @@ def _misfits(log: Log, planned: CampaignTasks, deadline: float | None) -> Iterat
     answers = task >= 0
     came = planned.number(log, answers & (log.fate == HANDED_IN))
     yield bool((np.bincount(came, minlength=1) > 1).any()), "the same answer comes twice"
-    yield from _misdealt(log, planned, answers)
+    yield from _find_misdealt(log, planned, answers)
 
 
-def _misdealt(log: Log, planned: CampaignTasks, answers: Bools) -> Iterator[tuple[bool, str]]:
+def _find_misdealt(log: Log, planned: CampaignTasks, answers: Bools) -> Iterator[tuple[bool, str]]:
     # Each task once for each person.
     n = len(log.seat)
     pairs = np.flatnonzero(np.bincount(log.task[answers] * n + log.person[answers]))
     task, person = np.divmod(pairs, n)
     seat = log.seat[person]
-    barred = planned.barred(task, seat) & (planned.seat[task] != seat)
+    barred = planned.mark_barred(task, seat) & (planned.seat[task] != seat)
     yield bool(barred.any()), "somebody does a task that they may not do"
-    yield planned.crowded(task, person), "the same person does tasks that are for different people"
+    yield planned.is_crowded(task, person), "the same person does tasks that are for different people"
     if planned.ready is not None:
         early = log.began[answers] < planned.ready[log.task[answers]] - ROUNDING
         yield bool(early.any()), "a task is begun before it is ready"

@@ -1,6 +1,6 @@
 """Carry a campaign out on a clock, for every kind of study, and end it when its time or its money runs out.
 
-How a kind uses it: `clock_of(config, question)` binds the clock once a cell (None: there is none). In *collect* the
+How a kind uses it: `bind_clock(config, question)` binds the clock once a cell (None: there is none). In *collect* the
 kind lays out its `Tasks`, calls `carry_out`, and gets `ClockedAnswers`: which answers came (task and part, as the kind
 has numbered them), from whom, when, in the order in which they came. It reveals those and no others; `lapses` says
 which of them are to be what the same person says of another output. `ClockedAnswers.settled` goes into
@@ -23,8 +23,18 @@ from simlab.design.collection.people import effort_until, lay_out_week, moment
 from simlab.formulas import normalized_entropy
 from simlab.parts import bind, is_own, name_of
 from simlab.rng import stream
-from simlab.studies.clock_checks import FLAT, CampaignTasks, named, refuse_misfit
-from simlab.studies.money import NAN, Prices, bill, deadline_hours, limit, on_a_clock, prices_of, settled, start_of
+from simlab.studies.clock_checks import FLAT, CampaignTasks, name_failures, refuse_misfit
+from simlab.studies.money import (
+    NAN,
+    Prices,
+    bill,
+    deadline_hours,
+    has_clock,
+    limit,
+    read_prices,
+    settle_account,
+    start_of,
+)
 from simlab.types import (
     ALL_CAME,
     DEADLINE,
@@ -96,7 +106,7 @@ class ClockedAnswers(NamedTuple):
     @property
     def settled(self) -> dict[str, float]:
         """Return what `Collected.paid` holds of this campaign: its ratings, their cost, and the account."""
-        account = settled(
+        account = settle_account(
             planned=self.planned,
             used=len(self.task),
             lost=self.lost,
@@ -107,9 +117,9 @@ class ClockedAnswers(NamedTuple):
         return {"ratings": len(self.task), "cost": self.paid, **account}
 
 
-def clock_of(config: Mapping[str, Any], question: str) -> Clock | None:
+def bind_clock(config: Mapping[str, Any], question: str) -> Clock | None:
     """Bind the clock of a cell; None where it has none."""
-    if not on_a_clock(config):
+    if not has_clock(config):
         return None
     section, budget = config["design"]["collection"], config["budget"]
     start = start_of(budget)
@@ -119,7 +129,7 @@ def clock_of(config: Mapping[str, Any], question: str) -> Clock | None:
         own=is_own(section),
         seed=config["seed"],
         budget=budget,
-        prices=prices_of(budget, question),
+        prices=read_prices(budget, question),
         replaces=str(section.get("replacement", "none")),
         deadline=deadline_hours(budget),
         weekday=0 if start is None else start.weekday(),
@@ -152,7 +162,7 @@ def carry_out(
         tasks=tasks,
         seats=seats,
         deadline=clock.deadline,
-        more=None if more is None else planned.more,
+        more=None if more is None else planned.request_more_tasks,
         hears=hears,
         choose=choose,
         strangers=strangers,
@@ -164,16 +174,18 @@ def carry_out(
         stream(clock.seed, *place.of_pool, "people"),
         stream(clock.seed, *place.of_study, "clock"),
     )
-    with nullcontext() if clock.own else named(clock.name):
+    with nullcontext() if clock.own else name_failures(clock.name):
         log = clock.carry(chances, work)
     refuse_misfit(clock.name, log, planned, clock.deadline)
     money = limit(clock.budget, n_systems)
-    log, ran_out = paid_for(clock.prices, log, None if money is None else money - beside, calibration)
-    carried = _carried(clock, log, planned, ran_out, calibration)
+    log, ran_out = cut_unpaid(clock.prices, log, None if money is None else money - beside, calibration)
+    carried = _collect_answers(clock, log, planned, ran_out, calibration)
     return carried._replace(paid=carried.paid + beside)
 
 
-def _carried(clock: Clock, log: Log, planned: CampaignTasks, ran_out: float | None, calibration: int) -> ClockedAnswers:
+def _collect_answers(
+    clock: Clock, log: Log, planned: CampaignTasks, ran_out: float | None, calibration: int
+) -> ClockedAnswers:
     answers = log.task >= 0
     came = answers & (log.fate == HANDED_IN)
     state = np.zeros(planned.n_answers, np.int8)
@@ -182,7 +194,7 @@ def _carried(clock: Clock, log: Log, planned: CampaignTasks, ran_out: float | No
     ended_by, end = ending(clock.deadline, log, ran_out, all_came=bool((state == 2).all()))
     on_board = log.arrived <= end
     handed = log.fate != DROPPED_OUT
-    for_calibration = int((handed & calibrates(log, calibration)).sum())
+    for_calibration = int((handed & mark_calibration(log, calibration)).sum())
     paid = bill(
         clock.prices,
         answers=int(handed.sum()) - for_calibration,
@@ -197,7 +209,7 @@ def _carried(clock: Clock, log: Log, planned: CampaignTasks, ran_out: float | No
         at=log.ended[came],
         lapsed=log.lapsed[came],
         seat=log.seat,
-        turn=turns(log.seat),
+        turn=count_predecessors(log.seat),
         log=log,
         ended_by=ended_by,
         end=end,
@@ -235,12 +247,12 @@ def lapses(clock: Clock, place: Place, person: Ints, lapsed: Bools) -> Ints:
     return whose
 
 
-def paid_for(prices: Prices, log: Log, money: float | None, calibration: int) -> tuple[Log, float | None]:
+def cut_unpaid(prices: Prices, log: Log, money: float | None, calibration: int) -> tuple[Log, float | None]:
     """Cut a log at the first payment that the money does not cover; say when that was (None: it covers all)."""
     if money is None:
         return log, None
     arrived = np.isfinite(log.arrived)
-    answer = np.where(calibrates(log, calibration), prices.calibration, prices.answer)
+    answer = np.where(mark_calibration(log, calibration), prices.calibration, prices.answer)
     entry = np.where(log.fate == DROPPED_OUT, 0.0, answer + prices.hour * log.seconds / SECONDS)
     hour = np.concatenate([log.arrived[arrived], log.ended])
     amount = np.concatenate([np.full(int(arrived.sum()), prices.rater), entry]) * (1 + prices.fee)
@@ -253,15 +265,15 @@ def paid_for(prices: Prices, log: Log, money: float | None, calibration: int) ->
     paid, n_people = order[: over[0]], int(arrived.sum())
     taken_on = np.flatnonzero(arrived)[paid[paid < n_people]]
     kept = np.sort(paid[paid >= n_people]) - n_people
-    return _until(log, kept, taken_on, float(hour[first])), float(hour[first])
+    return _cut_log(log, kept, taken_on, float(hour[first])), float(hour[first])
 
 
-def calibrates(log: Log, calibration: int) -> Bools:
+def mark_calibration(log: Log, calibration: int) -> Bools:
     """Mark which entries are calibration ratings, which are the first tasks."""
     return (log.task >= 0) & (log.task < calibration)
 
 
-def _until(log: Log, kept: Ints, taken_on: Ints, end: float) -> Log:
+def _cut_log(log: Log, kept: Ints, taken_on: Ints, end: float) -> Log:
     """Keep some entries of a log, and people who were taken on; who was excluded only later has not been excluded."""
     fate = np.where((log.fate == EXCLUDED) & (log.left[log.person] > end), HANDED_IN, log.fate)
     gone = log.left <= end
@@ -284,7 +296,7 @@ def ending(deadline: float | None, log: Log, ran_out: float | None, *, all_came:
     return NOBODY, max(last, float(np.nanmax(log.left, initial=0.0, where=~np.isnan(log.left))))
 
 
-def turns(seat: Ints) -> Ints:
+def count_predecessors(seat: Ints) -> Ints:
     """Count for each person who sat in their seat before them."""
     order = np.argsort(seat, kind="stable")
     turn = np.empty(len(seat), np.int64)
@@ -302,7 +314,7 @@ def check_deadline(clock: Clock, world: World, *, answers: float, of: str, seats
     keys = getattr(clock.carry, "keywords", {})
     if clock.deadline is None or not clock.own or not all(key in keys for key in KEYS):
         return
-    hours = _least(clock, keys, world, answers / (seats or keys["crew_size"]))
+    hours = _expect_hour(clock, keys, world, answers / (seats or keys["crew_size"]))
     if hours is not None and clock.deadline < hours:
         raise InputError(
             f"budget.deadline={clock.budget['deadline']}: until then people cannot be expected to have {of}, even if "
@@ -310,7 +322,7 @@ def check_deadline(clock: Clock, world: World, *, answers: float, of: str, seats
         )
 
 
-def _least(clock: Clock, keys: Mapping[str, Any], world: World, each: float) -> float | None:
+def _expect_hour(clock: Clock, keys: Mapping[str, Any], world: World, each: float) -> float | None:
     """Return the hour at which everybody can be expected to have given so many answers; None: nobody knows how fast."""
     speeds = world.speeds
     seconds = keys["seconds_per_answer"] or (speeds and speeds.seconds_per_answer)

@@ -68,7 +68,7 @@ class Law(NamedTuple):
 
     def __str__(self) -> str:
         """Write the law as it is typed, always in the same letters."""
-        return f"{self.name}({_written(self.first)},{_written(self.second)})"
+        return f"{self.name}({_format_number(self.first)},{_format_number(self.second)})"
 
 
 class PosteriorDraws(NamedTuple):
@@ -91,7 +91,7 @@ class PosteriorDraws(NamedTuple):
 
     def __str__(self) -> str:
         """Write the law as a checked config has it: no world reads the file again, and another file is another law."""
-        return f"{POSTERIOR}({self.file}:{';'.join(map(_written, self.draws))})"
+        return f"{POSTERIOR}({self.file}:{';'.join(map(_format_number, self.draws))})"
 
 
 AnyLaw: TypeAlias = Law | PosteriorDraws
@@ -176,7 +176,7 @@ def takes_number(annotation: Any) -> bool:
     return annotation is float
 
 
-def laws_of(config: Mapping[str, Any], plugins: Sequence[str] = ()) -> dict[str, AnyLaw]:
+def read_key_laws(config: Mapping[str, Any], plugins: Sequence[str] = ()) -> dict[str, AnyLaw]:
     """Return the laws of the keys of a checked config that worlds draw, by key in full.
 
     What keys of a plug-in may be is asked of those in `plugins`; of others, which are not imported, each law counts.
@@ -214,7 +214,7 @@ def draw_value(law: AnyLaw, seed: int, world: int, key: str) -> float:
 
 def draw_keys(config: Mapping[str, Any], world: int) -> dict[str, Any]:
     """Return a config with the values of a world in place of the laws that they are drawn from."""
-    laws = laws_of(config, config.get("plugins", ()))
+    laws = read_key_laws(config, config.get("plugins", ()))
     drawn = {section: dict(config[section]) for section in SECTIONS if section in config}
     for key, law in laws.items():
         section, _, name = key.partition(".")
@@ -224,12 +224,12 @@ def draw_keys(config: Mapping[str, Any], world: int) -> dict[str, Any]:
 
 def refuse_drawn(config: Mapping[str, Any], what: str) -> None:
     """Raise InputError where a key is drawn world by world for a verb that takes one value."""
-    for key, law in laws_of(config, config.get("plugins", ())).items():
+    for key, law in read_key_laws(config, config.get("plugins", ())).items():
         raise InputError(
             f"{key}={law.label}: {what} takes one value of each key; give {key} a number (`simlab run` and "
             "`simlab sweep` draw it world by world)"
         )
 
 
-def _written(number: float) -> str:
+def _format_number(number: float) -> str:
     return word(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)

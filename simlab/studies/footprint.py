@@ -53,7 +53,7 @@ class Footprint(NamedTuple):
         """Return the most bytes that are held at a time, where a process keeps so many worlds."""
         return kept * total(self.world) + max(total(self.drawing), total(self.campaigns))
 
-    def largest(self) -> Need:
+    def find_largest(self) -> Need:
         """Return what takes most of it, smaller counts before larger ones."""
         return max((*self.world, *self.drawing, *self.campaigns), key=lambda need: need.bytes)
 
@@ -62,10 +62,11 @@ NOTHING = Footprint((), (), ())
 """What is forecast of a kind of study that says nothing of its size."""
 
 
-def need(bytes_each: float, *sizes: CountedSize) -> Need:
+def measure_array(bytes_each: float, *sizes: CountedSize) -> Need:
     """Return what an array over these sizes takes.
 
-    >>> need(8, CountedSize(3, "systems", "systems.n_systems"), CountedSize(2, "items", "systems.n_items")).bytes
+    >>> systems, items = CountedSize(3, "systems", "systems.n_systems"), CountedSize(2, "items", "systems.n_items")
+    >>> measure_array(8, systems, items).bytes
     48.0
     """
     return Need(bytes_each * math.prod(float(size.n) for size in sizes), sizes)
@@ -105,11 +106,11 @@ class Extent(NamedTuple):
         return CountedSize(n * (n - 1) / 2, "pairs of systems", self.systems.key)
 
 
-def extent_of(config: Mapping[str, Any]) -> Extent:
+def read_extent(config: Mapping[str, Any]) -> Extent:
     """Return how large the worlds of a config are; raise InputError where they come from a file that is none."""
     systems, plugins = config.get("systems", {}), config.get("plugins", ())
     if is_chosen(systems, fitted, plugins):
-        return _of_fit(systems)
+        return _read_fitted_extent(systems)
     raters = config.get("raters", {})
     items = "n_items" if "n_items" in systems else "n_segments"
     return Extent(
@@ -126,7 +127,7 @@ def extent_of(config: Mapping[str, Any]) -> Extent:
     )
 
 
-def _of_fit(systems: Mapping[str, Any]) -> Extent:
+def _read_fitted_extent(systems: Mapping[str, Any]) -> Extent:
     held = read_world(systems["path"], systems["sha256"])
     n_systems = len(held.system_names if systems["names"] is None else systems["names"])
     segments = systems["n_documents"] * sum(held.document_sizes) / len(held.document_sizes)

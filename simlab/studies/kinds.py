@@ -31,7 +31,7 @@ def kinds(plugins: Sequence[str] = ()) -> tuple[Kind, ...]:
 
 @cache
 def _kinds(plugins: tuple[str, ...]) -> tuple[Kind, ...]:
-    listed = [*BUILT_IN, *(kind for plugin in plugins for kind in _kinds_of(plugin))]
+    listed = [*BUILT_IN, *(kind for plugin in plugins for kind in _read_kinds(plugin))]
     for k, kind in enumerate(listed):
         if kind.question in [other.question for other in listed[:k]]:
             raise InputError(f"plug-in kind {kind.name}: question={kind.question} is taken; give it another name")
@@ -39,7 +39,7 @@ def _kinds(plugins: tuple[str, ...]) -> tuple[Kind, ...]:
     return tuple(listed)
 
 
-def kind_asking(question: str, plugins: Sequence[str] = ()) -> Kind:
+def find_kind(question: str, plugins: Sequence[str] = ()) -> Kind:
     """Return the kind of study that asks a question; raise InputError where none does."""
     by_question = {kind.question: kind for kind in kinds(plugins)}
     # What a file says may be a list.
@@ -70,7 +70,7 @@ def _outcomes(listed: Sequence[Kind]) -> dict[str, Outcome]:
     return declared
 
 
-def _kinds_of(plugin: str) -> tuple[Any, ...]:
+def _read_kinds(plugin: str) -> tuple[Any, ...]:
     """Read the kinds of a plug-in; one without a module `kinds` has none."""
     name = f"{plugin}.kinds"
     try:
@@ -87,20 +87,20 @@ def _kinds_of(plugin: str) -> tuple[Any, ...]:
     return tuple(listed)
 
 
-def kind_of(config: Mapping[str, Any]) -> Kind:
+def identify_kind(config: Mapping[str, Any]) -> Kind:
     """Return the kind of study that a config declares; raise InputError where its question is unknown."""
     plugins = tuple(config.get("plugins", ()))
     if QUESTION in config:
-        return kind_asking(config[QUESTION], plugins)
-    return _implied(tuple(_signature(config)), plugins)
+        return find_kind(config[QUESTION], plugins)
+    return _infer_kind(tuple(_signature(config)), plugins)
 
 
-def implied(config: Mapping[str, Any]) -> Kind:
+def infer_kind(config: Mapping[str, Any]) -> Kind:
     """Return the kind of study that the options of a config imply, whatever it says itself."""
-    return _implied(tuple(_signature(config)), tuple(config.get("plugins", ())))
+    return _infer_kind(tuple(_signature(config)), tuple(config.get("plugins", ())))
 
 
-def built_in(config: Mapping[str, Any]) -> Kind | None:
+def find_built_in(config: Mapping[str, Any]) -> Kind | None:
     """Return the built-in kind of study that a config read from a file declares, None where it is a plug-in's.
 
     Nothing that the config names is imported: its sections that are no parts tell the kinds apart.
@@ -109,24 +109,26 @@ def built_in(config: Mapping[str, Any]) -> Kind | None:
     if QUESTION in config:
         return next((kind for kind in every if kind.question == config[QUESTION]), None)
     plain = tuple(section for section in _signature(config) if section[1] is None)
-    return next(iter(_possible(plain, ())), None)
+    return next(iter(_list_possible(plain, ())), None)
 
 
-def kinds_with(group: str, section: Mapping[str, Any], plugins: Sequence[str] = ()) -> tuple[Kind, ...]:
+def list_kinds_of_section(group: str, section: Mapping[str, Any], plugins: Sequence[str] = ()) -> tuple[Kind, ...]:
     """List the kinds of studies that a section of a group can belong to."""
     keys = tuple(key for key, value in section.items() if not isinstance(value, Mapping) and key != "_target_")
-    return _kinds_with(group, section.get("_target_"), keys, tuple(plugins))
+    return _list_kinds_of_section(group, section.get("_target_"), keys, tuple(plugins))
 
 
 @cache
-def _implied(signature: tuple[tuple[str, str | None, tuple[str, ...]], ...], plugins: tuple[str, ...]) -> Kind:
-    return (_possible(signature, plugins) or list(kinds(plugins)))[0]
+def _infer_kind(signature: tuple[tuple[str, str | None, tuple[str, ...]], ...], plugins: tuple[str, ...]) -> Kind:
+    return (_list_possible(signature, plugins) or list(kinds(plugins)))[0]
 
 
-def _possible(signature: tuple[tuple[str, str | None, tuple[str, ...]], ...], plugins: tuple[str, ...]) -> list[Kind]:
+def _list_possible(
+    signature: tuple[tuple[str, str | None, tuple[str, ...]], ...], plugins: tuple[str, ...]
+) -> list[Kind]:
     """List the kinds that all sections of a config can belong to."""
     every = kinds(plugins)
-    return [kind for kind in every if all(kind in _kinds_with(*section, plugins) for section in signature)]
+    return [kind for kind in every if all(kind in _list_kinds_of_section(*section, plugins) for section in signature)]
 
 
 def _signature(config: Mapping[str, Any]) -> Iterator[tuple[str, str | None, tuple[str, ...]]]:
@@ -136,12 +138,14 @@ def _signature(config: Mapping[str, Any]) -> Iterator[tuple[str, str | None, tup
         # Most sections hold values only, and to ask each whether it is a mapping takes ten times as long.
         plain = _VALUES.issuperset(map(type, section.values()))
         below = {} if plain else {key: value for key, value in section.items() if isinstance(value, Mapping)}
-        yield _signed(name, section, below)
+        yield _describe_section(name, section, below)
         for inner, of in below.items():
-            yield _signed(f"{name}.{inner}", of, {})
+            yield _describe_section(f"{name}.{inner}", of, {})
 
 
-def _signed(name: str, section: Mapping[str, Any], below: Mapping[str, Any]) -> tuple[str, str | None, tuple[str, ...]]:
+def _describe_section(
+    name: str, section: Mapping[str, Any], below: Mapping[str, Any]
+) -> tuple[str, str | None, tuple[str, ...]]:
     """Write down a section: the part that it names, else its keys."""
     target = section.get("_target_")
     keys = () if target is not None else tuple(key for key in section if key not in below and key != "_target_")
@@ -149,20 +153,22 @@ def _signed(name: str, section: Mapping[str, Any], below: Mapping[str, Any]) -> 
 
 
 @cache
-def _kinds_with(group: str, target: str | None, keys: tuple[str, ...], plugins: tuple[str, ...]) -> tuple[Kind, ...]:
+def _list_kinds_of_section(
+    group: str, target: str | None, keys: tuple[str, ...], plugins: tuple[str, ...]
+) -> tuple[Kind, ...]:
     every = kinds(plugins)
     if group in _OPEN:
         return every
     if own := tuple(kind for kind in every if group in kind.groups):
         return own
     if target is not None:
-        return _returning(group, target, plugins)
+        return _list_takers(group, target, plugins)
     if not keys or not any(group in kind.sections for kind in every):
         return every
     return tuple(kind for kind in every if group in kind.sections and set(keys) <= _keys(kind.sections[group]))
 
 
-def _returning(group: str, target: str, plugins: tuple[str, ...]) -> tuple[Kind, ...]:
+def _list_takers(group: str, target: str, plugins: tuple[str, ...]) -> tuple[Kind, ...]:
     """List the kinds that take what a part returns; what nobody has heard of is left to all."""
     returned = get_type_hints(parts.resolve(target, plugins), include_extras=True).get("return")
     every = kinds(plugins)

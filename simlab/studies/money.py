@@ -59,21 +59,21 @@ class Prices(NamedTuple):
     fee: float = 0.0
 
 
-def prices_of(budget: Mapping[str, Any], question: str) -> Prices:
+def read_prices(budget: Mapping[str, Any], question: str) -> Prices:
     """Read the prices of a study that asks a question; those that are null follow from others."""
     own = {COMPARE: "price_per_comparison", JUDGE: "price_per_judgement"}.get(question, "price_per_rating")
-    answer = _first(budget, own, "price_per_rating")
+    answer = _read_first(budget, own, "price_per_rating")
     return Prices(
         answer=answer,
-        hour=_first(budget, "price_per_hour"),
-        rater=_first(budget, "price_per_rater"),
-        metric_call=_first(budget, "price_per_metric_call"),
-        calibration=_first(budget, "price_per_calibration_rating", otherwise=answer),
-        fee=_first(budget, "platform_fee"),
+        hour=_read_first(budget, "price_per_hour"),
+        rater=_read_first(budget, "price_per_rater"),
+        metric_call=_read_first(budget, "price_per_metric_call"),
+        calibration=_read_first(budget, "price_per_calibration_rating", otherwise=answer),
+        fee=_read_first(budget, "platform_fee"),
     )
 
 
-def _first(budget: Mapping[str, Any], *names: str, otherwise: float = 0.0) -> float:
+def _read_first(budget: Mapping[str, Any], *names: str, otherwise: float = 0.0) -> float:
     """Return the first of these keys that has a value."""
     return next((float(budget[name]) for name in names if budget.get(name) is not None), otherwise)
 
@@ -101,7 +101,7 @@ def bill(
     return people * (1 + prices.fee) + metric_calls * prices.metric_call
 
 
-def less_paid(paid: Mapping[str, float], short: int, prices: Prices) -> Mapping[str, float]:
+def reduce_payment(paid: Mapping[str, float], short: int, prices: Prices) -> Mapping[str, float]:
     """Take from what was paid the answers that are not there, and leave these open; metric and people stay paid."""
     if not short:
         return paid
@@ -110,10 +110,10 @@ def less_paid(paid: Mapping[str, float], short: int, prices: Prices) -> Mapping[
     return {name: held - less.get(name, 0) for name, held in paid.items()}
 
 
-def payable(prices: Prices, money: float) -> float:
+def count_payable(prices: Prices, money: float) -> float:
     """Count the answers that an amount pays; inf where they cost nothing.
 
-    >>> payable(Prices(0.1), 0.3), payable(Prices(0.5, fee=0.2), 0.59), payable(Prices(0.0), 1.0)
+    >>> count_payable(Prices(0.1), 0.3), count_payable(Prices(0.5, fee=0.2), 0.59), count_payable(Prices(0.0), 1.0)
     (3, 0, inf)
     """
     each = prices.answer * (1 + prices.fee)
@@ -136,13 +136,13 @@ class Binding(NamedTuple):
     systems: int
     currency: str
 
-    def least(self, amount: float) -> str:
+    def format_least(self, amount: float) -> str:
         """Write an amount for a whole study as a value for the key that binds; it is rounded up, to the cent."""
         each = math.ceil(amount / self.systems * 100 - 1e-6) / 100
         return f"{each:,.12g}{self.currency}" + (" per system" if self.systems > 1 else "")
 
 
-def binding(budget: Mapping[str, Any], n_systems: int) -> Binding | None:
+def find_limit(budget: Mapping[str, Any], n_systems: int) -> Binding | None:
     """Return the limit of a study's money and which key sets it; None where nothing does."""
     money, each = limit(budget, n_systems), budget.get("per_system")
     if money is None:
@@ -153,7 +153,7 @@ def binding(budget: Mapping[str, Any], n_systems: int) -> Binding | None:
     return Binding(money, f"budget.per_system={each:.12g}{currency}", n_systems, currency)
 
 
-def currency_of(configs: Iterable[Mapping[str, Any]]) -> str:
+def find_currency(configs: Iterable[Mapping[str, Any]]) -> str:
     """Return the name of the money in which all of these studies pay; empty where they name none, or several."""
     named = {config.get("budget", {}).get("currency") or "" for config in configs}
     return named.pop() if len(named) == 1 else ""
@@ -178,14 +178,14 @@ def deadline_hours(budget: Mapping[str, Any]) -> float | None:
     if deadline is None:
         return None
     span = _SPAN.fullmatch(deadline)
-    hours = float(span[1]) * _HOURS[span[2]] if span else _hours_until(deadline, start)
+    hours = float(span[1]) * _HOURS[span[2]] if span else _count_hours(deadline, start)
     if hours <= 0:
         since = f", before budget.start={budget['start']}" if start else ""
         raise InputError(f"budget.deadline={deadline} is past when the campaign starts{since}; set a later one")
     return hours
 
 
-def _hours_until(deadline: str, start: datetime | None) -> float:
+def _count_hours(deadline: str, start: datetime | None) -> float:
     end = _date("deadline", deadline)
     if start is None:
         raise InputError(
@@ -211,18 +211,18 @@ def _date(key: str, text: str) -> datetime:
     return date
 
 
-def on_a_clock(config: Mapping[str, Any]) -> bool:
+def has_clock(config: Mapping[str, Any]) -> bool:
     """True if a study has hours: people who come, work and go."""
     return "_target_" in config.get("design", {}).get("collection", {})
 
 
-def accounted(config: Mapping[str, Any]) -> bool:
+def has_account(config: Mapping[str, Any]) -> bool:
     """True if a study says what it planned, lost and left open: it has a clock, or money that can run out."""
     budget = config.get("budget", {})
-    return on_a_clock(config) or budget.get("total") is not None or budget.get("per_system") is not None
+    return has_clock(config) or budget.get("total") is not None or budget.get("per_system") is not None
 
 
-def settled(
+def settle_account(
     *, planned: int, used: int, lost: int, ended_by: int, hours: float = NAN, days: float = NAN
 ) -> dict[str, float]:
     """Return what `Collected.paid` holds of an accounted campaign beside its ratings and their cost.

@@ -80,7 +80,7 @@ def blank(outcomes: Mapping[str, Outcome], names: tuple[str, ...], sizes: Mappin
     }
 
 
-def unaccounted(names: Iterable[str], *, accounted: bool, load: bool = True) -> tuple[str, ...]:
+def omit_account(names: Iterable[str], *, accounted: bool, load: bool = True) -> tuple[str, ...]:
     """Leave out of outcomes the account where there is none, and the load where nobody knows who answered."""
     left_out = {**({} if accounted else {**ACCOUNT, **RATED}), **({} if load else LOAD)}
     return tuple(name for name in names if name not in left_out)
@@ -94,23 +94,23 @@ def of_campaigns(outcomes: Mapping[str, Outcome]) -> tuple[str, ...]:
 def refuse_impossible(collected: Collected) -> None:
     """Raise ImpossibleValue where an answer that came, or a metric's score, is no number or too large to be one."""
     for what, array in (("a rating", collected.seen.value), ("a score of the metric", collected.metric)):
-        if isinstance(array, np.ndarray) and not within(array):
-            raise ImpossibleValue(f"{what} is {worst(array):g}; {rule_of(worst(array))}")
+        if isinstance(array, np.ndarray) and not is_in_bounds(array):
+            raise ImpossibleValue(f"{what} is {find_worst(array):g}; {explain_impossible(find_worst(array))}")
 
 
-def within(array: Array) -> bool:
+def is_in_bounds(array: Array) -> bool:
     """True if all numbers are finite, and small enough to be held against each other."""
     # The least and the greatest of numbers with a NaN among them are NaN, and no comparison with that holds.
     return array.dtype.kind != "f" or not array.size or bool(array.min() >= -LARGEST and array.max() <= LARGEST)
 
 
-def worst(array: Array) -> float:
+def find_worst(array: Array) -> float:
     """Return a number that cannot be; NaN before any other."""
     numbers = array[~np.isfinite(array)] if not np.isfinite(array).all() else array.ravel()
     return float(numbers[np.argmax(np.where(np.isnan(numbers), np.inf, np.abs(numbers)))])
 
 
-def rule_of(value: float) -> str:
+def explain_impossible(value: float) -> str:
     """Explain why a number cannot be."""
     return NO_NUMBER if not np.isfinite(value) else f"numbers beyond {LARGEST:g} cannot be told apart"
 
@@ -130,7 +130,7 @@ def probabilities(p_value: Array, part: str) -> Array:
     return p_value
 
 
-def impossible(declared: Mapping[str, Outcome], arrays: Mapping[str, Array]) -> Iterator[tuple[int, str]]:
+def find_impossible(declared: Mapping[str, Outcome], arrays: Mapping[str, Array]) -> Iterator[tuple[int, str]]:
     """List (row, reason) for each campaign that was carried out and has an outcome that cannot be.
 
     Raises ImpossibleValue where what is said to be true of a world cannot be.
@@ -139,10 +139,10 @@ def impossible(declared: Mapping[str, Outcome], arrays: Mapping[str, Array]) -> 
     carried_out = arrays["status"] == OK
     for name, array in arrays.items():
         outcome = declared.get(name)
-        if outcome is None or name == "status" or _possible(outcome, array):
+        if outcome is None or name == "status" or _are_possible(outcome, array):
             continue
         of_world = outcome.dims[0] == "of_world"
-        wrong = _wrong(outcome, array) & (True if of_world else _like(carried_out, array))
+        wrong = _mark_wrong(outcome, array) & (True if of_world else _expand_rows(carried_out, array))
         for where in np.argwhere(wrong):
             reason = _reason(name, outcome, array, tuple(where.tolist()))
             if of_world:
@@ -151,13 +151,13 @@ def impossible(declared: Mapping[str, Outcome], arrays: Mapping[str, Array]) -> 
     yield from sorted(found.items())
 
 
-def _possible(outcome: Outcome, array: Array) -> bool:
+def _are_possible(outcome: Outcome, array: Array) -> bool:
     """Check quickly, for nearly all arrays, that all of their values can be."""
     low, high = _bounds(outcome)
     return array.dtype.kind == "b" or not array.size or bool(array.min() >= low and array.max() <= high)
 
 
-def _wrong(outcome: Outcome, array: Array) -> Bools:
+def _mark_wrong(outcome: Outcome, array: Array) -> Bools:
     low, high = _bounds(outcome)
     right = (array >= low) & (array <= high)
     if outcome.gap:
@@ -171,7 +171,7 @@ def _bounds(outcome: Outcome) -> tuple[float, float]:
     return low, LARGEST if outcome.high is None else outcome.high + slack
 
 
-def _like(rows: Bools, array: Array) -> Bools:
+def _expand_rows(rows: Bools, array: Array) -> Bools:
     return rows.reshape(-1, *(1,) * (array.ndim - 1))
 
 
@@ -184,7 +184,7 @@ def _reason(name: str, outcome: Outcome, array: Array, where: tuple[int, ...]) -
 
 def _rule(outcome: Outcome, value: float) -> str:
     if not np.isfinite(value) or (outcome.low is None and outcome.high is None):
-        return rule_of(value)
+        return explain_impossible(value)
     if outcome.high is None:
         return f"it cannot be below {outcome.low:g}"
     return f"it lies between {outcome.low:g} and {outcome.high:g}"

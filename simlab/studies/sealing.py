@@ -20,7 +20,7 @@ _LEAVES = frozenset([int, float, str, bool, type(None), np.float64, np.int64, St
 """What holds no arrays; and frames, which are their world's and sealed with it, not with each of its campaigns."""
 
 
-def sealed(record: Held) -> Held:
+def seal(record: Held) -> Held:
     """Make every array in records, tuples, lists and mappings read-only, in place; nothing is copied."""
     _seal(record)
     return record
@@ -52,7 +52,7 @@ def _names(kind: type) -> tuple[str, ...]:
 
 
 @contextmanager
-def writing_noticed() -> Iterator[None]:
+def notice_writing() -> Iterator[None]:
     """Return which part wrote into what it was handed: raise InputError in place of numpy's error, which names none."""
     try:
         yield

@@ -13,8 +13,8 @@ import numpy as np
 from simlab.parts import bind, name_of, resolve
 from simlab.rng import stream
 from simlab.studies.drawn_keys import draw_keys
-from simlab.studies.outcomes import rule_of, within, worst
-from simlab.studies.sealing import sealed
+from simlab.studies.outcomes import explain_impossible, find_worst, is_in_bounds
+from simlab.studies.sealing import seal
 from simlab.types import COMPARE, JUDGE, RATE, Anew, Contest, Floats, InputError, Latent, Outputs, Place, World
 from simlab.world.laws.fixed import FixedRatings
 from simlab.world.laws.scales import Scale
@@ -34,13 +34,13 @@ def draw_world(config: Mapping[str, Any], world: int, pool: int = 0, draw: int =
 
     Raises InputError for a world of which raters, or documents, cannot be drawn anew.
     """
-    return drawn_at(address(config), world) if pool == draw == 0 else again_at(address(config), world, pool, draw)
+    return draw_at(address(config), world) if pool == draw == 0 else draw_again(address(config), world, pool, draw)
 
 
 def forget() -> None:
     """Let the next block draw its world anew."""
-    drawn_at.cache_clear()
-    again_at.cache_clear()
+    draw_at.cache_clear()
+    draw_again.cache_clear()
 
 
 def address(config: Mapping[str, Any]) -> str:
@@ -50,31 +50,31 @@ def address(config: Mapping[str, Any]) -> str:
 
 
 @lru_cache(maxsize=KEPT)
-def drawn_at(written: str, world: int) -> World:
+def draw_at(written: str, world: int) -> World:
     """Draw the world of an address; its raters decide which questions it answers."""
     at = draw_keys(json.loads(written), world)
     drawn = bind(at["systems"], at["plugins"])(stream(at["seed"], "world", world, "systems"))
-    drawn = _checked(drawn, "systems", at["systems"])
+    drawn = _check(drawn, "systems", at["systems"])
     if "_target_" in at["raters"]:
         _refuse_other_raters(drawn, at)
         drawn = bind(at["raters"], at["plugins"])(stream(at["seed"], "world", world, "raters"), drawn)
-        drawn = _checked(drawn, "raters", at["raters"])
+        drawn = _check(drawn, "raters", at["raters"])
     if not isinstance(drawn, World):
         raise InputError("nobody rates, compares or judges the outputs of these systems; choose raters")
     if "_target_" not in at["metric"]:
         return drawn
     scored: World = bind(at["metric"], at["plugins"])(stream(at["seed"], "world", world, "metric"), drawn)
-    return _checked(scored, "metric", at["metric"])
+    return _check(scored, "metric", at["metric"])
 
 
 @lru_cache(maxsize=KEPT)
-def again_at(written: str, world: int, pool: int, draw: int) -> World:
+def draw_again(written: str, world: int, pool: int, draw: int) -> World:
     """Draw other raters, other documents, or both for the systems of a world.
 
     Pools and draws of documents cross: a pool is the same people whatever they rate, a draw of documents the same
     whoever rates it.
     """
-    first, seed = drawn_at(written, world), json.loads(written)["seed"]
+    first, seed = draw_at(written, world), json.loads(written)["seed"]
     if first.again is None:
         raise InputError(_NOTHING_ANEW)
     place = Place(world, pool, draw)
@@ -89,20 +89,21 @@ def again_at(written: str, world: int, pool: int, draw: int) -> World:
         raise InputError("this metric scores the documents that there are, and no others; set document_draws=1")
     if drawn.metric is None and first.metric is not None:
         drawn = replace(drawn, metric=first.metric)
-    return _checked(drawn, "raters", json.loads(written)["raters"])
+    return _check(drawn, "raters", json.loads(written)["raters"])
 
 
-def _checked(drawn: Drawn, group: str, section: Mapping[str, Any]) -> Drawn:
+def _check(drawn: Drawn, group: str, section: Mapping[str, Any]) -> Drawn:
     """Make what a part has drawn read-only; raise InputError where a number in it cannot be."""
     for name, value in numbers(drawn):
-        if not within(value):
-            said = worst(value)
+        if not is_in_bounds(value):
+            said = find_worst(value)
             raise InputError(
-                f"{group}={name_of(section)} draws a world with {name} {said:.3g}; {rule_of(said)}; change its keys"
+                f"{group}={name_of(section)} draws a world with {name} {said:.3g}; "
+                f"{explain_impossible(said)}; change its keys"
             )
     if isinstance(drawn, World):
-        sealed([drawn.frame.document, drawn.frame.bucket, drawn.frame.rater])
-    return sealed(drawn)
+        seal([drawn.frame.document, drawn.frame.bucket, drawn.frame.rater])
+    return seal(drawn)
 
 
 def _refuse_other_raters(drawn: Outputs | World | Contest, at: Mapping[str, Any]) -> None:
@@ -124,11 +125,11 @@ def numbers(drawn: Any, name: str = "value") -> Iterator[tuple[str, Floats]]:
     plug-in alone.
     """
     if isinstance(drawn, World):
-        yield from _of_world(drawn)
+        yield from _list_world_numbers(drawn)
     elif isinstance(drawn, Latent):
         # Infinity is a quality here, and as no bound holds it nothing but numbers that are none are shown.
         yield "quality", np.where(np.isinf(drawn.quality), 0.0, drawn.quality)
-        yield from _of_record(drawn, except_for="quality")
+        yield from _list_record_numbers(drawn, except_for="quality")
     elif isinstance(drawn, Scale):
         yield from (("thresholds", drawn.thresholds), ("values", drawn.values))
     elif isinstance(drawn, np.ndarray | float):
@@ -137,16 +138,16 @@ def numbers(drawn: Any, name: str = "value") -> Iterator[tuple[str, Floats]]:
         for part, value in zip(drawn._fields, drawn, strict=True):
             yield from numbers(value, part)
     elif is_dataclass(drawn) and type(drawn).__module__.startswith("simlab."):
-        yield from _of_record(drawn)
+        yield from _list_record_numbers(drawn)
 
 
-def _of_record(record: Any, except_for: str = "") -> Iterator[tuple[str, Floats]]:
+def _list_record_numbers(record: Any, except_for: str = "") -> Iterator[tuple[str, Floats]]:
     for field in fields(record):
         if field.name != except_for:
             yield from numbers(getattr(record, field.name), field.name)
 
 
-def _of_world(world: World) -> Iterator[tuple[str, Floats]]:
+def _list_world_numbers(world: World) -> Iterator[tuple[str, Floats]]:
     laws: Mapping[str, Any] = world.answers
     for law in laws.values():
         if isinstance(law, FixedRatings):

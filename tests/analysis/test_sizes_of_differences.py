@@ -13,7 +13,7 @@ from simlab.analysis.preferences.posterior import posterior_summary, priors, win
 from simlab.analysis.preferences.sequential import betting_evidence, corrected_statistic
 from simlab.concluding.preferences import by_plan
 from simlab.design.protocol import follow, gather, make_places
-from simlab.studies.preferences.collecting import _compared
+from simlab.studies.preferences.collecting import _check_test_set
 from simlab.studies.preferences.preparing import read_bins
 from simlab.types import Evidence, ImpossibleValue, InputError, TestSet
 
@@ -159,6 +159,6 @@ def test_a_plug_ins_own_key_of_that_name_is_no_number_of_sizes() -> None:
 def test_sizes_that_a_study_does_not_count_are_no_comparisons() -> None:
     """A law of somebody else's may tell sizes apart in a study whose rule counts three outcomes: all would be wins."""
     drawn = outputs(2, 10)
-    assert _compared(drawn, 2) is drawn
+    assert _check_test_set(drawn, 2) is drawn
     with pytest.raises(ImpossibleValue, match="the metric compare outputs otherwise"):
-        _compared(drawn, 1)
+        _check_test_set(drawn, 1)

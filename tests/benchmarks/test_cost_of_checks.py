@@ -26,7 +26,7 @@ from simlab.studies.judgements import concluding as judging
 from simlab.studies.preferences import collecting, evidence
 from simlab.studies.preferences import concluding as comparing
 from simlab.studies.ratings import concluding
-from simlab.studies.worlds import drawn_at
+from simlab.studies.worlds import draw_at
 
 SWEEPS = {
     "ratings": [
@@ -61,10 +61,10 @@ def unchecked(patch: pytest.MonkeyPatch) -> None:
 
     for module in (blocks, blocks, worlds, concluding, judging, comparing, evidence, measures):
         patch.setattr(module, "sealed", same)
-    patch.setattr(blocks, "impossible", lambda *_: iter(()))
+    patch.setattr(blocks, "find_impossible", lambda *_: iter(()))
     patch.setattr(blocks, "refuse_impossible", same)
     patch.setattr(concluding, "probabilities", same)
-    patch.setattr(concluding, "within", lambda array: True)
+    patch.setattr(concluding, "is_in_bounds", lambda array: True)
     patch.setattr(worlds, "numbers", lambda drawn: iter(()))
     patch.setattr(collecting, "_refuse_other_codes", same)
     patch.setattr(block_checks, "misfit", lambda *_: None)
@@ -89,7 +89,7 @@ def test_checks_cost_less_than_a_twentieth(
     folders = (tmp_path / str(k) for k in itertools.count())
 
     def swept() -> engine.RunSummary:
-        drawn_at.cache_clear()
+        draw_at.cache_clear()
         blocks.forget()
         return engine.run(sweep, next(folders), 1, quiet=True)
 

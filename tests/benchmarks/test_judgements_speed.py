@@ -18,7 +18,7 @@ from simlab import rng as addresses
 from simlab.analysis.adequacy import shared_rates
 from simlab.config import compose_sweep
 from simlab.studies.blocks import run_block
-from simlab.studies.worlds import drawn_at
+from simlab.studies.worlds import draw_at
 from simlab.types import Place
 
 STUDIES = 50
@@ -36,7 +36,7 @@ CELLS = {
 def forget() -> None:
     addresses._held = addresses._Held()
     shared_rates._youden.cache_clear()
-    drawn_at.cache_clear()
+    draw_at.cache_clear()
 
 
 def cpu(call: Callable[[], object]) -> float:

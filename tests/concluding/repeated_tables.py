@@ -15,7 +15,7 @@ from simlab.concluding.ratings.table_world import DRAWS
 from simlab.config import compose_sweep
 from simlab.config.sweepfile import RUN
 from simlab.fitting.repetitions import table_world
-from simlab.studies.ratings.concluding import conclude, lead_of
+from simlab.studies.ratings.concluding import conclude, measure_leads
 from simlab.studies.ratings.preparing import PreparedRatings, prepare
 from simlab.tables import reading
 from simlab.tables.held import Ratings
@@ -92,7 +92,7 @@ def compared(seed: int, truth: Truth, repetitions: int = 200) -> Iterator[Compar
 
 def _confirms(study: RepeatedStudy, score: Floats) -> bool:
     claimed = np.flatnonzero(study.verdict)
-    found = np.sign(lead_of(study.prepared, with_scores(study, score)))
+    found = np.sign(measure_leads(study.prepared, with_scores(study, score)))
     return bool((found[claimed] == study.verdict[claimed]).all())
 
 

@@ -33,7 +33,7 @@ from simlab.concluding.plans import read_plan
 from simlab.concluding.wanted import ConcludeOptions
 from simlab.engine.replaying import collect_campaign
 from simlab.studies.blocks import run_block
-from simlab.studies.kinds import kind_of
+from simlab.studies.kinds import identify_kind
 from simlab.studies.worlds import draw_world
 from simlab.types import InputError, Place
 
@@ -98,7 +98,7 @@ def test_sheets_of_any_design_are_campaigns_of_it(
     assume(config["systems"].get("path") is None and "error" not in config["analysis"]["normalization"]["_target_"])
     assume(not config.get("metric"))
     try:
-        kind_of(config).check(config, draw_world(config, 0))
+        identify_kind(config).check(config, draw_world(config, 0))
         came = collect_campaign(config, Place(0))
     except InputError:
         assume(False)

@@ -18,7 +18,7 @@ from simlab.concluding.campaigns import beside
 from simlab.concluding.plans import read_plan
 from simlab.config.plain_yaml import CAMPAIGN
 from simlab.engine.replaying import collect_campaign
-from simlab.studies.kinds import kind_of
+from simlab.studies.kinds import identify_kind
 from simlab.types import Array, Place
 
 RATED = (
@@ -88,7 +88,7 @@ def test_the_account_is_concluded_from_an_export_too(kind: str, tmp_path: Path) 
     campaigns.export(collect_campaign(config, PLACE), config, {}, PLACE, out, "table")
     plan = read_plan(beside(out))
     assert plan.told is not None
-    ours = kind_of(config)
+    ours = identify_kind(config)
     found = ours.conclude(ours.prepare(plan.config), [campaigns.read(out, plan.config, plan.told).collected])
     for name in ("ended_by", "ratings_planned", "ratings_lost", "ratings_open", "work_hours", "campaign_days", "cost"):
         np.testing.assert_array_equal(found[name][0], held[name][0], err_msg=name)

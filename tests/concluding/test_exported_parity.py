@@ -23,7 +23,7 @@ from simlab.concluding.wanted import ConcludeOptions
 from simlab.config import compose
 from simlab.engine.replaying import collect_campaign
 from simlab.studies.blocks import run_block
-from simlab.studies.kinds import kind_of
+from simlab.studies.kinds import identify_kind
 from simlab.studies.worlds import draw_world
 from simlab.types import OK, Array, InputError, Place
 
@@ -35,7 +35,7 @@ MANY = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_
 def stored(config: Config, place: Place) -> Mapping[str, Array] | None:
     """Return what a store holds of a campaign; None of a design that cannot be carried out."""
     try:
-        kind_of(config).check(config, draw_world(config, place.world, place.pool, place.draw))
+        identify_kind(config).check(config, draw_world(config, place.world, place.pool, place.draw))
         arrays = run_block(config, [place]).arrays
     except InputError:
         return None
@@ -54,7 +54,7 @@ def alike(config: Config, place: Place, held: Mapping[str, Array] | None, folder
         read = campaigns.read(out, plan.config, plan.told)
         assert campaigns.differing(came, read.collected) == []
         assert (read.planned, read.deviations) == (len(came.seen.value), [])
-        kind = kind_of(plan.config)
+        kind = identify_kind(plan.config)
         concluded = kind.conclude(kind.prepare(plan.config), [read.collected])
         known = {name for name in held if not name.startswith(UNKNOWABLE)}
         assert {

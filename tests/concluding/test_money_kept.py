@@ -16,8 +16,8 @@ from places import places
 
 from simlab.studies.blocks import run_block
 from simlab.studies.checks import check
-from simlab.studies.kinds import kind_of
-from simlab.studies.money import bill, prices_of
+from simlab.studies.kinds import identify_kind
+from simlab.studies.money import bill, read_prices
 from simlab.studies.outcomes import ACCOUNT
 from simlab.studies.ratings.collecting import collect, draw, lay
 from simlab.studies.ratings.preparing import prepare
@@ -42,7 +42,7 @@ priced = st.fixed_dictionaries({
 def with_money(config: Config, drawn: Mapping[str, Any], **limits: float | None) -> Config:
     """Give a study prices, and limits to what it may cost."""
     own = {"price_per_rating": drawn["price_per_rating"], "platform_fee": drawn["platform_fee"]}
-    question = kind_of(config).question
+    question = identify_kind(config).question
     if question == RATE:
         # As many documents as there are, so that there is something to cut, and parts that go with any number.
         config = {**config, "design": {**config["design"], "documents": 12}}
@@ -62,7 +62,7 @@ def carried_out(config: Config) -> dict[str, Array]:
 
 def limited(config: Config, drawn: Mapping[str, Any], amount: float) -> Config:
     systems = draw_world(config, 0).frame.n_systems
-    by_system = drawn["by_system"] and kind_of(config).question != "judge"
+    by_system = drawn["by_system"] and identify_kind(config).question != "judge"
     return with_money(config, drawn, **({"per_system": amount / systems} if by_system else {"total": amount}))
 
 
@@ -73,13 +73,13 @@ def accounts_add_up(config: Config, arrays: dict[str, Array], amount: float, pla
     assert (arrays["cost"] <= amount * (1 + 1e-9)).all()
     assert (arrays["ended_by"][used == planned] != DECIDED).all()
     assert set(arrays["ended_by"].tolist()) <= {ALL_CAME, DECIDED, MONEY}
-    prices = prices_of(config["budget"], kind_of(config).question)
+    prices = read_prices(config["budget"], identify_kind(config).question)
     beside = arrays["cost"] - used * prices.answer * (1 + prices.fee)
     world = draw_world(config, 0)
     calls = np.zeros(len(used)) if world.metric is None else arrays.get("metric_used", np.zeros(len(used)))
-    if world.metric is not None and kind_of(config).question == RATE:
+    if world.metric is not None and identify_kind(config).question == RATE:
         calls = np.full(len(used), world.frame.n_systems * len(world.frame.document))
-    raters = world.frame.n_raters if kind_of(config).question == RATE else 0
+    raters = world.frame.n_raters if identify_kind(config).question == RATE else 0
     others = [bill(prices, answers=0, raters=raters, metric_calls=count) for count in calls]
     # To the cent, with what nobody rated left aside.
     np.testing.assert_allclose(beside, others, atol=0.001)

@@ -22,7 +22,7 @@ from simlab.concluding.preferences.by_plan import concluded
 from simlab.concluding.preferences.concluding import conclude
 from simlab.concluding.wanted import ConcludeOptions
 from simlab.drawing.reports.answers.conclude import read as conclusion
-from simlab.studies.kinds import kind_of
+from simlab.studies.kinds import identify_kind
 from simlab.studies.worlds import draw_world
 from simlab.types import InputError
 
@@ -188,7 +188,7 @@ def test_a_rule_that_is_named_decides() -> None:
 @pytest.mark.parametrize("config", [preference_study(), fixed_plan(), preference_study(annotations=100)])
 def test_campaigns_are_concluded_as_they_were_simulated(config: dict[str, Any]) -> None:
     config = config | {"metric": preference_study()["metric"]}
-    kind, at = kind_of(config), places(1, 3)
+    kind, at = identify_kind(config), places(1, 3)
     world, prepared = draw_world(config, 1), kind.prepare(config)
     laid = kind.lay(prepared, world, at[0])
     noise = (kind.draw(prepared, world, laid, place) for place in at)

@@ -13,7 +13,7 @@ from simlab.concluding.ratings.table_world import DRAWS
 from simlab.concluding.wanted import ConcludeOptions
 from simlab.fitting import repetitions
 from simlab.fitting.repetitions import table_world
-from simlab.studies.ratings.concluding import lead_of
+from simlab.studies.ratings.concluding import measure_leads
 from simlab.types import Streams
 from tests.concluding.repeated_tables import WAYS, answers, compared, study_of, table_of
 from tests.pilots import Truth, pilot, write
@@ -86,7 +86,7 @@ def test_as_many_claims_are_claimed_again_as_is_said():
         again = with_scores(study, answers(rng, held, TRUTH, study.ratings, "same"))
         again = replace(again, streams=Streams(7, ("true", k)))
         anew = claimed_pairs(study.prepared, again, study.family)[claimed]
-        shares.append((anew & (lead_of(study.prepared, again)[claimed] * study.verdict[claimed] > 0)).mean())
+        shares.append((anew & (measure_leads(study.prepared, again)[claimed] * study.verdict[claimed] > 0)).mean())
     same = found.claimed_again.same
     assert same.low - ROOM <= np.mean(shares) <= same.high + ROOM
     assert same.value < 0.98

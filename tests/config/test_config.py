@@ -12,7 +12,7 @@ from simlab.config import canonical_text, compose, compose_calculation, compose_
 from simlab.config.overrides import read
 from simlab.config.sweepfile import RUN, apply_preset, load
 from simlab.studies.checks import check
-from simlab.studies.kinds import kind_of
+from simlab.studies.kinds import identify_kind
 from simlab.types import RATE, InputError
 
 SCALARS = {
@@ -109,7 +109,7 @@ def test_a_shipped_sweep_composes_and_its_first_cell_can_be_studied(name: str, q
     config = next(sweep.cells()).config
     assert check(config).n_systems > 1
     # A finding says what a test found: another default must not change which.
-    if kind_of(config).question == RATE:
+    if identify_kind(config).question == RATE:
         assert {"analysis.test", "decision"} <= {setting.key for setting in load_sweep(name).settings}
 
 

@@ -12,7 +12,7 @@ from simlab.config.groups import Options, find_options
 from simlab.config.overrides import Setting
 from simlab.config.settings import choose_kind, kinds_of_option, list_kinds
 from simlab.config.sweepfile import MULTIRUN
-from simlab.studies.kinds import kind_of
+from simlab.studies.kinds import identify_kind
 from simlab.types import InputError
 
 OPTIONS = find_options()
@@ -152,4 +152,4 @@ def test_an_axis_of_options_never_mixes_kinds() -> None:
     """A metric that only judgements have makes the cell without a metric one of judgements too."""
     asked = ["systems=preference", "metric=none,rho_eta", "analysis.estimator=sample_mean"]
     cells = [cell.config for cell in compose_sweep(MULTIRUN, asked).cells()]
-    assert {kind_of(config).question for config in cells} == {"judge"}
+    assert {identify_kind(config).question for config in cells} == {"judge"}

@@ -11,14 +11,14 @@ import pytest
 from simlab.config import compose
 from simlab.config.overrides import Setting
 from simlab.config.recorded import add_raters, choose_raters, describe_tables, identify, one_world
-from simlab.studies.kinds import kind_asking
+from simlab.studies.kinds import find_kind
 from simlab.tables.held import ColumnOverrides
 from simlab.tables.reading import read
 from simlab.types import InputError
 from simlab.world import recorded
 from simlab.world.files.fitted_world import digest_of_built_in_fit, read_world
 
-RATE, COMPARE, JUDGE = map(kind_asking, ("rate", "compare", "judge"))
+RATE, COMPARE, JUDGE = map(find_kind, ("rate", "compare", "judge"))
 
 ONE = {"pools": 1, "document_draws": 1}
 

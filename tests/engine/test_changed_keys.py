@@ -52,7 +52,7 @@ def forget() -> None:
     for name in [name for name in sys.modules if name.partition(".")[0] == "growing"]:
         del sys.modules[name]
     importlib.invalidate_caches()
-    for cached in (kinds._implied, kinds._kinds_with, parts._model_of_part):
+    for cached in (kinds._infer_kind, kinds._list_kinds_of_section, parts._model_of_part):
         cached.cache_clear()
 
 

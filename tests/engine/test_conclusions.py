@@ -35,8 +35,8 @@ PANELS = replace(
 @pytest.fixture
 def plug_in(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let configs that ask to pick belong to a kind that no simlab ships."""
-    shipped = conclusions.kind_of
-    monkeypatch.setattr(conclusions, "kind_of", lambda c: PANELS if c.get("question") == "pick" else shipped(c))
+    shipped = conclusions.identify_kind
+    monkeypatch.setattr(conclusions, "identify_kind", lambda c: PANELS if c.get("question") == "pick" else shipped(c))
 
 
 @pytest.mark.usefixtures("plug_in")

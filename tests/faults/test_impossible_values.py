@@ -22,7 +22,7 @@ from small_studies import CONF, judgement_study, preference_study, study
 
 from simlab.cli import answer
 from simlab.studies.blocks import Block, run_block
-from simlab.studies.kinds import kind_of
+from simlab.studies.kinds import identify_kind
 from simlab.types import OK, Array, Place
 
 Slot = tuple[str, ...]
@@ -75,7 +75,7 @@ def wrong_answers(config: Mapping[str, Any], clean: Mapping[str, Array], block: 
 
     What now says that it knows nothing, where that is an answer, is no wrong answer.
     """
-    sound, declared = block.arrays["status"] == OK, kind_of(config).outcomes
+    sound, declared = block.arrays["status"] == OK, identify_kind(config).outcomes
     assert len(block.failures) == np.count_nonzero(~sound)
     wrong = []
     for name, array in block.arrays.items():
@@ -121,9 +121,9 @@ def test_without_the_checks_the_same_poison_gives_answers(monkeypatch: pytest.Mo
     from simlab.studies import blocks
     from simlab.studies.ratings import concluding
 
-    monkeypatch.setattr(blocks, "impossible", lambda *_: iter(()))
+    monkeypatch.setattr(blocks, "find_impossible", lambda *_: iter(()))
     monkeypatch.setattr(concluding, "probabilities", lambda p_value, part: p_value)
-    monkeypatch.setattr(concluding, "within", lambda array: True)
+    monkeypatch.setattr(concluding, "is_in_bounds", lambda array: True)
     wrong, _ = found(FRESH, [("analysis", "test"), ("analysis", "normalization")])
     assert len(wrong) == 2 * len(MODES)
     assert wrong["analysis.test: all nan"] == ["significant", "p_value"]

@@ -11,7 +11,7 @@ import pytest
 from simlab.config import compose
 from simlab.design.assignment import dynamic
 from simlab.rng import stream
-from simlab.studies.kinds import kind_of
+from simlab.studies.kinds import identify_kind
 from simlab.studies.worlds import draw_world
 from simlab.types import Collected, DesignFailure, InputError, Place, Queue, World
 
@@ -27,7 +27,7 @@ def words(*more: str, clock: str = "crowd", calm: bool = True) -> list[str]:
 
 def campaign(*asked: str, world: int = 0, study: int = 0) -> tuple[World, Collected]:
     config = compose(list(asked))
-    kind, place = kind_of(config), Place(world, study=study)
+    kind, place = identify_kind(config), Place(world, study=study)
     prepared, drawn = kind.prepare(config), draw_world(config, world)
     kind.check(config, drawn)
     laid = kind.lay(prepared, drawn, place)

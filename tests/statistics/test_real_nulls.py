@@ -18,7 +18,7 @@ from simlab.analysis.raters.t_tests import segment_t
 from simlab.concluding.ratings.concluding import study_of
 from simlab.concluding.wanted import ConcludeOptions
 from simlab.rng import stream
-from simlab.studies.ratings.concluding import document_totals, rated_of, scored
+from simlab.studies.ratings.concluding import document_totals, make_scored_ratings, score_ratings
 from simlab.studies.ratings.preparing import prepare
 from simlab.tables.held import ColumnOverrides
 from simlab.types import ScoredRatings
@@ -45,8 +45,8 @@ def rated(name: str) -> ScoredRatings:
     path, told = TABLES[name]
     study = study_of(path, ConcludeOptions(told=told))
     prepared = prepare(study.config)
-    scores = scored(prepared, study.collected)
-    return rated_of(study.collected, scores, document_totals(prepared, study.collected))
+    scores = score_ratings(prepared, study.collected)
+    return make_scored_ratings(study.collected, scores, document_totals(prepared, study.collected))
 
 
 def permuted(table: ScoredRatings, rng: np.random.Generator) -> ScoredRatings:

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from simlab.config import compose
 from simlab.studies.kind import Kind
-from simlab.studies.kinds import kind_of
-from simlab.studies.money import bill, prices_of
+from simlab.studies.kinds import identify_kind
+from simlab.studies.money import bill, read_prices
 from simlab.studies.worlds import draw_world
 from simlab.types import (
     ALL_CAME,
@@ -92,7 +92,7 @@ def studies(draw: st.DrawFn) -> dict[str, Any]:
 
 
 def campaign(config: Mapping[str, Any]) -> tuple[Kind, Any, Collected | DesignFailure]:
-    kind, place = kind_of(config), Place(0)
+    kind, place = identify_kind(config), Place(0)
     prepared, world = kind.prepare(config), draw_world(config, 0, 0, 0)
     laid = kind.lay(prepared, world, place)
     (one,) = kind.collect(prepared, world, laid, iter([kind.draw(prepared, world, laid, place)]), [place])
@@ -107,7 +107,7 @@ def add_up(config: Mapping[str, Any], collected: Collected) -> None:
     assert paid["ratings"] == len(collected.seen.value)
     handed = log.fate != DROPPED_OUT
     hours = log.seconds[handed].sum() / 3600
-    price = prices_of(budget, kind_of(config).question)
+    price = read_prices(budget, identify_kind(config).question)
     people = int((log.arrived <= _end(log, paid)).sum())
     wanted = bill(price, answers=int(handed.sum()), hours=hours, raters=people)
     assert paid["cost"] == pytest.approx(wanted, abs=0.005)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from simlab.design.protocol import find_last_looks
 from simlab.design.waiting import Rounds
-from simlab.studies.asking import Asking, whole_looks
+from simlab.studies.asking import Asking, find_complete_looks
 from simlab.types import Ints
 
 LOOKS = np.array([0, 4, 8, 10])
@@ -37,7 +37,7 @@ def test_whoever_hands_in_whatever_first_each_answer_is_asked_for_once(seed: int
         came += done
         if rng.random() < 0.2:  # what is dealt anew is handed in again
             done.append(came[0])
-        more = ask.more(np.array(done), 1.0)
+        more = ask.find_next_tasks(np.array(done), 1.0)
         out += [] if more is None else list(range(len(ask.unit) - len(more.size), len(ask.unit)))
     np.testing.assert_array_equal(rounds.end, wanted)
     asked = list(zip(ask.unit[3:].tolist(), ask.at[3:].tolist(), strict=True))
@@ -62,7 +62,7 @@ def test_half_a_batch_is_no_look() -> None:
     came = can.copy()
     came[:, 9] = False
     end: Ints = np.array([3, 2])
-    np.testing.assert_array_equal(whole_looks(came, can, LOOKS, end), [2, 2])
+    np.testing.assert_array_equal(find_complete_looks(came, can, LOOKS, end), [2, 2])
     came[0, 0] = False
-    np.testing.assert_array_equal(whole_looks(came, can, LOOKS, end), [0, 2])
-    np.testing.assert_array_equal(whole_looks(can, can, LOOKS, end), [3, 2])
+    np.testing.assert_array_equal(find_complete_looks(came, can, LOOKS, end), [0, 2])
+    np.testing.assert_array_equal(find_complete_looks(can, can, LOOKS, end), [3, 2])

@@ -74,7 +74,7 @@ def concluding(monkeypatch: pytest.MonkeyPatch, kind: Kind, change: Callable[[di
         outcomes = kind.conclude(prepared, campaigns)
         return outcomes | change(outcomes)
 
-    monkeypatch.setattr(blocks, "kind_of", lambda config: replace(kind, conclude=conclude))
+    monkeypatch.setattr(blocks, "identify_kind", lambda config: replace(kind, conclude=conclude))
 
 
 @pytest.mark.parametrize("name", ["ratings", "preferences", "judgements"])
@@ -116,10 +116,10 @@ def test_what_appraisers_and_the_truth_add_is_held_against_the_declaration_too(m
     def whispered(prepared: Any, world: Any, laid: Any, campaigns: Any, outcomes: Any) -> Mapping[str, Array]:
         return {"hunch": np.zeros(len(campaigns))}
 
-    monkeypatch.setattr(blocks, "kind_of", lambda config: replace(kind, truth=rounded))
+    monkeypatch.setattr(blocks, "identify_kind", lambda config: replace(kind, truth=rounded))
     with pytest.raises(ValueError, match="give true_value as int64, and declare float64"):
         run_block(config, places(0, 2))
-    monkeypatch.setattr(blocks, "kind_of", lambda config: replace(kind, appraise=whispered))
+    monkeypatch.setattr(blocks, "identify_kind", lambda config: replace(kind, appraise=whispered))
     with pytest.raises(ValueError, match="give the outcome hunch, which they do not declare"):
         run_block(config, places(0, 2))
 

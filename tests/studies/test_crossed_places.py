@@ -9,7 +9,7 @@ import pytest
 
 from simlab.config.composing import compose
 from simlab.studies.blocks import run_block
-from simlab.studies.kinds import kind_of
+from simlab.studies.kinds import identify_kind
 from simlab.studies.worlds import draw_world, forget
 from simlab.types import RATE, Array, InputError, Place, World
 from simlab.world.laws.error_counts import ErrorCounts
@@ -147,7 +147,7 @@ def test_other_people_compare_the_same_outputs() -> None:
 def test_a_study_has_the_same_inputs_whoever_rates_them(question: str) -> None:
     noisy = ["raters=noisy_oracle"] if question == "compare" else ["raters.noise=1"]
     config = compose([f"question={question}", *noisy])
-    kind = kind_of(config)
+    kind = identify_kind(config)
 
     def answers(*place: int) -> Array:
         at, prepared = Place(*place), kind.prepare(config)

@@ -19,8 +19,8 @@ from simlab.config import compose, compose_sweep, load_sweep
 from simlab.config.explaining import find_ranges, sentences
 from simlab.config.sweepfile import RUN, parse
 from simlab.planning.ground import compose_study
-from simlab.studies.drawn_keys import draw_keys, draw_value, laws_of, read_law
-from simlab.studies.worlds import address, draw_world, drawn_at
+from simlab.studies.drawn_keys import draw_keys, draw_value, read_key_laws, read_law
+from simlab.studies.worlds import address, draw_at, draw_world
 from simlab.types import InputError
 
 KEY = "raters.leniency_sd"
@@ -59,11 +59,11 @@ def test_a_world_is_the_one_that_has_the_drawn_number() -> None:
     for world in range(3):
         fixed = draw_keys(config, world)
         assert fixed["raters"]["leniency_sd"] == draw_value(read_law(KEY, "uniform(.1,.9)"), 1, world, KEY)
-        one, other = (drawn_at(address(of), world) for of in (config, fixed))
+        one, other = (draw_at(address(of), world) for of in (config, fixed))
         np.testing.assert_array_equal(one.truth, other.truth)
         for law in one.answers:
             assert json.dumps(one.answers[law], default=repr) == json.dumps(other.answers[law], default=repr)
-    assert laws_of(study()) == {}
+    assert read_key_laws(study()) == {}
 
 
 @pytest.mark.parametrize("design", [{"design.documents": 10}, {"seed": 1, "worlds": 40, "studies": 3}])

@@ -13,7 +13,7 @@ from slowness import slow_except
 from simlab.config import compose
 from simlab.engine.bounds import Memory, check_jobs, forecast_memory, free_memory, refuse_memory
 from simlab.studies.footprint import NOTHING, Footprint
-from simlab.studies.kinds import kind_of
+from simlab.studies.kinds import identify_kind
 from simlab.types import InputError
 
 MEASURE = """
@@ -68,7 +68,7 @@ def assert_forecast(line: str) -> None:
     words = line.split()
     ran = subprocess.run([sys.executable, "-c", MEASURE, json.dumps(words)], capture_output=True, text=True, check=True)
     taken = int(ran.stdout)
-    forecast = kind_of(config := compose(words)).footprint(config).peak()
+    forecast = identify_kind(config := compose(words)).footprint(config).peak()
     assert taken > 20 * 2**20, "the case is too small to say anything"
     assert forecast > taken / 2, (line, forecast / 2**20, taken / 2**20)
     assert forecast < 3 * taken, (line, forecast / 2**20, taken / 2**20)

@@ -12,7 +12,7 @@ from scipy.stats import norm
 from small_studies import judgement_study
 
 from simlab.studies.judgements import KIND
-from simlab.studies.judgements.concluding import conclude, judged_of
+from simlab.studies.judgements.concluding import conclude, lay_out_judgements
 from simlab.studies.judgements.preparing import PreparedJudgements
 from simlab.types import Array, Collected, Estimates, Frame, Judged, KnownRates, Place, Seen, Streams
 
@@ -50,7 +50,7 @@ def collected(y: Array = Y, g: Array | None = G, came: Array | None = None) -> C
 
 
 def test_judgements_are_laid_out_by_system_and_output_whatever_their_order() -> None:
-    judged = judged_of(prepared(shared=True), collected())
+    judged = lay_out_judgements(prepared(shared=True), collected())
     np.testing.assert_array_equal(judged.y, Y)
     np.testing.assert_array_equal(judged.g, G)
     known = collected().known
@@ -65,7 +65,7 @@ CAME = np.array([[1, 1, 1, 1, 1], [1, 0, 1, 1, 1], [1, 1, 1, 0, 1]], bool)
 
 @pytest.mark.parametrize("g", [G, None], ids=["metric", "none"])
 def test_an_output_that_one_judgement_lacks_is_left_out_of_all_systems_that_share_inputs(g: Array | None) -> None:
-    judged = judged_of(prepared(shared=True), collected(g=g, came=CAME))
+    judged = lay_out_judgements(prepared(shared=True), collected(g=g, came=CAME))
     np.testing.assert_array_equal(judged.y, Y[:, [0, 2, 4]])
     if g is None:
         assert judged.g is None
@@ -77,7 +77,7 @@ def test_an_output_that_one_judgement_lacks_is_left_out_of_all_systems_that_shar
 def test_systems_with_inputs_of_their_own_keep_as_many_as_the_one_with_fewest(g: Array | None) -> None:
     came = CAME.copy()
     came[2, 4] = False
-    judged = judged_of(prepared(shared=False), collected(g=g, came=came))
+    judged = lay_out_judgements(prepared(shared=False), collected(g=g, came=came))
     kept = [[0, 1, 2], [0, 2, 3], [0, 1, 2]]  # the first ones of each that came
     np.testing.assert_array_equal(judged.y, [Y[k, own] for k, own in enumerate(kept)])
     assert not np.isnan(judged.y).any()

@@ -45,7 +45,7 @@ def assert_same(config: dict[str, Any]) -> None:
 
 def test_stacks_are_small_and_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
     prepared, campaigns = collected(["analysis.estimator=ppi"])
-    judged = [concluding.judged_of(prepared, one) for one in campaigns]
+    judged = [concluding.lay_out_judgements(prepared, one) for one in campaigns]
     assert [len(stack.y) for stack in concluding.stacks(judged, together=True)] == [15]
     assert [len(stack.y) for stack in concluding.stacks(judged, together=False)] == [3] * 5
     monkeypatch.setattr(concluding, "MOST", 2 * judged[0].y.size)
@@ -63,14 +63,17 @@ def test_campaigns_that_lack_judgements_stand_alone() -> None:
     for k, campaign in enumerate(campaigns):
         alone = concluding.conclude(prepared, [campaign])
         assert all(alone[name].tobytes() == together[name][k : k + 1].tobytes() for name in alone)
-    assert len(list(concluding.stacks([concluding.judged_of(prepared, one) for one in campaigns], together=True))) == 3
+    assert (
+        len(list(concluding.stacks([concluding.lay_out_judgements(prepared, one) for one in campaigns], together=True)))
+        == 3
+    )
 
 
 def test_systems_of_another_campaign_are_no_part_of_a_difference() -> None:
     """The negative control: rows in another order give other pairs."""
     prepared, campaigns = collected(["analysis.estimator=sample_mean"])
     right = concluding.conclude(prepared, campaigns)
-    judged = [concluding.judged_of(prepared, one) for one in campaigns]
+    judged = [concluding.lay_out_judgements(prepared, one) for one in campaigns]
     stack = next(concluding.stacks(judged, together=True))
     rolled = replace(stack, y=np.roll(stack.y, 1, axis=0))
     wrong = concluding._conclude(prepared, campaigns, rolled)

@@ -10,7 +10,7 @@ import pytest
 from small_studies import judgement_study
 
 from simlab.studies import blocks
-from simlab.studies.blocks import KEPT, laid_out
+from simlab.studies.blocks import KEPT, find_layout
 from simlab.studies.judgements import KIND
 from simlab.studies.kind import Kind
 from simlab.types import Place, World
@@ -48,7 +48,7 @@ def laying() -> Laying:
 
 def lay(laying: Laying, design: str = "a", place: Place = HERE, config: Any = CONFIG, **changes: Any) -> Any:
     world: Any = World  # a stand-in: a layout is kept by where its world lives
-    return laid_out(replace(laying.kind, **changes), config, design, world, place)
+    return find_layout(replace(laying.kind, **changes), config, design, world, place)
 
 
 def test_studies_of_a_world_share_one_layout(laying: Laying) -> None:

@@ -15,7 +15,7 @@ from small_studies import CONF, judgement_study, preference_study, study
 
 from simlab.studies.blocks import run_block
 from simlab.studies.kind import Kind
-from simlab.studies.kinds import kind_of
+from simlab.studies.kinds import identify_kind
 from simlab.studies.worlds import draw_world
 from simlab.types import Campaign, Collected, Place, World
 from simlab.world.laws.comparisons import ComparisonLaw
@@ -49,7 +49,7 @@ STUDIES = {
 
 def campaigns_of(config: dict[str, Any], at: list[Place]) -> tuple[Kind, Any, list[Campaign]]:
     """Collect all campaigns of a world, and conclude nothing."""
-    kind, world = kind_of(config), draw_world(config, at[0].world)
+    kind, world = identify_kind(config), draw_world(config, at[0].world)
     prepared = kind.prepare(config)
     laid = kind.lay(prepared, world, at[0])
     noise = (kind.draw(prepared, world, laid, place) for place in at)

@@ -10,8 +10,8 @@ import pytest
 from small_studies import preference_study, study
 
 from simlab.studies import kinds
-from simlab.studies.outcomes import COMMON, LARGEST, are_codes, impossible, probabilities, within, worst
-from simlab.studies.sealing import sealed, writing_noticed
+from simlab.studies.outcomes import COMMON, LARGEST, are_codes, find_impossible, find_worst, is_in_bounds, probabilities
+from simlab.studies.sealing import notice_writing, seal
 from simlab.studies.worlds import draw_world, numbers
 from simlab.types import IMPOSSIBLE, OK, ImpossibleValue, InputError, Outcome
 
@@ -21,7 +21,7 @@ PAIR = ("replicate", "pair")
 
 def reasons(outcome: Outcome, values: Any, status: tuple[int, ...] = (OK, OK)) -> list[tuple[int, str]]:
     array = np.asarray(values, outcome.dtype)
-    return list(impossible({"x": outcome}, {"status": np.array(status, np.int8), "x": array}))
+    return list(find_impossible({"x": outcome}, {"status": np.array(status, np.int8), "x": array}))
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_what_may_be_unknown_is_no_fault_and_rounding_none() -> None:
     true = Outcome(("of_world", "system"), "float64", NAN, "truth")
     arrays = {"status": np.zeros(2, np.int8), "true_x": np.array([[1, NAN]])}
     with pytest.raises(ImpossibleValue, match="true_x is nan for system 2"):
-        list(impossible({"true_x": true}, arrays))
+        list(find_impossible({"true_x": true}, arrays))
 
 
 def test_bounds_are_no_part_of_a_declaration() -> None:
@@ -73,9 +73,9 @@ def test_probabilities_codes_and_numbers() -> None:
     assert not are_codes(np.array([0.5]), -1, 1)
     assert not are_codes(np.array([0, 2]), -1, 1)
     assert not are_codes(np.array([0, NAN]), -1, 1)
-    assert within(np.array([1, -(10**18)]))  # whole numbers are exact
-    assert np.isnan(worst(np.array([1.0, NAN, np.inf])))
-    assert worst(np.array([1.0, -1e300])) == -1e300
+    assert is_in_bounds(np.array([1, -(10**18)]))  # whole numbers are exact
+    assert np.isnan(find_worst(np.array([1.0, NAN, np.inf])))
+    assert find_worst(np.array([1.0, -1e300])) == -1e300
 
 
 def test_the_numbers_of_a_world_are_all_gone_through() -> None:
@@ -91,10 +91,10 @@ def test_a_world_is_read_only_and_who_writes_is_named() -> None:
         world.frame.bucket[0] = 7
 
     said = r"handed \(.*a_part_that_writes: assignment destination is read-only\)"
-    with pytest.raises(InputError, match=said), writing_noticed():
+    with pytest.raises(InputError, match=said), notice_writing():
         a_part_that_writes()
-    with pytest.raises(ValueError, match="another"), writing_noticed():
+    with pytest.raises(ValueError, match="another"), notice_writing():
         raise ValueError("another")
-    held = sealed({"a": [np.zeros(2), (np.zeros(1), "word")], "b": None, "c": ("x", "y")})
+    held = seal({"a": [np.zeros(2), (np.zeros(1), "word")], "b": None, "c": ("x", "y")})
     assert not held["a"][0].flags.writeable
     assert not held["a"][1][0].flags.writeable

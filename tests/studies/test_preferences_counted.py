@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from small_studies import preference_study
 
 from simlab.studies.preferences import KIND
-from simlab.studies.preferences.concluding import count_outputs, outputs_read
-from simlab.studies.preferences.evidence import RuleOutcome, evidence_of, joined, last_look
+from simlab.studies.preferences.concluding import count_outputs, count_outputs_read
+from simlab.studies.preferences.evidence import RuleOutcome, count_evidence, find_end_looks, join_evidence
 from simlab.studies.preferences.preparing import PreparedPreferences
 from simlab.types import Array, Collected, Evidence, Frame, Ints, Place, Seen, Streams, Summary, Verdicts
 
@@ -83,7 +83,7 @@ def test_evidence_is_what_one_counts_by_going_through_comparisons(batch: int, n_
         rng = np.random.default_rng(100 + seed)
         metric = None if n_rated is None else rng.integers(0, 3, (6, n_rated))
         seen = comparisons(seed, told=told)
-        evidence = evidence_of(prepared(batch_size=batch), collected(seen, metric))
+        evidence = count_evidence(prepared(batch_size=batch), collected(seen, metric))
         human, confusion, only_metric = counted_by_hand(seen, metric, batch)
         np.testing.assert_array_equal(evidence.annotations, [*range(0, N_ITEMS, batch), N_ITEMS])
         np.testing.assert_array_equal(evidence.human, human)
@@ -100,9 +100,9 @@ def test_the_order_of_entries_counts_only_where_nothing_numbers_them() -> None:
         return Seen(*turned, order=order)
 
     rules = prepared(batch_size=3)
-    before = evidence_of(rules, collected(numbered)).human
-    np.testing.assert_array_equal(evidence_of(rules, collected(backwards(numbered))).human, before)
-    came, turned = (evidence_of(rules, collected(seen)).human for seen in (bare, backwards(bare)))
+    before = count_evidence(rules, collected(numbered)).human
+    np.testing.assert_array_equal(count_evidence(rules, collected(backwards(numbered))).human, before)
+    came, turned = (count_evidence(rules, collected(seen)).human for seen in (bare, backwards(bare)))
     np.testing.assert_array_equal(came[:, -1], turned[:, -1])
     assert (came != turned).any()
 
@@ -112,18 +112,18 @@ def test_the_last_look_is_the_first_that_has_all_that_came() -> None:
     count = np.bincount(seen.unit, minlength=6)
     for batch in (1, 7, 10):
         whole = collected(seen)
-        evidence = evidence_of(prepared(batch_size=batch), whole)
-        np.testing.assert_array_equal(last_look(evidence, whole), -(-count // batch))
+        evidence = count_evidence(prepared(batch_size=batch), whole)
+        np.testing.assert_array_equal(find_end_looks(evidence, whole), -(-count // batch))
     assert count.min() == 0
     assert count.max() > 10
     rounds = np.arange(6)
-    assert last_look(evidence, collected(seen, rounds=rounds)) is rounds  # as one is told
+    assert find_end_looks(evidence, collected(seen, rounds=rounds)) is rounds  # as one is told
 
 
 def test_evidence_of_campaigns_is_joined_in_their_order() -> None:
     rules = prepared()
-    parts = [evidence_of(rules, collected(comparisons(seed, told=True))) for seed in (1, 2, 3)]
-    whole = joined(parts)
+    parts = [count_evidence(rules, collected(comparisons(seed, told=True))) for seed in (1, 2, 3)]
+    whole = join_evidence(parts)
     for name in ("human", "confusion", "metric"):
         assert len(getattr(whole, name)) == 18
         for k, part in enumerate(parts):
@@ -138,13 +138,13 @@ def test_what_was_said_is_taken_where_each_row_ended() -> None:
     verdict = np.arange(24).reshape(6, 4)
     verdicts = Verdicts(verdict, verdict % 5 == 0, verdict / 100, summarise)
     end = np.array([0, 3, 1, 2, 2, 0])
-    said = RuleOutcome.at(verdicts, end)
+    said = RuleOutcome.take_at(verdicts, end)
     assert said.verdict.tolist() == [0, 7, 9, 14, 18, 20]
     assert said.stop.tolist() == [True, False, False, False, False, True]
     np.testing.assert_allclose(said.theta, [0.0, 0.07, 0.09, 0.14, 0.18, 0.2])
-    assert [said.of(k, 3).verdict.tolist() for k in range(3)] == [[0, 7], [9, 14], [18, 20]]
-    assert said.of(1, 2).stop.tolist() == [False, False, True]
-    assert said.of(0, 2).summarise is summarise
+    assert [said.take_campaign(k, 3).verdict.tolist() for k in range(3)] == [[0, 7], [9, 14], [18, 20]]
+    assert said.take_campaign(1, 2).stop.tolist() == [False, False, True]
+    assert said.take_campaign(0, 2).summarise is summarise
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 8)), max_size=30))
@@ -153,7 +153,7 @@ def test_an_output_is_read_once_however_often_it_is_compared(compared: list[tupl
     outputs = {(system, k) for p, k in compared for system in (int(FIRST[p]), int(SECOND[p]))}
     assert count_outputs(pair, item, 4) == len(outputs)
     none = np.full(len(pair), -1)
-    assert outputs_read(collected(Seen(pair, item, none, none, none))) == len(outputs)
+    assert count_outputs_read(collected(Seen(pair, item, none, none, none))) == len(outputs)
 
 
 def test_all_comparisons_of_all_pairs_read_every_output_once() -> None:
@@ -165,6 +165,6 @@ def test_all_comparisons_of_all_pairs_read_every_output_once() -> None:
 def test_a_trial_of_evidence_without_comparisons_is_empty() -> None:
     nothing = np.empty(0, int)
     whole = collected(Seen(nothing, nothing, nothing, nothing, nothing))
-    evidence: Evidence = evidence_of(prepared(), whole)
+    evidence: Evidence = count_evidence(prepared(), whole)
     assert not evidence.human.any()
-    assert last_look(evidence, whole).tolist() == [0] * 6
+    assert find_end_looks(evidence, whole).tolist() == [0] * 6

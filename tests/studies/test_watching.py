@@ -14,8 +14,8 @@ from small_studies import CONF, study
 from simlab.config import compose
 from simlab.rng import stream
 from simlab.studies.blocks import run_block
-from simlab.studies.kinds import kind_of
-from simlab.studies.ratings.concluding import arrived, scored
+from simlab.studies.kinds import identify_kind
+from simlab.studies.ratings.concluding import order_screens, score_ratings
 from simlab.studies.worlds import draw_world
 from simlab.types import Campaign, Collected, InputError, Place
 
@@ -25,7 +25,7 @@ def watched(**keys: Any) -> dict[str, Any]:
 
 
 def campaign(config: dict[str, Any]) -> tuple[Any, Collected]:
-    kind, place = kind_of(config), Place(0)
+    kind, place = identify_kind(config), Place(0)
     prepared, world = kind.prepare(config), draw_world(config, 0)
     laid = kind.lay(prepared, world, place)
     (one,) = kind.collect(prepared, world, laid, iter([kind.draw(prepared, world, laid, place)]), [place])
@@ -35,8 +35,8 @@ def campaign(config: dict[str, Any]) -> tuple[Any, Collected]:
 
 def test_without_a_clock_documents_come_one_after_the_other_as_chance_has_it() -> None:
     prepared, collected = campaign(watched())
-    scores = scored(prepared, collected)
-    first, again, other = (arrived(collected, scores, stream(seed)) for seed in (1, 1, 2))
+    scores = score_ratings(prepared, collected)
+    first, again, other = (order_screens(collected, scores, stream(seed)) for seed in (1, 1, 2))
     np.testing.assert_array_equal(first.item, again.item)
     assert (first.item != other.item).any()
     assert (np.diff(first.screen) >= 0).all()
@@ -53,9 +53,9 @@ def test_without_a_clock_documents_come_one_after_the_other_as_chance_has_it() -
 
 def test_on_a_clock_a_screen_is_done_with_its_last_rating() -> None:
     prepared, collected = campaign(watched())
-    seen = scored(prepared, collected)
+    seen = score_ratings(prepared, collected)
     at = stream(5).permutation(len(seen.value)).astype(float)
-    found = arrived(collected, replace(seen, at=at), stream(1))
+    found = order_screens(collected, replace(seen, at=at), stream(1))
     document = collected.frame.document
     done: dict[tuple[int, int, int], float] = {}
     for item, system, rater, hour in zip(seen.item, seen.unit, seen.rater, at, strict=True):
@@ -81,7 +81,7 @@ def test_a_claim_of_a_watcher_is_what_is_significant() -> None:
 def test_few_raters_are_no_reason_to_refuse_whoever_asks_no_test() -> None:
     words = ["analysis.test=rater_flips", "raters.pool_size=3", "raters.buckets_per_rater=null"]
     words += ["raters.documents_per_bucket=181", "systems.n_systems=3"]
-    kind = kind_of(compose(words))
+    kind = identify_kind(compose(words))
     config = compose([*words, "decision=dashboard"])
     assert kind.check(config, draw_world(config, 0)).n_raters == 3
     with pytest.raises(InputError, match="flips of 3 raters"):

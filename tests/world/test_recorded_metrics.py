@@ -76,16 +76,16 @@ def test_outputs_that_humans_never_rated_have_the_metrics_word_alone(tmp_path: P
 
 def test_what_a_metric_says_of_outputs_that_humans_rated_counts_once(tmp_path: Path) -> None:
     """Follow the counts: all of the metric's words before anybody is asked, those of the third segment at the end."""
-    from simlab.studies.kinds import kind_asking
-    from simlab.studies.preferences.evidence import evidence_of
+    from simlab.studies.kinds import find_kind
+    from simlab.studies.preferences.evidence import count_evidence
 
-    kind = kind_asking("compare")
+    kind = find_kind("compare")
     asked = config(csv(tmp_path), "metric.column=bleu", "budget.annotations_per_pair=5", *PATIENT)
     prepared = kind.prepare(asked)
     made, (place,) = draw_world(asked, 0), places(0, 1)
     noise = kind.draw(prepared, made, kind.lay(prepared, made, place), place)
     (campaign,) = kind.collect(prepared, made, None, iter([noise]), [place])
-    evidence = evidence_of(prepared, campaign.collected)
+    evidence = count_evidence(prepared, campaign.collected)
     assert evidence.metric[:, 0].tolist() == [[3, 1, 1], [4, 0, 1], [3, 0, 2]]
     assert evidence.metric[:, -1].tolist() == [[1, 0, 0], [1, 0, 1], [0, 0, 2]]  # C has no human on segment 5
     assert evidence.confusion[0, -1].tolist() == [[1, 0, 1], [0, 1, 0], [0, 1, 0]]

@@ -12,8 +12,8 @@ from simlab.answers.records import read_record
 from simlab.concluding.campaigns import digest
 from simlab.messages import clip, show
 from simlab.parts import is_chosen, name_of
-from simlab.studies.kinds import kind_of
-from simlab.studies.ratings.preparing import assignment_of, further_of
+from simlab.studies.kinds import identify_kind
+from simlab.studies.ratings.preparing import read_assignment, read_further
 from simlab.studies.worlds import draw_world
 from simlab.types import RATE, InputError
 from simlab.world.fitted import fitted
@@ -182,19 +182,19 @@ def plan_of(folder: Path) -> PlanFile | None:
 
 
 def _check_assignable(config: Mapping[str, Any], where: str) -> None:
-    question, design = kind_of(config).question, config["design"]
+    question, design = identify_kind(config).question, config["design"]
     if question != RATE:
         raise InputError(f"{where}: is a study that asks to {question}; sheets are made for those that rate outputs")
     if config.get("metric", {}).get("_target_"):
         raise InputError(
             f"{where}: the plan corrects ratings by a metric, of which no sheet tells; plan with metric=none"
         )
-    if (rule := assignment_of(design)) is not None:
+    if (rule := read_assignment(design)) is not None:
         raise InputError(
             f"{where}: design.assignment={name_of(rule)} decides who takes what while people work, and a sheet is "
             "written before; plan with design.assignment=as_dealt"
         )
-    if (margin := further_of(design).boost_margin) is not None:
+    if (margin := read_further(design).boost_margin) is not None:
         raise InputError(
             f"{where}: design.boost_margin={show(margin)} asks one more rater once two disagree, and a sheet is "
             "written before; plan with design.boost_margin=null"

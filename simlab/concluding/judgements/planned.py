@@ -15,7 +15,7 @@ from simlab.concluding.sheets import Read, Sheet, SheetRows, column, known, numb
 from simlab.concluding.wanted import ConcludeOptions
 from simlab.messages import clip, pluralise
 from simlab.parts import name_of
-from simlab.studies.money import bill, less_paid, limit, prices_of
+from simlab.studies.money import bill, limit, read_prices, reduce_payment
 from simlab.tables import judged
 from simlab.tables.cells import load_answers
 from simlab.tables.judged import USUAL as USUAL
@@ -142,7 +142,7 @@ def collected(info: CampaignInfo, rows: SheetRows, config: Mapping[str, Any]) ->
         untold(len(came), info, "errors"),
         at=in_type([number(rows, "at", k) for k in came[at]], info, "at") if "at" in info.types else None,
     )
-    paid = less_paid(info.paid, info.answers - len(came), prices_of(config["budget"], JUDGE))
+    paid = reduce_payment(info.paid, info.answers - len(came), read_prices(config["budget"], JUDGE))
     held = Collected(info.frame, None, None, seen, _metric(rows, info, unit, item), info.known, paid, info.streams)
     short = info.answers - len(came)
     return Read(held, info.answers, [f"{short:,} of {info.answers:,} judgements are missing"] if short else [])
@@ -382,7 +382,7 @@ def _collected(outputs: JudgedOutputs, laid: _Laid, config: Mapping[str, Any], b
         "test_set": outputs.n_items if fixed and not config["design"]["replacement"] else None,
     }
     n = len(unit)
-    cost = bill(prices_of(config["budget"], JUDGE), answers=n)
+    cost = bill(read_prices(config["budget"], JUDGE), answers=n)
     paid = {"ratings": n, "metric": int(np.isfinite(laid.g).sum()) if laid.g is not None else 0}
     return Collected(
         _frame(outputs), None, None, Seen(unit, item, none, laid.y[unit, item], none), g, known,

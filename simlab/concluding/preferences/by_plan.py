@@ -24,7 +24,7 @@ from simlab.concluding.standing import ranks_of
 from simlab.concluding.wanted import ConcludeOptions
 from simlab.messages import clip, pluralise, suggest
 from simlab.parts import name_of
-from simlab.studies.money import bill, prices_of
+from simlab.studies.money import bill, read_prices
 from simlab.studies.preferences.concluding import conclude
 from simlab.studies.preferences.preparing import prepare, read_bins
 from simlab.tables import preferences
@@ -274,7 +274,7 @@ def _collected(
         rater_names=preferences.rater_names,
         lower_is_better=False,
     )
-    paid = {"ratings": len(pair), "cost": bill(prices_of(config["budget"], COMPARE), answers=len(pair))}
+    paid = {"ratings": len(pair), "cost": bill(read_prices(config["budget"], COMPARE), answers=len(pair))}
     return Collected(frame, None, None, seen, metric, {}, paid, Streams(config["seed"], ("conclude",)))
 
 

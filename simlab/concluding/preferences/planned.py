@@ -11,7 +11,7 @@ from simlab.concluding.campaigns import CampaignInfo, check, in_type, refuse, un
 from simlab.concluding.sheets import Read, Sheet, SheetRows, column, known, number
 from simlab.design.protocol import list_looks
 from simlab.messages import clip, pluralise
-from simlab.studies.money import less_paid, prices_of
+from simlab.studies.money import read_prices, reduce_payment
 from simlab.studies.preferences.preparing import read_bins
 from simlab.tables.columns import SHARES, place_of
 from simlab.tables.numbers import is_missing
@@ -131,7 +131,7 @@ def collected(info: CampaignInfo, rows: SheetRows, config: Mapping[str, Any]) ->
         order=in_type(order[placed], info, "order"),
         at=in_type([number(rows, "at", k) for k in at], info, "at") if "at" in info.types else None,
     )
-    paid = less_paid(info.paid, info.answers - n, prices_of(config["budget"], COMPARE))
+    paid = reduce_payment(info.paid, info.answers - n, read_prices(config["budget"], COMPARE))
     metric = _metric(
         rows, info, pair, item, _codes(rows, "metric", first, second, read_bins(config)) if info.metric else said
     )

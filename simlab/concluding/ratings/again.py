@@ -31,7 +31,7 @@ from simlab.fitting.repetitions import Answer, TableWorld
 from simlab.fitting.report import INTERVAL
 from simlab.parts import name_of
 from simlab.rng import stream
-from simlab.studies.ratings.concluding import document_totals, rated_of, scored
+from simlab.studies.ratings.concluding import document_totals, make_scored_ratings, score_ratings
 from simlab.studies.ratings.preparing import PreparedRatings, prepare
 from simlab.tables.held import Ratings
 from simlab.types import Array, Bools, Collected, Floats, ScoredRatings, Streams
@@ -140,8 +140,8 @@ def with_again(
 
 
 def _rated(study: RepeatedStudy) -> ScoredRatings:
-    scores = scored(study.prepared, study.collected)
-    return rated_of(study.collected, scores, document_totals(study.prepared, study.collected))
+    scores = score_ratings(study.prepared, study.collected)
+    return make_scored_ratings(study.collected, scores, document_totals(study.prepared, study.collected))
 
 
 def _with_fewer_flips(config: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -38,7 +38,7 @@ from simlab.concluding.ratings.standing import (
 from simlab.concluding.standing import groups_of
 from simlab.concluding.wanted import ConcludeOptions
 from simlab.parts import name_of
-from simlab.studies.ratings.concluding import conclude, document_totals, rated_of, scored
+from simlab.studies.ratings.concluding import conclude, document_totals, make_scored_ratings, score_ratings
 from simlab.studies.ratings.preparing import PreparedRatings, prepare
 from simlab.types import Array, Collected, FamilyName, ImpossibleValue, InputError, ScoredRatings
 
@@ -194,7 +194,7 @@ def _scale(config: Mapping[str, Any], table: TableReading) -> tuple[float, float
 def _rated(prepared: PreparedRatings, collected: Collected) -> ScoredRatings:
     """Normalise ratings and add them up; raise InputError where a normalisation makes them what they cannot be."""
     try:
-        return rated_of(collected, scored(prepared, collected), document_totals(prepared, collected))
+        return make_scored_ratings(collected, score_ratings(prepared, collected), document_totals(prepared, collected))
     except ImpossibleValue as error:
         raise InputError(f"{error}; choose another normalization") from error
 

@@ -18,7 +18,13 @@ from simlab.concluding.ratings.standing import PairVerdicts, Spans, spans
 from simlab.formulas import passes
 from simlab.messages import clip, suggest
 from simlab.parts import is_chosen, name_of
-from simlab.studies.ratings.concluding import conclude, document_totals, lead_of, rated_of, scored
+from simlab.studies.ratings.concluding import (
+    conclude,
+    document_totals,
+    make_scored_ratings,
+    measure_leads,
+    score_ratings,
+)
 from simlab.studies.ratings.preparing import PreparedRatings
 from simlab.types import Array, Bools, Collected, Floats, InputError, ScoredRatings
 
@@ -113,7 +119,7 @@ def uncertainty_of(
 
 def claimed_pairs(prepared: PreparedRatings, collected: Collected, family: Bools) -> Bools:
     """Return which pairs are claimed, `[pair]`; none is outside of the family."""
-    rated = rated_of(collected, scored(prepared, collected), document_totals(prepared, collected))
+    rated = make_scored_ratings(collected, score_ratings(prepared, collected), document_totals(prepared, collected))
     if prepared.multiplicity == "max_t" and prepared.family is not None:
         claimed = np.zeros(len(family), bool)
         of = prepared.family(collected.streams("test"), rated).keep(family)
@@ -131,7 +137,7 @@ def study_leads(
     `shared` is what studies of one design have in common; None: each is judged by itself.
     """
     if shared is None:
-        return np.stack([lead_of(prepared, one) for one in studies])
+        return np.stack([measure_leads(prepared, one) for one in studies])
     return _leads(shared.differences(_values(prepared, studies)), studies)
 
 
@@ -172,7 +178,7 @@ def excluded_in_studies(
 
 def _values(prepared: PreparedRatings, studies: Sequence[Collected]) -> Floats:
     """Return normalised scores, `[rating, study]`."""
-    return np.stack([np.asarray(scored(prepared, one).value, float) for one in studies], axis=1)
+    return np.stack([np.asarray(score_ratings(prepared, one).value, float) for one in studies], axis=1)
 
 
 def _leads(differences: Floats, studies: Sequence[Collected]) -> Floats:

@@ -25,7 +25,7 @@ from simlab.concluding.simulations import NOT_ASKED, unrepeated
 from simlab.concluding.wanted import ConcludeOptions
 from simlab.formulas import normalized_entropy
 from simlab.messages import clip, pluralise
-from simlab.studies.money import less_paid, prices_of
+from simlab.studies.money import read_prices, reduce_payment
 from simlab.tables.held import Ratings
 from simlab.tables.numbers import is_missing
 from simlab.tables.reading import read
@@ -94,7 +94,7 @@ def collected(info: CampaignInfo, rows: SheetRows, config: Mapping[str, Any]) ->
     # On a clock others may rate what was dealt to one, and more may be asked: rows stand as the ratings were dealt.
     at = np.arange(n) if timed else np.lexsort((position, seen.item, seen.unit))
     ordered = replace(seen, **{name: getattr(seen, name)[at] for name in info.types})
-    paid = less_paid(info.paid, info.answers - n, prices_of(config["budget"], RATE))
+    paid = reduce_payment(info.paid, info.answers - n, read_prices(config["budget"], RATE))
     held = Collected(frame, info.documents, info.asked, ordered, info.metric, info.known, paid, info.streams)
     return Read(held, info.answers, _deviations(info, frame, position, n))
 

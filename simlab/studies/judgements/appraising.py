@@ -9,9 +9,9 @@ import numpy as np
 from simlab.analysis.means.planning import data_efficiency
 from simlab.formulas import differences, sign
 from simlab.studies.judgements.collecting import JudgingBasis
-from simlab.studies.judgements.concluding import BASELINE, YOUDEN, enough_for_baseline
+from simlab.studies.judgements.concluding import BASELINE, YOUDEN, is_enough_for_baseline
 from simlab.studies.judgements.preparing import PreparedJudgements
-from simlab.studies.outcomes import ACCOUNT, ADJUSTED, COMMON, LOAD, NAN, P_VALUE, of_campaigns, unaccounted
+from simlab.studies.outcomes import ACCOUNT, ADJUSTED, COMMON, LOAD, NAN, P_VALUE, of_campaigns, omit_account
 from simlab.studies.outcomes import blank as filled
 from simlab.types import Array, Campaign, Floats, Outcome, Outcomes, World
 from simlab.world.laws.judgements import Quality, require_judgements, true_means
@@ -108,7 +108,7 @@ def _efficiency(quality: Quality, fraction: float | None) -> Floats:
 def blank(prepared: PreparedJudgements, world: World, laid: JudgingBasis) -> dict[str, Array]:
     """Fill in the outcomes of a campaign that gave, or was given, what cannot be: collecting never fails."""
     n = world.frame.n_systems
-    told = enough_for_baseline(laid.needs.human, require_judgements(world).contest.documents.size)
+    told = is_enough_for_baseline(laid.needs.human, require_judgements(world).contest.documents.size)
     lacking = () if told else BASELINE
     lacking = (*lacking, *(ADJUSTED if prepared.multiplicity == "none" else ()))
     lacking = (*lacking, *(() if prepared.rates and world.metric is not None else YOUDEN))
@@ -117,5 +117,5 @@ def blank(prepared: PreparedJudgements, world: World, laid: JudgingBasis) -> dic
     elif not prepared.tests:
         lacking = (*lacking, *P_VALUE)
     names = tuple(name for name in of_campaigns(OUTCOMES) if name not in lacking)
-    names = unaccounted(names, accounted=prepared.accounted, load=prepared.clock is not None)
+    names = omit_account(names, accounted=prepared.accounted, load=prepared.clock is not None)
     return filled(OUTCOMES, names, {"system": n, "pair": n * (n - 1) // 2})

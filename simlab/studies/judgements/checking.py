@@ -8,12 +8,12 @@ from typing import Any, get_type_hints
 from simlab.analysis.estimators import binary, sample_mean
 from simlab.analysis.stopping_rules import fixed_width, ppi_width
 from simlab.parts import is_chosen, name_of, resolve
-from simlab.studies.judgements.collecting import beside, collect, draw, lay, plan
+from simlab.studies.judgements.collecting import collect, count_extras, draw, lay, plan
 from simlab.studies.judgements.concluding import conclude
 from simlab.studies.judgements.preparing import prepare
 from simlab.studies.judgements.spending import refuse
 from simlab.studies.kind import Shape
-from simlab.studies.money import binding
+from simlab.studies.money import find_limit
 from simlab.types import Campaign, InputError, Place, Stops, World
 from simlab.world.laws.judgements import Judgements, require_judgements
 from simlab.world.laws.recorded_judgements import RecordedJudgements
@@ -55,11 +55,11 @@ def check(config: Mapping[str, Any], world: World) -> Shape:
 
 def _refuse_unpaid(config: Mapping[str, Any], world: World) -> None:
     """Raise InputError for money that pays fewer judgements than the parts can work with; say the least that would."""
-    prepared, money = prepare(config), binding(config["budget"], world.frame.n_systems)
+    prepared, money = prepare(config), find_limit(config["budget"], world.frame.n_systems)
     if money is None:
         return
     free = {**config, "budget": {**config["budget"], **dict.fromkeys(LIMITS)}}
-    others = beside(plan(prepare(free), world), world.frame.n_systems)
+    others = count_extras(plan(prepare(free), world), world.frame.n_systems)
     if others.price(prepared, ENOUGH) <= money.amount:
         return
 

@@ -17,9 +17,9 @@ from simlab.rng import recall, stream
 from simlab.studies.asking import Asking, Hearing
 from simlab.studies.clocked import Clock, ClockedAnswers, carry_out, load_entropy
 from simlab.studies.judgements.preparing import PreparedJudgements
-from simlab.studies.judgements.spending import Beside, account_of, paid_human
-from simlab.studies.judgements.stopping import stopped
-from simlab.studies.money import bill, limit, settled
+from simlab.studies.judgements.spending import Beside, account_of, count_paid
+from simlab.studies.judgements.stopping import apply_stopping_rule
+from simlab.studies.money import bill, limit, settle_account
 from simlab.types import (
     ALL_CAME,
     DECIDED,
@@ -80,7 +80,7 @@ def plan(prepared: PreparedJudgements, world: World) -> Needs:
             else "budget.metric_ratings=null needs systems.test_set=fixed; give a number of outputs"
         )
     rated = (contest.n_items if rest is None else rest) if metric else 0
-    human = paid_human(prepared, Beside(world.frame.n_systems, rated, world.frame.n_systems // payers * calibration))
+    human = count_paid(prepared, Beside(world.frame.n_systems, rated, world.frame.n_systems // payers * calibration))
     if contest.fixed and not design["replacement"] and human > contest.n_items:
         raise InputError(
             f"budget.human_ratings={human} exceeds the {contest.n_items} outputs of the test set; lower it, "
@@ -107,9 +107,9 @@ def collect(
     prepared: PreparedJudgements, world: World, laid: JudgingBasis, noise: Iterator[Potential], places: Sequence[Place]
 ) -> list[Campaign | DesignFailure]:
     """Reveal judgements, what the metric says, and what an analyst is told beforehand."""
-    common = _common(prepared, world, laid)
+    common = _make_common(prepared, world, laid)
     each = (
-        _collected(prepared, world, laid, common, potential, place)
+        _collect(prepared, world, laid, common, potential, place)
         for potential, place in zip(noise, places, strict=True)
     )
     return [one if isinstance(one, DesignFailure) else Campaign(one, None) for one in each]
@@ -127,7 +127,7 @@ class _Common(NamedTuple):
     paid: dict[str, float]
 
 
-def _common(prepared: PreparedJudgements, world: World, laid: JudgingBasis) -> _Common:
+def _make_common(prepared: PreparedJudgements, world: World, laid: JudgingBasis) -> _Common:
     n_systems = world.frame.n_systems
     unit, item = (index.ravel() for index in np.indices((n_systems, laid.needs.human)))
     scale = _scale(laid.needs.test_set)
@@ -138,12 +138,12 @@ def _common(prepared: PreparedJudgements, world: World, laid: JudgingBasis) -> _
         np.zeros_like(item),
         np.full(len(unit), -1),
         scale,
-        _told(prepared, world, laid) | {"slope": slope},
+        _describe_world(prepared, world, laid) | {"slope": slope},
         _prices(prepared, laid.needs, n_systems * laid.needs.human, n_systems),
     )
 
 
-def _collected(
+def _collect(
     prepared: PreparedJudgements, world: World, laid: JudgingBasis, common: _Common, potential: Potential, place: Place
 ) -> Collected | DesignFailure:
     g = potential.said
@@ -157,23 +157,23 @@ def _collected(
         asked=None,
         seen=Seen(common.unit, common.item, common.none, answers.value, common.none),
         metric=g,
-        known=common.known | _of_study(potential),
+        known=common.known | _describe_study(potential),
         paid=common.paid,
         streams=Streams(prepared.seed, place.of_study),
     )
     if prepared.clock is not None:
         facts = {} if prepared.stops is None else stopping_facts(laid.needs, potential, g, scale_of(world))
         whole = replace(collected, known={**collected.known, **facts})
-        return timed(prepared, prepared.clock, whole, beside(laid.needs, world.frame.n_systems), place)
-    return collected if prepared.stops is None else _stopped(prepared, world, laid, potential, collected)
+        return reveal_in_time(prepared, prepared.clock, whole, count_extras(laid.needs, world.frame.n_systems), place)
+    return collected if prepared.stops is None else _stop_early(prepared, world, laid, potential, collected)
 
 
-def _stopped(
+def _stop_early(
     prepared: PreparedJudgements, world: World, laid: JudgingBasis, potential: Potential, whole: Collected
 ) -> Collected:
     """Reveal the judgements of each system up to where its rule ends them; those after that are not paid."""
     known = dict(whole.known) | stopping_facts(laid.needs, potential, whole.metric, scale_of(world))
-    ended = stopped(prepared, replace(whole, known=known))
+    ended = apply_stopping_rule(prepared, replace(whole, known=known))
     seen = whole.seen
     came = seen.item < ended.n[seen.unit]
     kept = Seen(seen.unit[came], seen.item[came], seen.rater[came], seen.value[came], seen.errors[came])
@@ -188,7 +188,7 @@ def _scale(test_set: OutputSample | None) -> tuple[Floats, Floats] | None:
     return test_set.said.mean(1), test_set.said.std(1)
 
 
-def _told(prepared: PreparedJudgements, world: World, laid: JudgingBasis) -> dict[str, Any]:
+def _describe_world(prepared: PreparedJudgements, world: World, laid: JudgingBasis) -> dict[str, Any]:
     """Return what an analyst is told of a world beside the judgements; see `Judged`."""
     law = require_judgements(world)
     finite = laid.needs.test_set is not None and not prepared.design["replacement"]
@@ -201,7 +201,7 @@ def _told(prepared: PreparedJudgements, world: World, laid: JudgingBasis) -> dic
     }
 
 
-def _of_study(potential: Potential) -> dict[str, Any]:
+def _describe_study(potential: Potential) -> dict[str, Any]:
     """Return what an analyst is told of a study: what the metric says of other outputs, and which came together."""
     return {
         "rest": potential.rest,
@@ -212,7 +212,7 @@ def _of_study(potential: Potential) -> dict[str, Any]:
     }
 
 
-def beside(needs: Needs, n_systems: int) -> Beside:
+def count_extras(needs: Needs, n_systems: int) -> Beside:
     """Return what is paid beside judgements."""
     return Beside(n_systems, needs.metric, n_systems // needs.payers * needs.calibration)
 
@@ -221,7 +221,7 @@ def _prices(
     prepared: PreparedJudgements, needs: Needs, human: int, n_systems: int, *, open_: bool = True
 ) -> dict[str, float]:
     """Pay for so many judgements of all systems; `open_`: there is one that no rule had ended."""
-    others, price = beside(needs, n_systems), prepared.prices
+    others, price = count_extras(needs, n_systems), prepared.prices
     calls = n_systems * needs.metric
     return {
         "ratings": human + others.calibration,
@@ -231,34 +231,34 @@ def _prices(
     } | account_of(prepared, others, needs.human, human, open_=open_)
 
 
-def timed(
+def reveal_in_time(
     prepared: PreparedJudgements, clock: Clock, whole: Collected, beside: Beside, place: Place
 ) -> Collected | DesignFailure:
     """Reveal of a `whole` campaign what came in time; fail where that is too little to be analysed."""
     n_systems = whole.frame.n_systems
     would = whole.seen.value.reshape(n_systems, -1)
     try:
-        carried, heard, asking = _carried(prepared, clock, whole, would, beside, place)
+        carried, heard, asking = _carry_out(prepared, clock, whole, would, beside, place)
     except DesignFailure as failure:
         return failure
     own = asking.unit[carried.task] >= 0
     person, at = np.full(would.shape, -1), np.full(would.shape, np.nan)
     where = asking.unit[carried.task[own]], asking.at[carried.task[own]]
     person[where], at[where] = carried.person[own], carried.at[own]
-    if (short := _too_little(prepared, whole, person >= 0, int((~own).sum()), beside)) is not None:
+    if (short := _explain_shortage(prepared, whole, person >= 0, int((~own).sum()), beside)) is not None:
         return short
-    came = _seen(whole, heard.said(carried.task, carried.person), person >= 0, at)
+    came = _select_seen(whole, heard.select_values(carried.task, carried.person), person >= 0, at)
     known = {**whole.known, "outputs": would.shape[1], "log": carried.log, "person": person[came.unit, came.item]}
     held = replace(whole, seen=came, known=known)
     narrow = np.zeros(n_systems, bool)
     if prepared.stops is not None:
-        ended = stopped(prepared, held)
+        ended = apply_stopping_rule(prepared, held)
         narrow = ended.narrow
         held = replace(held, known={**known, "ended": ended})
-    return replace(held, paid=_paid(prepared, carried, held, beside, would.size, narrow=narrow))
+    return replace(held, paid=_account(prepared, carried, held, beside, would.size, narrow=narrow))
 
 
-def _carried(
+def _carry_out(
     prepared: PreparedJudgements, clock: Clock, whole: Collected, would: Floats, beside: Beside, place: Place
 ) -> tuple[ClockedAnswers, Hearing, Asking]:
     n_systems, n = would.shape
@@ -284,8 +284,8 @@ def _carried(
         asking.begin(),
         seats=None,
         n_systems=n_systems,
-        more=asking.more,
-        hears=hearing.hear,
+        more=asking.find_next_tasks,
+        hears=hearing.record_answer,
         calibration=beside.calibration,
     )
     return carried, hearing, asking
@@ -297,7 +297,7 @@ def _stops(
     """Return which systems a rule ends after so many looks, given what was said, which may not be what was expected."""
     if prepared.stops is None:
         return lambda end: np.zeros(len(would), bool)
-    expected = stopped(prepared, whole)
+    expected = apply_stopping_rule(prepared, whole)
     known: dict[tuple[int, int], bool] = {}
 
     def ends(system: int, look: int) -> bool:
@@ -306,8 +306,8 @@ def _stops(
         if np.array_equal(said()[system, :n], would[system, :n]):
             return bool(expected.narrow[system] and expected.n[system] <= n)
         came = (np.arange(len(would)) == system)[:, None] & read
-        one = replace(whole, seen=_seen(whole, said(), came, None))
-        return bool(stopped(prepared, one, np.array([system])).narrow[0])
+        one = replace(whole, seen=_select_seen(whole, said(), came, None))
+        return bool(apply_stopping_rule(prepared, one, np.array([system])).narrow[0])
 
     def stops(end: Ints) -> Bools:
         for system, look in enumerate(end.tolist()):
@@ -318,7 +318,7 @@ def _stops(
     return stops
 
 
-def _seen(whole: Collected, said: Floats, came: Bools, at: Floats | None) -> Seen:
+def _select_seen(whole: Collected, said: Floats, came: Bools, at: Floats | None) -> Seen:
     seen, kept = whole.seen, came.ravel()
     return Seen(
         seen.unit[kept],
@@ -330,7 +330,7 @@ def _seen(whole: Collected, said: Floats, came: Bools, at: Floats | None) -> See
     )
 
 
-def _too_little(
+def _explain_shortage(
     prepared: PreparedJudgements, whole: Collected, came: Bools, calibrated: int, beside: Beside
 ) -> DesignFailure | None:
     """Explain why what came cannot be analysed; None where it can."""
@@ -350,7 +350,7 @@ def _too_little(
     return None
 
 
-def _paid(
+def _account(
     prepared: PreparedJudgements,
     carried: ClockedAnswers,
     collected: Collected,
@@ -375,7 +375,7 @@ def _paid(
         "cost": carried.paid + calls * price.metric_call,
         "human_cost": bill(price, answers=own) + rest * own / max(used, 1),
         "load_entropy": load_entropy(carried, collected.known["person"]),
-        **settled(
+        **settle_account(
             planned=planned,
             used=used,
             lost=carried.lost,

@@ -18,9 +18,9 @@ from simlab.analysis.means.intervals import pair_errors, quantile, two_sided_p_v
 from simlab.analysis.multiplicity import adjust_p_values
 from simlab.formulas import SLACK, differences, passes, sign
 from simlab.studies.judgements.preparing import PreparedJudgements
-from simlab.studies.judgements.stopping import StoppedJudging, laid_out, one_system, stopped
+from simlab.studies.judgements.stopping import StoppedJudging, apply_stopping_rule, lay_out_scores, one_system
 from simlab.studies.money import account
-from simlab.studies.sealing import sealed
+from simlab.studies.sealing import seal
 from simlab.types import Array, Collected, Contrasts, Estimates, Floats, Ints, Judged
 
 BASELINE = ("baseline", "baseline_width")
@@ -38,11 +38,11 @@ def conclude(prepared: PreparedJudgements, campaigns: Sequence[Collected]) -> di
     if prepared.stops is not None:
         stopped = [conclude_stopped(prepared, collected) for collected in campaigns]
         return {name: np.stack([outcome[name] for outcome in stopped]) for name in stopped[0]} | account(campaigns)
-    judged = [judged_of(prepared, collected) for collected in campaigns]
+    judged = [lay_out_judgements(prepared, collected) for collected in campaigns]
     parts, first = [], 0
     for stack in stacks(judged, together=prepared.by_row):
         n = len(stack.y) // len(judged[first].y)
-        parts.append(_conclude(prepared, campaigns[first : first + n], sealed(stack)))
+        parts.append(_conclude(prepared, campaigns[first : first + n], seal(stack)))
         first += n
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]} | account(campaigns)
 
@@ -52,10 +52,10 @@ def _conclude(prepared: PreparedJudgements, campaigns: Sequence[Collected], judg
     estimates = prepared.estimate(_random(prepared, campaigns), judged)
     of_campaigns = split(estimates, len(campaigns))
     return {
-        "ratings_used": _paid(campaigns, "ratings", np.int32),
-        "metric_used": _paid(campaigns, "metric"),
-        "cost": _paid(campaigns, "cost", float),
-        "human_cost": _paid(campaigns, "human_cost", float),
+        "ratings_used": _gather_paid(campaigns, "ratings", np.int32),
+        "metric_used": _gather_paid(campaigns, "metric"),
+        "cost": _gather_paid(campaigns, "cost", float),
+        "human_cost": _gather_paid(campaigns, "human_cost", float),
         "estimate": of_campaigns.value,
         "standard_error": of_campaigns.sd,
         "low": of_campaigns.low,
@@ -72,21 +72,21 @@ def _random(prepared: PreparedJudgements, campaigns: Sequence[Collected]) -> np.
     return NOT_DRAWN if prepared.by_row else campaigns[0].streams("estimator")
 
 
-def _paid(campaigns: Sequence[Collected], name: str, dtype: type | None = None) -> Array:
+def _gather_paid(campaigns: Sequence[Collected], name: str, dtype: type | None = None) -> Array:
     return np.array([collected.paid[name] for collected in campaigns], dtype)
 
 
-def judged_of(prepared: PreparedJudgements, collected: Collected) -> Judged:
+def lay_out_judgements(prepared: PreparedJudgements, collected: Collected) -> Judged:
     """Lay judgements out as `y[system, n]`, with what the metric says of the same outputs.
 
     An output whose judgement never came is left out: for all systems where these share their inputs, else each system
     keeps as many as the one that has fewest.
     """
     known = collected.known
-    y, g = laid_out(collected.seen, collected.metric, collected.frame.n_systems)
+    y, g = lay_out_scores(collected.seen, collected.metric, collected.frame.n_systems)
     came, document = ~np.isnan(y), known.get("document")
     if not came.all():
-        kept = _kept(came, shared=prepared.design["shared_inputs"])
+        kept = _choose_outputs(came, shared=prepared.design["shared_inputs"])
         y, g = np.take_along_axis(y, kept, 1), None if g is None else np.take_along_axis(g, kept, 1)
         document = None if document is None else np.take_along_axis(document, kept, 1)
     return Judged(
@@ -105,21 +105,21 @@ def judged_of(prepared: PreparedJudgements, collected: Collected) -> Judged:
     )
 
 
-def _kept(came: Array, *, shared: bool) -> Ints:
+def _choose_outputs(came: Array, *, shared: bool) -> Ints:
     """Choose the outputs `[system, k]` that are kept where some judgements never came."""
     if shared:
         return np.broadcast_to(np.flatnonzero(came.all(0)), (len(came), int(came.all(0).sum())))
     return np.argsort(~came, axis=1, kind="stable")[:, : int(came.sum(1).min())]
 
 
-def enough_for_baseline(human: int, outputs_per_document: int) -> bool:
+def is_enough_for_baseline(human: int, outputs_per_document: int) -> bool:
     """True if so many judgements come from three documents at least, whichever of them are drawn."""
     return human > (DOCUMENTS_FOR_BASELINE - 1) * outputs_per_document
 
 
 def _baseline(prepared: PreparedJudgements, judged: Judged, campaigns: Sequence[Collected]) -> dict[str, Array]:
     """Estimate from the human judgements alone, with the same kind of interval: what the metric is held against."""
-    if not enough_for_baseline(judged.y.shape[1], campaigns[0].known.get("outputs_per_document", 1)):
+    if not is_enough_for_baseline(judged.y.shape[1], campaigns[0].known.get("outputs_per_document", 1)):
         return {}
     rng = campaigns[0].streams("estimator")
     mean = split(sample_mean(rng, judged, interval=prepared.interval, level=prepared.interval_level), len(campaigns))
@@ -128,7 +128,7 @@ def _baseline(prepared: PreparedJudgements, judged: Judged, campaigns: Sequence[
 
 def _contrasts(prepared: PreparedJudgements, estimates: Estimates) -> dict[str, Array]:
     """Hold each two systems against each other, as the estimator says or by a z test."""
-    found = _of_means(prepared, estimates) if estimates.contrasts is None else estimates.contrasts
+    found = _compare_means(prepared, estimates) if estimates.contrasts is None else estimates.contrasts
     direction = sign(np.where(np.abs(found.difference) < SLACK, 0.0, found.difference))
     family: dict[str, Array] = {}
     if prepared.multiplicity in ("holm", "bh"):
@@ -146,7 +146,7 @@ def _contrasts(prepared: PreparedJudgements, estimates: Estimates) -> dict[str, 
     }
 
 
-def _of_means(prepared: PreparedJudgements, estimates: Estimates) -> Contrasts:
+def _compare_means(prepared: PreparedJudgements, estimates: Estimates) -> Contrasts:
     """Compare means, paired where they were judged on the same inputs: a z test or a t test; see `Estimates`."""
     gap = differences(estimates.value)
     gap[np.abs(gap) < SLACK] = 0.0
@@ -165,17 +165,17 @@ def _rates(estimates: Estimates) -> dict[str, Array]:
 def conclude_stopped(prepared: PreparedJudgements, collected: Collected) -> dict[str, Array]:
     """Estimate each system from the judgements up to its end, with the rule's interval; compare them."""
     ended = collected.known.get("ended")
-    ended = stopped(prepared, collected) if ended is None else ended
-    y, g = laid_out(collected.seen, collected.metric, collected.frame.n_systems)
+    ended = apply_stopping_rule(prepared, collected) if ended is None else ended
+    y, g = lay_out_scores(collected.seen, collected.metric, collected.frame.n_systems)
     parts, baselines = [], []
     for k, n in enumerate(ended.n):
-        judged = sealed(one_system(collected, y, g, k, np.flatnonzero(~np.isnan(y[k]))[:n]))
+        judged = seal(one_system(collected, y, g, k, np.flatnonzero(~np.isnan(y[k]))[:n]))
         rng = collected.streams(f"estimator {k}")
         parts.append(prepared.estimate(rng, judged))
         rng = collected.streams(f"estimator {k}")
         baselines.append(sample_mean(rng, judged, interval=prepared.interval, level=prepared.interval_level))
-    estimates = together(parts)
-    alone = together(baselines)
+    estimates = combine_estimates(parts)
+    alone = combine_estimates(baselines)
     return {
         "ratings_used": np.array(collected.paid["ratings"], np.int32),
         "judgements_planned": np.array(collected.known["planned"] * len(y), np.int32),
@@ -188,14 +188,14 @@ def conclude_stopped(prepared: PreparedJudgements, collected: Collected) -> dict
         "standard_error": estimates.sd,
         "low": ended.low,
         "high": ended.high,
-        "skewed": np.zeros(len(y), bool) if _own(ended) or estimates.skewed is None else estimates.skewed,
+        "skewed": np.zeros(len(y), bool) if _has_own_intervals(ended) or estimates.skewed is None else estimates.skewed,
         "baseline": alone.value,
         "baseline_width": alone.high - alone.low,
         **_contrasts_of_stopped(prepared, estimates, ended),
     }
 
 
-def together(parts: list[Estimates]) -> Estimates:
+def combine_estimates(parts: list[Estimates]) -> Estimates:
     """Put estimates of single systems together, although they rest on different numbers of judgements.
 
     Influence values are stretched and followed by zeros, so that each row's variance over the common number is that of
@@ -207,9 +207,9 @@ def together(parts: list[Estimates]) -> Estimates:
         low=_row(parts, "low"),
         high=_row(parts, "high"),
         influence=_influence(parts),
-        own=_whole(parts, "own"),
-        freedom=_whole(parts, "freedom"),
-        skewed=_whole(parts, "skewed"),
+        own=_stack_if_complete(parts, "own"),
+        freedom=_stack_if_complete(parts, "freedom"),
+        skewed=_stack_if_complete(parts, "skewed"),
     )
 
 
@@ -229,11 +229,11 @@ def _row(parts: list[Estimates], name: str) -> Array:
     return np.concatenate([getattr(part, name) for part in parts])
 
 
-def _whole(parts: list[Estimates], name: str) -> Array | None:
+def _stack_if_complete(parts: list[Estimates], name: str) -> Array | None:
     return None if any(getattr(part, name) is None for part in parts) else _row(parts, name)
 
 
-def _own(ended: StoppedJudging) -> bool:
+def _has_own_intervals(ended: StoppedJudging) -> bool:
     """True if the rule has intervals of its own, which hold whatever the shape of judgements is."""
     return not np.isnan(ended.claim_low).any()
 
@@ -244,7 +244,7 @@ def _contrasts_of_stopped(
     gap = differences(estimates.value)
     gap[np.abs(gap) < SLACK] = 0.0
     errors = pair_errors(estimates, shared=prepared.design["shared_inputs"])
-    if not _own(ended):
+    if not _has_own_intervals(ended):
         p_value = np.minimum(two_sided_p_values(gap, errors) * ended.looks, 1.0)
         reach = quantile(1 - prepared.interval_level / ended.looks / 2, errors) * errors.se
         return {
@@ -255,10 +255,10 @@ def _contrasts_of_stopped(
             "difference_low": gap - reach,
             "difference_high": gap + reach,
         }
-    return _apart(gap, errors.se, ended)
+    return _judge_overlap(gap, errors.se, ended)
 
 
-def _apart(gap: Floats, error: Floats, ended: StoppedJudging) -> dict[str, Array]:
+def _judge_overlap(gap: Floats, error: Floats, ended: StoppedJudging) -> dict[str, Array]:
     """Call two systems different where their intervals do not overlap."""
     first, second = np.triu_indices(len(ended.claim_low), 1)
     low = ended.claim_low[first] - ended.claim_high[second]
@@ -274,7 +274,7 @@ def _apart(gap: Floats, error: Floats, ended: StoppedJudging) -> dict[str, Array
 
 
 def stacks(judged: Sequence[Judged], *, together: bool) -> Iterator[Judged]:
-    """Stack campaigns that follow each other, `[campaign times system, ...]`; each alone unless `together`.
+    """Stack campaigns that follow each other, `[campaign times system, ...]`; each alone unless `combine_estimates`.
 
     Only campaigns that are laid out alike share a stack; what comes in documents is not stacked.
     """
@@ -284,7 +284,7 @@ def stacks(judged: Sequence[Judged], *, together: bool) -> Iterator[Judged]:
         size = max(MOST // max(one.y.size, 1), 1) if together and one.document is None else 1
         for start in range(0, len(group), size):
             some = group[start : start + size]
-            yield one_on_top(some) if len(some) > 1 else some[0]
+            yield stack_campaigns(some) if len(some) > 1 else some[0]
 
 
 def _layout(judged: Judged) -> tuple[Any, ...]:
@@ -294,7 +294,7 @@ def _layout(judged: Judged) -> tuple[Any, ...]:
     return judged.y.shape, present, judged.binary, rest, judged.nominal, judged.test_set
 
 
-def one_on_top(some: Sequence[Judged]) -> Judged:
+def stack_campaigns(some: Sequence[Judged]) -> Judged:
     """Stack campaigns of independent outputs that are laid out alike."""
     rest = [one.rest for one in some if one.rest is not None]
     return replace(

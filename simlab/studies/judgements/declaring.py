@@ -8,15 +8,15 @@ from typing import Annotated, Any, Literal, TypedDict
 from annotated_types import Ge, Gt, Le, Lt
 
 from simlab.analysis.multiplicity import Multiplicity
-from simlab.studies.footprint import CountedSize, Footprint, extent_of, need
+from simlab.studies.footprint import CountedSize, Footprint, measure_array, read_extent
 from simlab.studies.judgements.appraising import OUTCOMES, appraise, blank, truth
 from simlab.studies.judgements.checking import check
-from simlab.studies.judgements.collecting import beside, collect, document_set, draw, lay, plan
+from simlab.studies.judgements.collecting import collect, count_extras, document_set, draw, lay, plan
 from simlab.studies.judgements.concluding import conclude
 from simlab.studies.judgements.preparing import prepare, same_layout
 from simlab.studies.judgements.spending import cut_said
 from simlab.studies.kind import Kind
-from simlab.studies.money import Money, on_a_clock, payable, prices_of
+from simlab.studies.money import Money, count_payable, has_clock, read_prices
 from simlab.types import JUDGE, Contest, JudgedWorld, RatedWorld, Stops, World
 from simlab.types.bounds import Price
 from simlab.world.laws.judgements import require_judgements
@@ -63,14 +63,14 @@ def covers(config: Mapping[str, Any], world: World) -> list[str]:
     return [
         f"a judgement is of one output by one rater: {needs.human:,} outputs{pieces} of each of {systems} systems"
         f"{metric}",
-        *cut_said(prepared, beside(needs, systems)),
+        *cut_said(prepared, count_extras(needs, systems)),
     ]
 
 
 def footprint(config: Mapping[str, Any]) -> Footprint:
     """Forecast the outputs that humans and the metric judge, drawn anew for each campaign of a block."""
-    size, budget, systems = extent_of(config), config["budget"], config["systems"]
-    human = CountedSize(_human(budget), "judgements", _human_key(budget))
+    size, budget, systems = read_extent(config), config["budget"], config["systems"]
+    human = CountedSize(_count_judgements(budget), "judgements", _human_key(budget))
     metric = CountedSize(budget["metric_ratings"] or 0, "ratings by the metric", "budget.metric_ratings")
     calibration = CountedSize(budget["calibration_ratings"], "calibration ratings", "budget.calibration_ratings")
     studies = CountedSize(min(config["studies"], config["engine"]["block"]), "studies of a block", "engine.block")
@@ -82,20 +82,25 @@ def footprint(config: Mapping[str, Any]) -> Footprint:
     # What outputs of a document have in common is drawn beside what is their own.
     together = bool(systems.get("document_agreement")) and systems.get("outputs_per_document", 1) > 1
     campaigns = [
-        need(44, studies, size.systems, human),
-        need(60, size.systems, human),
-        need(_LOG_BYTES if on_a_clock(config) else 0, studies, size.systems, human),
-        need(16 if own else 0, size.systems, size.systems, human),
-        need(40, size.systems, metric),
-        need(40, size.systems, calibration),
-        need(16 if own else 0, size.systems, size.systems, metric),
-        need(60, size.systems, items),
-        need(32 if together else 0, size.systems, max((human, metric, items), key=lambda of: of.n)),
-        need(120, studies, size.pairs),
-        need(PARTIAL if config["analysis"]["estimator"].get("sharing") == "partial" else 0, size.systems),
+        measure_array(44, studies, size.systems, human),
+        measure_array(60, size.systems, human),
+        measure_array(_LOG_BYTES if has_clock(config) else 0, studies, size.systems, human),
+        measure_array(16 if own else 0, size.systems, size.systems, human),
+        measure_array(40, size.systems, metric),
+        measure_array(40, size.systems, calibration),
+        measure_array(16 if own else 0, size.systems, size.systems, metric),
+        measure_array(60, size.systems, items),
+        measure_array(32 if together else 0, size.systems, max((human, metric, items), key=lambda of: of.n)),
+        measure_array(120, studies, size.pairs),
+        measure_array(PARTIAL if config["analysis"]["estimator"].get("sharing") == "partial" else 0, size.systems),
     ]
-    world = [need(8, size.items), need(8, raters), need(240, size.pairs), need(26, size.table)]
-    return Footprint(world, [need(400, size.pairs), need(14, size.table)], campaigns)
+    world = [
+        measure_array(8, size.items),
+        measure_array(8, raters),
+        measure_array(240, size.pairs),
+        measure_array(26, size.table),
+    ]
+    return Footprint(world, [measure_array(400, size.pairs), measure_array(14, size.table)], campaigns)
 
 
 KIND = Kind(
@@ -122,11 +127,11 @@ KIND = Kind(
 )
 
 
-def _human(budget: Mapping[str, Any]) -> float:
+def _count_judgements(budget: Mapping[str, Any]) -> float:
     """Count the judgements of a system at most; what pays all systems pays one of them."""
     each = budget["per_system"]
-    prices = prices_of(budget, JUDGE)
-    return float(budget["human_ratings"]) if each is None or not prices.answer else float(payable(prices, each))
+    prices = read_prices(budget, JUDGE)
+    return float(budget["human_ratings"]) if each is None or not prices.answer else float(count_payable(prices, each))
 
 
 def _human_key(budget: Mapping[str, Any]) -> str:

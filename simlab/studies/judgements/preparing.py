@@ -12,8 +12,8 @@ from simlab.analysis.means.intervals import RESAMPLED, Kind
 from simlab.analysis.multiplicity import Multiplicity
 from simlab.analysis.stopping_rules import fixed_width, ppi_width
 from simlab.parts import bind, is_chosen
-from simlab.studies.clocked import Clock, clock_of
-from simlab.studies.money import Prices, accounted, on_a_clock, prices_of
+from simlab.studies.clocked import Clock, bind_clock
+from simlab.studies.money import Prices, has_account, has_clock, read_prices
 from simlab.types import JUDGE, Estimates, Judged, JudgementSequence, Stops
 
 DEFAULT_LEVEL = 0.05
@@ -87,11 +87,11 @@ def prepare(config: Mapping[str, Any]) -> PreparedJudgements:
         by_row=any(is_chosen(estimator, part, plugins) for part in BY_ROW) and estimator["interval"] not in RESAMPLED,
         section=estimator,
         plugins=plugins,
-        prices=prices_of(config["budget"], JUDGE),
-        accounted=accounted(config),
-        cuts=accounted(config) and not on_a_clock(config),
+        prices=read_prices(config["budget"], JUDGE),
+        accounted=has_account(config),
+        cuts=has_account(config) and not has_clock(config),
         batch=decision.get("batch_size", 1) if "_target_" in decision else None,
-        clock=clock_of(config, JUDGE),
+        clock=bind_clock(config, JUDGE),
     )
 
 

@@ -6,7 +6,7 @@ import math
 from typing import NamedTuple
 
 from simlab.studies.judgements.preparing import PreparedJudgements
-from simlab.studies.money import bill, binding, payable, settled
+from simlab.studies.money import bill, count_payable, find_limit, settle_account
 from simlab.types import InputError
 from simlab.types.collection import ALL_CAME, DECIDED, MONEY
 
@@ -28,7 +28,7 @@ class Beside(NamedTuple):
         )
 
 
-def planned_human(prepared: PreparedJudgements, beside: Beside) -> int:
+def count_planned(prepared: PreparedJudgements, beside: Beside) -> int:
     """Return the judgements of each system that are planned: `human_ratings`, or as many as `per_system` pays.
 
     On a clock nobody knows beforehand who comes and how many hours they take: `per_system` asks for as many as prices
@@ -40,34 +40,35 @@ def planned_human(prepared: PreparedJudgements, beside: Beside) -> int:
         _refuse_metric(prepared, beside)
     if each is None or (timed and prepared.prices.answer == 0):
         return int(prepared.budget["human_ratings"])
-    return _paid(prepared, beside, each * beside.systems)
+    return _count_payable(prepared, beside, each * beside.systems)
 
 
 def _refuse_metric(prepared: PreparedJudgements, beside: Beside) -> None:
     """Raise InputError for money that is gone once the metric is paid, before anybody works."""
-    money = binding(prepared.budget, beside.systems)
+    money = find_limit(prepared.budget, beside.systems)
     if money is not None and money.amount <= bill(
         prepared.prices, answers=0, metric_calls=beside.systems * beside.metric
     ):
         refuse(prepared, beside, 1)
 
 
-def paid_human(prepared: PreparedJudgements, beside: Beside) -> int:
+def count_paid(prepared: PreparedJudgements, beside: Beside) -> int:
     """Return the judgements of each system that are asked for: those planned, or as many of them as `total` pays."""
-    planned, total = planned_human(prepared, beside), prepared.budget.get("total")
+    planned, total = count_planned(prepared, beside), prepared.budget.get("total")
     if total is None or not prepared.cuts or beside.price(prepared, planned) <= total * (1 + 1e-12):
         return planned
-    return min(planned, _paid(prepared, beside, total))
+    return min(planned, _count_payable(prepared, beside, total))
 
 
-def _paid(prepared: PreparedJudgements, beside: Beside, amount: float) -> int:
+def _count_payable(prepared: PreparedJudgements, beside: Beside, amount: float) -> int:
     """Count the judgements of each system that an amount for all of them pays."""
     left = (amount - beside.price(prepared)) / beside.systems
     if prepared.prices.answer == 0:
         raise InputError(
-            f"{_said(prepared, beside)}: judgements that cost nothing use up no money; set budget.price_per_judgement"
+            f"{_describe_limit(prepared, beside)}: judgements that cost nothing use up no money; "
+            "set budget.price_per_judgement"
         )
-    human = payable(prepared.prices, left)
+    human = count_payable(prepared.prices, left)
     if human < 1:
         refuse(prepared, beside, 1)
     return int(min(human, math.inf))
@@ -75,17 +76,17 @@ def _paid(prepared: PreparedJudgements, beside: Beside, amount: float) -> int:
 
 def refuse(prepared: PreparedJudgements, beside: Beside, human: int) -> None:
     """Raise InputError: the money does not pay so few judgements; say the least that would."""
-    money = binding(prepared.budget, beside.systems)
-    least = "" if money is None else money.least(beside.price(prepared, human))
+    money = find_limit(prepared.budget, beside.systems)
+    least = "" if money is None else money.format_least(beside.price(prepared, human))
     what = "one judgement" if human == 1 else f"the {human} judgements that analysis.estimator needs"
     raise InputError(
-        f"{_said(prepared, beside)} does not pay {what} of each system once metric and calibration are paid; the least "
-        f"that would is {least}; raise it, or lower budget.metric_ratings or calibration_ratings"
+        f"{_describe_limit(prepared, beside)} does not pay {what} of each system once metric and calibration are paid; "
+        f"the least that would is {least}; raise it, or lower budget.metric_ratings or calibration_ratings"
     )
 
 
-def _said(prepared: PreparedJudgements, beside: Beside) -> str:
-    money = binding(prepared.budget, beside.systems)
+def _describe_limit(prepared: PreparedJudgements, beside: Beside) -> str:
+    money = find_limit(prepared.budget, beside.systems)
     return "" if money is None else money.said
 
 
@@ -97,18 +98,18 @@ def account_of(prepared: PreparedJudgements, beside: Beside, asked: int, used: i
     """
     if not prepared.cuts:
         return {}
-    planned = planned_human(prepared, beside)
+    planned = count_planned(prepared, beside)
     short = used < planned * beside.systems
     ended_by = ALL_CAME if not short else MONEY if open_ and asked < planned else DECIDED
     in_all = planned * beside.systems + beside.calibration
-    return settled(planned=in_all, used=used + beside.calibration, lost=0, ended_by=ended_by)
+    return settle_account(planned=in_all, used=used + beside.calibration, lost=0, ended_by=ended_by)
 
 
 def cut_said(prepared: PreparedJudgements, beside: Beside) -> list[str]:
     """Return how the money cuts judgements; nothing where it pays all that were planned."""
     money, planned, paid = (
-        binding(prepared.budget, beside.systems),
-        *(count(prepared, beside) for count in (planned_human, paid_human)),
+        find_limit(prepared.budget, beside.systems),
+        *(count(prepared, beside) for count in (count_planned, count_paid)),
     )
     if money is None or not prepared.cuts:
         return []

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from simlab.studies.judgements.preparing import PreparedJudgements
-from simlab.studies.sealing import sealed
+from simlab.studies.sealing import seal
 from simlab.types import Bools, Collected, Floats, Ints, Judged, JudgementSequence, Seen
 
 
@@ -26,13 +26,15 @@ class StoppedJudging(NamedTuple):
     looks: int
 
 
-def stopped(prepared: PreparedJudgements, collected: Collected, systems: Ints | None = None) -> StoppedJudging:
+def apply_stopping_rule(
+    prepared: PreparedJudgements, collected: Collected, systems: Ints | None = None
+) -> StoppedJudging:
     """Ask the rule of systems (None: of all) when judging them ends, and what is known of their means then."""
     if prepared.stops is None:
         raise ValueError("only a rule ends judging")
-    y, g = laid_out(collected.seen, collected.metric, collected.frame.n_systems)
+    y, g = lay_out_scores(collected.seen, collected.metric, collected.frame.n_systems)
     which = range(len(y)) if systems is None else systems.tolist()
-    ends = [prepared.stops(sealed(_followed(prepared, collected, y, g, k))) for k in which]
+    ends = [prepared.stops(seal(_make_sequence(prepared, collected, y, g, k))) for k in which]
     nothing = float("nan")
     return StoppedJudging(
         np.array([one.n for one in ends]),
@@ -45,7 +47,7 @@ def stopped(prepared: PreparedJudgements, collected: Collected, systems: Ints | 
     )
 
 
-def _followed(
+def _make_sequence(
     prepared: PreparedJudgements, collected: Collected, y: Floats, g: Floats | None, k: int
 ) -> JudgementSequence:
     known, came = collected.known, np.flatnonzero(~np.isnan(y[k]))
@@ -53,7 +55,7 @@ def _followed(
 
     def interval(n: int, level: float) -> tuple[float, float]:
         part = one_system(collected, y, g, k, came[:n])
-        found = prepared.estimate_at(level)(collected.streams(f"estimator {k}"), sealed(part))
+        found = prepared.estimate_at(level)(collected.streams(f"estimator {k}"), seal(part))
         return float(found.low[0]), float(found.high[0])
 
     return JudgementSequence(
@@ -86,7 +88,7 @@ def one_system(collected: Collected, y: Floats, g: Floats | None, k: int, chosen
     )
 
 
-def laid_out(seen: Seen, metric: Floats | None, n_systems: int) -> tuple[Floats, Floats | None]:
+def lay_out_scores(seen: Seen, metric: Floats | None, n_systems: int) -> tuple[Floats, Floats | None]:
     """Return judgements `y[system, n]`, NaN where none came, and what the metric says of the same outputs."""
     n = int(seen.item.max(initial=-1)) + 1 if metric is None else metric.shape[1]
     y = np.full(n_systems * n, np.nan)

@@ -8,11 +8,11 @@ import numpy as np
 
 from simlab.formulas import passes
 from simlab.studies.outcomes import blank as filled
-from simlab.studies.outcomes import of_campaigns, probabilities, unaccounted
+from simlab.studies.outcomes import of_campaigns, omit_account, probabilities
 from simlab.studies.preferences.collecting import PreferenceBackstage
 from simlab.studies.preferences.concluding import count_outputs
 from simlab.studies.preferences.preparing import OUTCOMES, PreparedPreferences
-from simlab.studies.sealing import sealed
+from simlab.studies.sealing import seal
 from simlab.types import Array, Campaign, Outcomes, TestSet, World
 from simlab.world.laws.comparisons import preference_direction, require_contest
 
@@ -42,7 +42,7 @@ def appraise(
 def _reference(prepared: PreparedPreferences, human: Sequence[Array]) -> dict[str, Array]:
     """Return verdict of the sign test on all human ratings, and the share of each outcome."""
     counts = np.stack([(np.concatenate(human) == outcome).sum(1) for outcome in range(3)], axis=1)
-    p_value = probabilities(prepared.judge_reference(sealed(counts)), "analysis.reference")
+    p_value = probabilities(prepared.judge_reference(seal(counts)), "analysis.reference")
     significant = passes(p_value, prepared.reference_level)
     smoothed = counts.min(axis=1) == 0
     share = counts + SMOOTHING * smoothed[:, None]
@@ -70,6 +70,6 @@ def blank(prepared: PreparedPreferences, world: World, shared: TestSet | None) -
     """Fill in the outcomes of a campaign that gave, or was given, what cannot be: the protocol itself never fails."""
     n = world.frame.n_systems
     sizes = {"system": n, "pair": n * (n - 1) // 2, "preference": 3, "round": prepared.rounds}
-    names = unaccounted(of_campaigns(OUTCOMES), accounted=prepared.accounted, load=prepared.clock is not None)
+    names = omit_account(of_campaigns(OUTCOMES), accounted=prepared.accounted, load=prepared.clock is not None)
     names = tuple(name for name in names if prepared.sampled or name not in ("r_hat", "ess"))
     return filled(OUTCOMES, names, sizes)

@@ -129,11 +129,11 @@ def _ask_once(config: Mapping[str, Any], world: World, wanted: int) -> None:
     if world.metric is not None and not world.metric.draws:
         metric[..., bins] = 0
     confusion = np.zeros((1, 1, outcomes, 3), np.int64)
-    trial = Evidence(np.array([wanted]), none, confusion, metric, trail=_nothing_came(world))
+    trial = Evidence(np.array([wanted]), none, confusion, metric, trail=_make_empty_trail(world))
     bind(config["decision"], config.get("plugins", ()))(trial)
 
 
-def _nothing_came(world: World) -> Trail:
+def _make_empty_trail(world: World) -> Trail:
     """Follow a pair that nobody was asked about, through the outputs that there are."""
     n_outputs = 0 if world.metric is None else world.metric.n_outputs
     said = None if world.metric is None else np.ones((1, n_outputs), np.int64)

@@ -22,13 +22,13 @@ from simlab.design.protocol import (
 )
 from simlab.design.waiting import Rounds
 from simlab.rng import stream
-from simlab.studies.asking import Asking, Hearing, whole_looks
+from simlab.studies.asking import Asking, Hearing, find_complete_looks
 from simlab.studies.clocked import Clock, ClockedAnswers, carry_out, load_entropy
-from simlab.studies.money import bill, settled
+from simlab.studies.money import bill, settle_account
 from simlab.studies.outcomes import NO_NUMBER, are_codes
-from simlab.studies.preferences.evidence import RuleOutcome, decided, decided_in_the_end, joined
+from simlab.studies.preferences.evidence import RuleOutcome, decide, decide_in_the_end, join_evidence
 from simlab.studies.preferences.preparing import PreparedPreferences
-from simlab.studies.preferences.spending import accounts, asked_for, most_annotations
+from simlab.studies.preferences.spending import accounts, count_requests, most_annotations
 from simlab.types import (
     ALL_CAME,
     COMPARE,
@@ -70,16 +70,16 @@ def lay(prepared: PreparedPreferences, world: World, place: Place) -> TestSet | 
         return None
     # Of a further pool of raters the outputs are the same, whoever compares them.
     others = stream(prepared.seed, *place.of_world, "raters") if place.pool else None
-    return _drawn(prepared, world, stream(prepared.seed, *place.of_documents, "test_set"), others)
+    return _draw_test_set(prepared, world, stream(prepared.seed, *place.of_documents, "test_set"), others)
 
 
-def _drawn(
+def _draw_test_set(
     prepared: PreparedPreferences, world: World, rng: np.random.Generator, others: np.random.Generator | None
 ) -> TestSet:
-    return _compared(require_comparisons(world).draw(rng, world.metric, others), prepared.bins)
+    return _check_test_set(require_comparisons(world).draw(rng, world.metric, others), prepared.bins)
 
 
-def _compared(drawn: TestSet, bins: int) -> TestSet:
+def _check_test_set(drawn: TestSet, bins: int) -> TestSet:
     """Return what raters and metric say of a test set; raise ImpossibleValue where that is no comparison."""
     _refuse_other_codes("raters", drawn.human)
     if drawn.metric is not None:
@@ -98,7 +98,7 @@ def draw(prepared: PreparedPreferences, world: World, shared: TestSet | None, pl
     if shared is not None:
         return shared
     others = stream(prepared.seed, *place.of_study, "raters") if place.pool else None
-    return _drawn(prepared, world, stream(prepared.seed, *place.of_inputs, "test_set"), others)
+    return _draw_test_set(prepared, world, stream(prepared.seed, *place.of_inputs, "test_set"), others)
 
 
 def document_set(prepared: PreparedPreferences, world: World, study: int) -> int:
@@ -117,38 +117,45 @@ def collect(
 
     Source: Deriu et al. 2023, algorithm 2.
     """
-    annotations = planned_looks(prepared, world.frame.document.size)
+    annotations = list_planned_looks(prepared, world.frame.document.size)
     backstage = [
         PreferenceBackstage(test_set, _order(prepared, world, test_set, place))
         for test_set, place in zip(noise, places, strict=True)
     ]
-    where = [_where(world, b.test_set) for b in backstage]
-    evidence = joined(
+    where = [_find_places(world, b.test_set) for b in backstage]
+    evidence = join_evidence(
         [gather(b.test_set, b.order, annotations, at, prepared.bins) for b, at in zip(backstage, where, strict=True)]
     )
-    verdicts = decided(prepared, evidence)
+    verdicts = decide(prepared, evidence)
     if prepared.clock is not None:
-        rule = FollowedRule(prepared, evidence, verdicts, *backstage[0], where[0], in_step=_in_step(prepared))
-        rules = [rule.of(k, len(places), *b, at) for k, (b, at) in enumerate(zip(backstage, where, strict=True))]
+        rule = FollowedRule(prepared, evidence, verdicts, *backstage[0], where[0], in_step=_is_in_step(prepared))
+        rules = [
+            rule.take_campaign(k, len(places), *b, at) for k, (b, at) in enumerate(zip(backstage, where, strict=True))
+        ]
         return [
-            _timed(prepared, prepared.clock, world, b, of, place)
+            _try_on_clock(prepared, prepared.clock, world, b, of, place)
             for b, of, place in zip(backstage, rules, places, strict=True)
         ]
     stop, cost, order = _protocol(prepared, places, verdicts, evidence)
     end = find_last_looks(stop, cost, most_annotations(prepared, world.frame.n_systems), order)
-    said = decided_in_the_end(prepared, evidence, verdicts, end.ravel())
+    said = decide_in_the_end(prepared, evidence, verdicts, end.ravel())
     paid = accounts(prepared, stop, cost, order, end)
     return [
-        Campaign(_paid(_collected(prepared, world, b, annotations, end[k], said.of(k, len(places)), place), paid[k]), b)
+        Campaign(
+            _add_account(
+                _reveal(prepared, world, b, annotations, end[k], said.take_campaign(k, len(places)), place), paid[k]
+            ),
+            b,
+        )
         for k, (b, place) in enumerate(zip(backstage, places, strict=True))
     ]
 
 
-def _paid(collected: Collected, account: Mapping[str, float]) -> Collected:
+def _add_account(collected: Collected, account: Mapping[str, float]) -> Collected:
     return replace(collected, paid={**collected.paid, **account}) if account else collected
 
 
-def _where(world: World, test_set: TestSet) -> Places:
+def _find_places(world: World, test_set: TestSet) -> Places:
     """Return where the outputs of a test set belong."""
     gaps = test_set.human < 0
     n_outputs = 0 if test_set.metric is None else test_set.metric.shape[1]
@@ -156,7 +163,7 @@ def _where(world: World, test_set: TestSet) -> Places:
     return make_places(world.frame.document, ~gaps if gaps.any() else None, n_outputs, rest_document)
 
 
-def planned_looks(prepared: PreparedPreferences, n_items: int) -> Ints:
+def list_planned_looks(prepared: PreparedPreferences, n_items: int) -> Ints:
     """List how many annotations a pair has at each look."""
     return list_looks(prepared.budget["annotations_per_pair"], prepared.budget["batch_size"], n_items)
 
@@ -187,11 +194,11 @@ def _pair_order(prepared: PreparedPreferences, place: Place, n_pairs: int) -> In
     return order
 
 
-def _in_step(prepared: PreparedPreferences) -> bool:
+def _is_in_step(prepared: PreparedPreferences) -> bool:
     return bool(prepared.design.get("wait", "round") == "round")
 
 
-def _timed(
+def _try_on_clock(
     prepared: PreparedPreferences,
     clock: Clock,
     world: World,
@@ -200,12 +207,12 @@ def _timed(
     place: Place,
 ) -> Campaign | DesignFailure:
     try:
-        return Campaign(_on_a_clock(prepared, clock, world, backstage, rule, place), backstage)
+        return Campaign(_collect_on_clock(prepared, clock, world, backstage, rule, place), backstage)
     except DesignFailure as failure:
         return failure
 
 
-def _on_a_clock(
+def _collect_on_clock(
     prepared: PreparedPreferences,
     clock: Clock,
     world: World,
@@ -217,10 +224,10 @@ def _on_a_clock(
     annotations = rule.evidence.annotations
     would = np.take_along_axis(backstage.test_set.human, backstage.order[:, : annotations[-1]], axis=1)
     order = AskingOrder(would, annotations, _pair_order(prepared, place, len(would)))
-    came = timed(prepared, clock, order, rule.stops, place, world.frame.n_systems)
-    said = rule.in_the_end(came.said, came.end)
-    as_said = backstage._replace(test_set=heard(backstage.test_set, backstage.order, came.said))
-    collected = _collected(prepared, world, as_said, annotations, came.end, said, place)
+    came = follow_on_clock(prepared, clock, order, rule.stops, place, world.frame.n_systems)
+    said = rule.conclude(came.said, came.end)
+    as_said = backstage._replace(test_set=replace_answers(backstage.test_set, backstage.order, came.said))
+    collected = _reveal(prepared, world, as_said, annotations, came.end, said, place)
     seen = collected.seen
     where = seen.unit, seen.order
     person = came.person[where]
@@ -232,7 +239,7 @@ def _on_a_clock(
     )
 
 
-def _collected(
+def _reveal(
     prepared: PreparedPreferences,
     world: World,
     backstage: PreferenceBackstage,
@@ -242,27 +249,27 @@ def _collected(
     place: Place,
 ) -> Collected:
     """Reveal the comparisons of each pair up to its last look."""
-    seen = _seen(world, backstage, annotations[end])
+    seen = _list_comparisons(world, backstage, annotations[end])
     return Collected(
         frame=world.frame,
         documents=None,
         asked=None,
         seen=seen,
         metric=backstage.test_set.metric,
-        known={"rounds": end, "said": outcome} | _told(_where(world, backstage.test_set)),
+        known={"rounds": end, "said": outcome} | _describe_places(_find_places(world, backstage.test_set)),
         paid={"ratings": len(seen.value), "cost": bill(prepared.prices, answers=len(seen.value))},
         streams=Streams(prepared.seed, place.of_study),
     )
 
 
-def _told(places: Places) -> dict[str, Array]:
+def _describe_places(places: Places) -> dict[str, Array]:
     """Return where outputs belong, as far as an analyst would not guess."""
     told = {} if places.can_be_rated is None else {"can_be_rated": places.can_be_rated}
     plain = (places.rest_document == np.arange(len(places.rest_document))).all()
     return told if plain else told | {"rest_document": places.rest_document}
 
 
-def _seen(world: World, backstage: PreferenceBackstage, asked: Ints) -> Seen:
+def _list_comparisons(world: World, backstage: PreferenceBackstage, asked: Ints) -> Seen:
     """List the comparisons of the first items of each pair's order that can be compared."""
     rank = np.broadcast_to(np.arange(backstage.order.shape[1]), backstage.order.shape)
     pair, at = np.nonzero(rank < asked[:, None])
@@ -290,7 +297,7 @@ class FollowedRule:
     places: Places
     in_step: bool
 
-    def of(self, k: int, n: int, test_set: TestSet, order: Ints, places: Places) -> FollowedRule:
+    def take_campaign(self, k: int, n: int, test_set: TestSet, order: Ints, places: Places) -> FollowedRule:
         """Take the k-th of n campaigns."""
         size = len(self.verdicts.stop) // n
         rows = slice(k * size, (k + 1) * size)
@@ -299,27 +306,29 @@ class FollowedRule:
 
     def stops(self, verdicts: Array, end: Ints) -> Bools:
         """Mark which pairs the rule ends at their looks, given what was said of each, `[pair, k]`."""
-        changed = self._changed(verdicts, end)
+        changed = self._mark_changed(verdicts, end)
         if self.verdicts.joint and (changed.any() or not self.in_step):
-            return decided(self.prepared, truncate_evidence(self.given(verdicts), end)).stop[:, -1]
+            return decide(self.prepared, truncate_evidence(self.gather_evidence(verdicts), end)).stop[:, -1]
         return self._row_by_row(verdicts, end, changed).stop
 
-    def in_the_end(self, verdicts: Array, end: Ints) -> RuleOutcome:
+    def conclude(self, verdicts: Array, end: Ints) -> RuleOutcome:
         """Return what the rule says where collecting ended."""
         if self.verdicts.joint:
-            return RuleOutcome.at(decided(self.prepared, truncate_evidence(self.given(verdicts), end)), end)
-        return self._row_by_row(verdicts, end, self._changed(verdicts, end))
+            return RuleOutcome.take_at(
+                decide(self.prepared, truncate_evidence(self.gather_evidence(verdicts), end)), end
+            )
+        return self._row_by_row(verdicts, end, self._mark_changed(verdicts, end))
 
-    def given(self, verdicts: Array, rows: Ints | None = None) -> Evidence:
+    def gather_evidence(self, verdicts: Array, rows: Ints | None = None) -> Evidence:
         """Count what was said of some pairs (None: of all), as far as it has come; the rest is as expected."""
-        test_set = heard(self.test_set, self.order, verdicts)
+        test_set = replace_answers(self.test_set, self.order, verdicts)
         every = np.arange(len(verdicts)) if rows is None else rows
         metric, can = test_set.metric, self.places.can_be_rated
         part = TestSet(test_set.human[every], None if metric is None else metric[every])
         places = self.places._replace(can_be_rated=None if can is None else can[every])
         return gather(part, self.order[every], self.evidence.annotations, places, self.prepared.bins)
 
-    def _changed(self, verdicts: Array, end: Ints) -> Bools:
+    def _mark_changed(self, verdicts: Array, end: Ints) -> Bools:
         n = verdicts.shape[1]
         would = np.take_along_axis(self.test_set.human, self.order[:, :n], axis=1)
         read = np.arange(n) < self.evidence.annotations[end][:, None]
@@ -330,12 +339,12 @@ class FollowedRule:
         verdict, stop, theta = (getattr(self.verdicts, name)[rows, end] for name in ("verdict", "stop", "theta"))
         which = np.flatnonzero(changed)
         if len(which):
-            anew = RuleOutcome.at(decided(self.prepared, self.given(verdicts, which)), end[which])
+            anew = RuleOutcome.take_at(decide(self.prepared, self.gather_evidence(verdicts, which)), end[which])
             verdict[which], stop[which], theta[which] = anew.verdict, anew.stop, anew.theta
         return RuleOutcome(verdict, stop, theta, self.verdicts.summarise)
 
 
-def heard(test_set: TestSet, order: Ints, verdicts: Array) -> TestSet:
+def replace_answers(test_set: TestSet, order: Ints, verdicts: Array) -> TestSet:
     """Return a test set as it was answered: `verdicts[pair, k]` of the k-th output that a pair was asked about."""
     human = test_set.human.copy()
     np.put_along_axis(human, order[:, : verdicts.shape[1]], verdicts.astype(human.dtype), axis=1)
@@ -370,7 +379,7 @@ class ClockedPreferences(NamedTuple):
     last: int
 
 
-def timed(
+def follow_on_clock(
     prepared: PreparedPreferences, clock: Clock, order: AskingOrder, stops: Stops, place: Place, n_systems: int
 ) -> ClockedPreferences:
     """Follow the protocol as comparisons come, one task each, done by whoever is free.
@@ -389,17 +398,23 @@ def timed(
     chance = stream(prepared.seed, *place.of_study, "clock", "lapses")
     hearing = Hearing(heard, asking, chance, lambda outcome: 2 - outcome)
     carried = carry_out(
-        clock, place, asking.begin(), seats=None, n_systems=n_systems, more=asking.more, hears=hearing.hear
+        clock,
+        place,
+        asking.begin(),
+        seats=None,
+        n_systems=n_systems,
+        more=asking.find_next_tasks,
+        hears=hearing.record_answer,
     )
     person, at = np.full(can.shape, -1), np.full(can.shape, np.nan)
     where = asking.unit[carried.task], asking.at[carried.task]
     person[where], at[where] = carried.person, carried.at
-    end = whole_looks(person >= 0, can, order.looks, rounds.end)
-    said = hearing.said(carried.task, carried.person)
+    end = find_complete_looks(person >= 0, can, order.looks, rounds.end)
+    said = hearing.select_values(carried.task, carried.person)
     planned = carried.planned
     if not rounds.ran_out:
         # Rules may leave batches that others could not have been asked for.
-        planned = max(planned, int(asked_for(cost[None], prepared.budget["annotations"], order.pairs[None])[0]))
+        planned = max(planned, int(count_requests(cost[None], prepared.budget["annotations"], order.pairs[None])[0]))
     return ClockedPreferences(said, person, at, end, carried, planned, cost.shape[1] - 1)
 
 
@@ -415,7 +430,7 @@ def account(came: ClockedPreferences, stop: Bools, person: Ints) -> dict[str, fl
         ended_by = DECIDED
     if used == planned:
         ended_by = ALL_CAME
-    ledger = settled(
+    ledger = settle_account(
         planned=planned,
         used=used,
         lost=carried.lost + unread,

@@ -8,20 +8,20 @@ import numpy as np
 
 from simlab.analysis.preferences.partial_order import is_on_cycle
 from simlab.studies.money import account
-from simlab.studies.preferences.evidence import RuleOutcome, decided, evidence_of, joined, last_look
+from simlab.studies.preferences.evidence import RuleOutcome, count_evidence, decide, find_end_looks, join_evidence
 from simlab.studies.preferences.preparing import PreparedPreferences
-from simlab.studies.sealing import sealed
+from simlab.studies.sealing import seal
 from simlab.types import Array, Bools, Collected, Evidence, Floats, Ints
 
 
 def conclude(prepared: PreparedPreferences, campaigns: Sequence[Collected]) -> dict[str, Array]:
     """Return the outcomes of campaigns, `[campaign, ...]`; within, a row is a pair in a campaign."""
-    parts = [evidence_of(prepared, collected) for collected in campaigns]
-    evidence = joined(parts)
-    end = np.concatenate([last_look(part, collected) for part, collected in zip(parts, campaigns, strict=True)])
-    said = _said(prepared, campaigns, evidence, end)
+    parts = [count_evidence(prepared, collected) for collected in campaigns]
+    evidence = join_evidence(parts)
+    end = np.concatenate([find_end_looks(part, collected) for part, collected in zip(parts, campaigns, strict=True)])
+    said = _find_outcomes(prepared, campaigns, evidence, end)
     rows, count = np.arange(len(end)), len(campaigns)
-    human, confusion, metric = sealed(
+    human, confusion, metric = seal(
         [counts[rows, end] for counts in (evidence.human, evidence.confusion, evidence.metric)]
     )
     summary = said.summarise(human, confusion, metric)
@@ -43,7 +43,7 @@ def conclude(prepared: PreparedPreferences, campaigns: Sequence[Collected]) -> d
     return {
         "ratings_used": np.array([collected.paid["ratings"] for collected in campaigns], np.int32),
         "cost": np.array([collected.paid["cost"] for collected in campaigns], float),
-        "item_ratings_used": np.array([outputs_read(collected) for collected in campaigns], np.int32),
+        "item_ratings_used": np.array([count_outputs_read(collected) for collected in campaigns], np.int32),
         **outcome,
         "significant": outcome["verdict"] != 0,
         "estimate": _win_rates(outcome["p_mean"], n_systems),
@@ -53,7 +53,7 @@ def conclude(prepared: PreparedPreferences, campaigns: Sequence[Collected]) -> d
     }
 
 
-def outputs_read(collected: Collected) -> int:
+def count_outputs_read(collected: Collected) -> int:
     """Count the single outputs that raters had to read: an output compared with several others is read once."""
     return count_outputs(collected.seen.unit, collected.seen.item, collected.frame.n_systems)
 
@@ -64,11 +64,13 @@ def count_outputs(pair: Ints, item: Ints, n_systems: int) -> int:
     return len(np.unique(np.concatenate([item * n_systems + first[pair], item * n_systems + second[pair]])))
 
 
-def _said(prepared: PreparedPreferences, campaigns: Sequence[Collected], evidence: Evidence, end: Ints) -> RuleOutcome:
+def _find_outcomes(
+    prepared: PreparedPreferences, campaigns: Sequence[Collected], evidence: Evidence, end: Ints
+) -> RuleOutcome:
     """Return what the rule said where collecting ended: as noted while collecting, else asked now."""
     noted = [collected.known["said"] for collected in campaigns if "said" in collected.known]
     if len(noted) < len(campaigns):
-        return RuleOutcome.at(decided(prepared, evidence), end)
+        return RuleOutcome.take_at(decide(prepared, evidence), end)
     verdict, stop, theta = (
         np.concatenate([getattr(one, name) for one in noted]) for name in ("verdict", "stop", "theta")
     )

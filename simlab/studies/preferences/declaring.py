@@ -8,9 +8,9 @@ from typing import Any, Literal, TypedDict
 from simlab.analysis.decisions import Level
 from simlab.design.waiting import Wait
 from simlab.parts import name_of
-from simlab.studies.footprint import CountedSize, Footprint, Need, extent_of, need
+from simlab.studies.footprint import CountedSize, Footprint, Need, measure_array, read_extent
 from simlab.studies.kind import Kind
-from simlab.studies.money import Money, on_a_clock
+from simlab.studies.money import Money, has_clock
 from simlab.studies.preferences.appraising import appraise, blank, truth
 from simlab.studies.preferences.checking import check
 from simlab.studies.preferences.collecting import collect, document_set, draw, lay
@@ -76,7 +76,7 @@ def covers(config: Mapping[str, Any], world: World) -> list[str]:
 
 def footprint(config: Mapping[str, Any]) -> Footprint:
     """Forecast the outcomes of every pair on every item, drawn anew for each campaign of a block."""
-    size = extent_of(config)
+    size = read_extent(config)
     systems, items, pairs = size.systems, size.items, size.pairs
     budget, metric = config["budget"], config.get("metric", {})
     rated = CountedSize(metric.get("n_outputs", 0) if "_target_" in metric else 0, "outputs", "metric.n_outputs")
@@ -85,18 +85,23 @@ def footprint(config: Mapping[str, Any]) -> Footprint:
     studies = CountedSize(min(config["studies"], block), "studies of a block", "engine.block")
     looks = CountedSize(n_rounds(config), "looks", "budget.annotations_per_pair")
     asked = CountedSize(min(budget["annotations_per_pair"], items.n), "annotations", "budget.annotations_per_pair")
-    world = [need(240, pairs), need(8, items), need(26, size.table), need(8, systems, items)]
-    campaigns: list[Need] = [
-        need(52, pairs, drawn),
-        need(16, systems, drawn),
-        need(12, studies, pairs, items),
-        need(1, studies, pairs, rated),
-        need(60, studies, pairs, asked),
-        need(_step_bytes(config), studies, pairs, asked),
-        need(_look_bytes(config), studies, pairs, looks),
-        need(_LOG_BYTES if on_a_clock(config) else 0, studies, pairs, asked),
+    world = [
+        measure_array(240, pairs),
+        measure_array(8, items),
+        measure_array(26, size.table),
+        measure_array(8, systems, items),
     ]
-    return Footprint(world, [need(14, size.table), need(400, pairs)], campaigns)
+    campaigns: list[Need] = [
+        measure_array(52, pairs, drawn),
+        measure_array(16, systems, drawn),
+        measure_array(12, studies, pairs, items),
+        measure_array(1, studies, pairs, rated),
+        measure_array(60, studies, pairs, asked),
+        measure_array(_step_bytes(config), studies, pairs, asked),
+        measure_array(_look_bytes(config), studies, pairs, looks),
+        measure_array(_LOG_BYTES if has_clock(config) else 0, studies, pairs, asked),
+    ]
+    return Footprint(world, [measure_array(14, size.table), measure_array(400, pairs)], campaigns)
 
 
 KIND = Kind(

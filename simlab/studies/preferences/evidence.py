@@ -19,7 +19,7 @@ from simlab.design.protocol import (
 )
 from simlab.studies.outcomes import are_codes
 from simlab.studies.preferences.preparing import PreparedPreferences
-from simlab.studies.sealing import sealed
+from simlab.studies.sealing import seal
 from simlab.types import Array, Bools, Collected, Evidence, Floats, ImpossibleValue, Ints, Summary, Trail, Verdicts
 
 
@@ -32,34 +32,34 @@ class RuleOutcome(NamedTuple):
     summarise: Callable[[Ints, Ints, Ints], Summary]
 
     @staticmethod
-    def at(verdicts: Verdicts, end: Ints) -> RuleOutcome:
+    def take_at(verdicts: Verdicts, end: Ints) -> RuleOutcome:
         """Take what was said at the last look of each row; of rows judged together, what was said in the end."""
         rows = np.arange(len(end))
         end = np.full_like(end, verdicts.verdict.shape[1] - 1) if verdicts.joint else end
         verdict, theta = verdicts.verdict[rows, end], verdicts.theta[rows, end]
         return RuleOutcome(verdict, verdicts.stop[rows, end], theta, verdicts.summarise)
 
-    def of(self, k: int, n: int) -> RuleOutcome:
+    def take_campaign(self, k: int, n: int) -> RuleOutcome:
         """Take the rows of the k-th of n campaigns."""
         size = len(self.verdict) // n
         rows = slice(k * size, (k + 1) * size)
         return RuleOutcome(self.verdict[rows], self.stop[rows], self.theta[rows], self.summarise)
 
 
-def decided(prepared: PreparedPreferences, evidence: Evidence) -> Verdicts:
+def decide(prepared: PreparedPreferences, evidence: Evidence) -> Verdicts:
     """Ask the decision rule; raise ImpossibleValue where a verdict is none of +1, 0 and -1."""
-    verdicts = prepared.decide(sealed(evidence))
+    verdicts = prepared.decide(seal(evidence))
     if not are_codes(verdicts.verdict, -1, 1):
         raise ImpossibleValue("decision gives a verdict other than +1, 0 and -1")
     return verdicts
 
 
-def decided_in_the_end(prepared: PreparedPreferences, evidence: Evidence, verdicts: Verdicts, end: Ints) -> RuleOutcome:
+def decide_in_the_end(prepared: PreparedPreferences, evidence: Evidence, verdicts: Verdicts, end: Ints) -> RuleOutcome:
     """Take what was said where collecting ended; of rows judged together, ask again, given what was collected."""
-    return RuleOutcome.at(decided(prepared, truncate_evidence(evidence, end)) if verdicts.joint else verdicts, end)
+    return RuleOutcome.take_at(decide(prepared, truncate_evidence(evidence, end)) if verdicts.joint else verdicts, end)
 
 
-def joined(parts: Sequence[Evidence]) -> Evidence:
+def join_evidence(parts: Sequence[Evidence]) -> Evidence:
     """Put the evidence of several campaigns, each with the same looks, one below the other."""
     human, confusion, metric = (
         np.concatenate([getattr(part, name) for part in parts]) for name in ("human", "confusion", "metric")
@@ -81,7 +81,7 @@ def _joined_trails(trails: Sequence[Trail | None]) -> Trail | None:
     return Trail(**joined_fields | {"rest_document": kept[0].rest_document})
 
 
-def evidence_of(prepared: PreparedPreferences, collected: Collected) -> Evidence:
+def count_evidence(prepared: PreparedPreferences, collected: Collected) -> Evidence:
     """Count the comparisons that came, and what the metric says, at every planned look; rows are pairs.
 
     After the last comparison of a pair its counts stay as they are.
@@ -91,7 +91,7 @@ def evidence_of(prepared: PreparedPreferences, collected: Collected) -> Evidence
     annotations = list_looks(
         prepared.budget["annotations_per_pair"], prepared.budget["batch_size"], len(collected.frame.document)
     )
-    order = seen.order if seen.order is not None else _as_they_came(seen.unit)
+    order = seen.order if seen.order is not None else _number_entries(seen.unit)
     human, item = np.full((2, n_pairs, annotations[-1]), -1)
     human[seen.unit, order], item[seen.unit, order] = seen.value, seen.item
     counts = count_looks(
@@ -108,7 +108,7 @@ def _places(collected: Collected) -> Places:
     return make_places(collected.frame.document, known.get("can_be_rated"), n_outputs, known.get("rest_document"))
 
 
-def last_look(evidence: Evidence, collected: Collected) -> Ints:
+def find_end_looks(evidence: Evidence, collected: Collected) -> Ints:
     """Return the look of each pair at which collecting ended: as one is told, else the first that has all that came."""
     if "rounds" in collected.known:
         told: Ints = collected.known["rounds"]
@@ -117,7 +117,7 @@ def last_look(evidence: Evidence, collected: Collected) -> Ints:
     return np.asarray((total == total[:, -1:]).argmax(axis=1))
 
 
-def _as_they_came(unit: Ints) -> Ints:
+def _number_entries(unit: Ints) -> Ints:
     """Number the entries of each unit from 0, in the order in which they stand."""
     by_unit = np.argsort(unit, kind="stable")
     start = np.searchsorted(unit[by_unit], unit[by_unit])

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from simlab.parts import bind, is_own
-from simlab.studies.clocked import Clock, clock_of
-from simlab.studies.money import Prices, accounted, on_a_clock, prices_of
+from simlab.studies.clocked import Clock, bind_clock
+from simlab.studies.money import Prices, has_account, has_clock, read_prices
 from simlab.studies.outcomes import ACCOUNT, COMMON, LOAD, NAN
 from simlab.types import COMPARE, Array, Evidence, Floats, Outcome, Verdicts
 
@@ -82,10 +82,10 @@ def prepare(config: Mapping[str, Any]) -> PreparedPreferences:
         reference_level=config["analysis"]["reference_level"],
         rounds=n_rounds(config),
         on_test_set=config["decision"].get("estimand") == "test_set",
-        prices=prices_of(config["budget"], COMPARE),
-        accounted=accounted(config),
-        clock=clock_of(config, COMPARE),
-        cuts=accounted(config) and not on_a_clock(config),
+        prices=read_prices(config["budget"], COMPARE),
+        accounted=has_account(config),
+        clock=bind_clock(config, COMPARE),
+        cuts=has_account(config) and not has_clock(config),
         sampled=config["decision"].get("posterior") == "nuts",
         bins=read_bins(config),
     )

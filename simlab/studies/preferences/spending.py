@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from simlab.design.protocol import find_last_looks
-from simlab.studies.money import bill, binding, payable, settled
+from simlab.studies.money import bill, count_payable, find_limit, settle_account
 from simlab.studies.preferences.preparing import PreparedPreferences
 from simlab.types import Bools, InputError, Ints
 from simlab.types.collection import ALL_CAME, DECIDED, MONEY
@@ -15,14 +15,14 @@ from simlab.types.collection import ALL_CAME, DECIDED, MONEY
 
 def most_annotations(prepared: PreparedPreferences, n_systems: int) -> int | None:
     """Return how many comparisons a campaign has at most: as many as are asked for, and paid; None: no limit."""
-    asked, paid = prepared.budget["annotations"], affordable(prepared, n_systems)
+    asked, paid = prepared.budget["annotations"], count_affordable(prepared, n_systems)
     return asked if paid == math.inf else int(min(paid, math.inf if asked is None else asked))
 
 
-def affordable(prepared: PreparedPreferences, n_systems: int) -> float:
+def count_affordable(prepared: PreparedPreferences, n_systems: int) -> float:
     """Count the comparisons that the money pays; inf where it has no limit, or a clock says when it ends."""
-    money = binding(prepared.budget, n_systems) if prepared.cuts else None
-    return math.inf if money is None else payable(prepared.prices, money.amount)
+    money = find_limit(prepared.budget, n_systems) if prepared.cuts else None
+    return math.inf if money is None else count_payable(prepared.prices, money.amount)
 
 
 def accounts(prepared: PreparedPreferences, stop: Bools, cost: Ints, order: Ints, end: Ints) -> list[dict[str, float]]:
@@ -37,15 +37,15 @@ def accounts(prepared: PreparedPreferences, stop: Bools, cost: Ints, order: Ints
     without_money = find_last_looks(stop, cost, asked, order)
     # Where annotations ran out, rules that ended some pairs had left these batches for the others.
     ran_out, came = np.any(_open(stop, without_money), axis=1), _sum_to(cost, without_money)
-    planned = np.where(ran_out, came, np.maximum(came, asked_for(cost, asked, order)))
+    planned = np.where(ran_out, came, np.maximum(came, count_requests(cost, asked, order)))
     money: Bools = np.any(_open(stop, end), axis=1)
     return [
-        settled(planned=int(p), used=int(u), lost=0, ended_by=ALL_CAME if u == p else MONEY if m else DECIDED)
+        settle_account(planned=int(p), used=int(u), lost=0, ended_by=ALL_CAME if u == p else MONEY if m else DECIDED)
         for p, u, m in zip(planned, used, money, strict=True)
     ]
 
 
-def asked_for(cost: Ints, annotations: int | None, order: Ints) -> Ints:
+def count_requests(cost: Ints, annotations: int | None, order: Ints) -> Ints:
     """Count what a protocol asks for that no rule ends, `[campaign]`: whole batches, until annotations run out."""
     return _sum_to(cost, find_last_looks(np.zeros(cost.shape, bool), cost, annotations, order))
 
@@ -63,7 +63,7 @@ def _open(stop: Bools, end: Ints) -> Bools:
 
 def refuse_unpaid(prepared: PreparedPreferences, n_systems: int) -> None:
     """Raise InputError for money that does not pay a batch of every pair; say the least that would."""
-    money, pairs = binding(prepared.budget, n_systems), n_systems * (n_systems - 1) // 2
+    money, pairs = find_limit(prepared.budget, n_systems), n_systems * (n_systems - 1) // 2
     if money is None:
         return
     batch = prepared.budget["batch_size"]
@@ -71,13 +71,13 @@ def refuse_unpaid(prepared: PreparedPreferences, n_systems: int) -> None:
     if money.amount < least * (1 - 1e-12):
         raise InputError(
             f"{money.said} does not pay one batch of {batch} comparisons (budget.batch_size) of each of {pairs} pairs; "
-            f"the least that would is {money.least(least)}; raise it, or lower budget.batch_size"
+            f"the least that would is {money.format_least(least)}; raise it, or lower budget.batch_size"
         )
 
 
 def cut_said(prepared: PreparedPreferences, n_systems: int, n_items: int) -> list[str]:
     """Return how far the money reaches; nothing where it pays all that could be asked."""
-    money, paid = binding(prepared.budget, n_systems), affordable(prepared, n_systems)
+    money, paid = find_limit(prepared.budget, n_systems), count_affordable(prepared, n_systems)
     per_pair = min(prepared.budget["annotations_per_pair"], n_items)
     wanted = n_systems * (n_systems - 1) // 2 * per_pair
     wanted = min(wanted, wanted if prepared.budget["annotations"] is None else prepared.budget["annotations"])

@@ -16,15 +16,15 @@ from simlab.studies.outcomes import (
     P_VALUE,
     RATED,
     of_campaigns,
+    omit_account,
     refuse_impossible,
-    unaccounted,
 )
 from simlab.studies.outcomes import blank as filled
-from simlab.studies.ratings.collecting import collected, deal
+from simlab.studies.ratings.collecting import deal, reveal_ratings
 from simlab.studies.ratings.concluding import compare_systems
-from simlab.studies.ratings.on_clock import as_dealt
+from simlab.studies.ratings.on_clock import is_as_dealt
 from simlab.studies.ratings.preparing import PreparedRatings
-from simlab.studies.sealing import sealed
+from simlab.studies.sealing import seal
 from simlab.types import (
     NO_TWIN,
     Array,
@@ -59,13 +59,13 @@ def appraise(
     prepared: PreparedRatings, world: World, table: DealTable, campaigns: Sequence[Campaign], outcomes: Outcomes
 ) -> dict[str, Array]:
     """Repeat campaigns with other raters for every output, where ratings are fixed and there are enough raters."""
-    if not twins_possible(world, table):
+    if not allows_twins(world, table):
         return {}
     twins = [_twin(prepared, world, table, campaign) for campaign in campaigns]
     return {name: np.stack([twin[name] for twin in twins]) for name in twins[0]}
 
 
-def twins_possible(world: World, table: DealTable) -> bool:
+def allows_twins(world: World, table: DealTable) -> bool:
     """True if every output can be rated by somebody else."""
     enough = bool((table.n_choices > 1).all()) and table.slots.shape[2] == 1
     complete = enough and bool(table.possible.sum(1).min() == table.n_choices.min())
@@ -74,7 +74,7 @@ def twins_possible(world: World, table: DealTable) -> bool:
 
 def _twin(prepared: PreparedRatings, world: World, table: DealTable, campaign: Campaign) -> dict[str, Array]:
     first, rng = campaign.collected, campaign.backstage.deal
-    if not as_dealt(first):
+    if not is_as_dealt(first):
         # What somebody else rated, or nobody, is no repetition of what was dealt.
         return _no_twin(world)
     try:
@@ -83,7 +83,7 @@ def _twin(prepared: PreparedRatings, world: World, table: DealTable, campaign: C
         return _no_twin(world)
     if first.documents is None:
         raise ValueError("a campaign that was dealt has documents")
-    repeated = sealed(collected(prepared, world, first.documents, asked, None, Place(0)))
+    repeated = seal(reveal_ratings(prepared, world, first.documents, asked, None, Place(0)))
     refuse_impossible(repeated)
     concluded = compare_systems(prepared, repeated, rng)
     return {"twin_direction": concluded["direction"], "twin_significant": concluded["significant"]}
@@ -122,10 +122,10 @@ def blank(prepared: PreparedRatings, world: World, table: DealTable) -> dict[str
     """Fill in the outcome of a campaign whose design could not be carried out: it asked nothing and cost nothing."""
     n = world.frame.n_systems
     names = of_campaigns(OUTCOMES)
-    if not twins_possible(world, table):
+    if not allows_twins(world, table):
         names = tuple(name for name in names if not name.startswith("twin_"))
     if prepared.multiplicity == "none":
         names = tuple(name for name in names if name not in ADJUSTED)
-    names = unaccounted(names, accounted=prepared.accounted)
+    names = omit_account(names, accounted=prepared.accounted)
     sizes = {"system": n, "pair": n * (n - 1) // 2}
     return filled(OUTCOMES, names, sizes) | {"cost": np.array(0.0)}

@@ -22,11 +22,11 @@ from simlab.messages import pluralise
 from simlab.parts import is_chosen, name_of
 from simlab.studies.clocked import check_deadline
 from simlab.studies.kind import Shape
-from simlab.studies.money import on_a_clock
+from simlab.studies.money import has_clock
 from simlab.studies.ratings.appraising import THESE_RATERS
 from simlab.studies.ratings.collecting import lay
-from simlab.studies.ratings.cutting import documents_paid, fewest, ratings_of, refuse_unpaid
-from simlab.studies.ratings.preparing import Further, PreparedRatings, assignment_of, further_of, prepare
+from simlab.studies.ratings.cutting import count_documents_paid, count_fewest_documents, count_ratings, refuse_unpaid
+from simlab.studies.ratings.preparing import Further, PreparedRatings, prepare, read_assignment, read_further
 from simlab.types import RATE, Frame, InputError, Law, Place, World
 from simlab.world.laws.fixed import FixedRatings, fixed_ratings
 from simlab.world.laws.scales import ScaledRatings, score_range
@@ -49,7 +49,7 @@ def check(config: Mapping[str, Any], world: World) -> Shape:
     table = lay(prepared, world, Place(0))
     _check_documents(config["design"], world.frame, table, recorded=world.truth is None)
     refuse_unpaid(prepared, world, table)
-    design = {**config["design"], "documents": documents_paid(prepared, world, table)[0]}
+    design = {**config["design"], "documents": count_documents_paid(prepared, world, table)[0]}
     _check_load_entropy(design, world.frame, table)
     _check_normalization(config["analysis"]["normalization"], world, config.get("plugins", ()))
     if "_target_" not in config["decision"]:
@@ -83,11 +83,11 @@ def _check_clock(prepared: PreparedRatings, world: World, table: DealTable) -> N
             "design.collection.replacement=newcomers: of this world nobody can be drawn anew (a recorded table has its "
             "own raters, once); set it to colleagues or none"
         )
-    n = fewest(prepared)
+    n = count_fewest_documents(prepared)
     check_deadline(
         prepared.clock,
         world,
-        answers=ratings_of(world.frame, table, n, longest=False),
+        answers=count_ratings(world.frame, table, n, longest=False),
         of=f"rated {pluralise(n, 'document')} (design.min_documents)",
         seats=world.frame.n_raters,
     )
@@ -165,10 +165,10 @@ def _check_test(config: Mapping[str, Any], frame: Frame) -> None:
     """Refuse tests that could find nothing, and families that a test cannot judge together."""
     prepared, test, level = prepare(config), config["analysis"]["test"], config["decision"]["level"]
     least = _least_p_value(test, frame, config["design"]["documents"], config.get("plugins", ()))
-    several = config["design"]["ratings_per_item"] + further_of(config["design"]).uneven
+    several = config["design"]["ratings_per_item"] + read_further(config["design"]).uneven
     if several > 1 and any(is_chosen(test, part, config.get("plugins", ())) for part in (by_rater, rater_flips)):
         raise InputError(
-            f"design.{_asking_twice(config['design'])}: analysis.test={name_of(test)} takes what raters "
+            f"design.{_name_repeat_key(config['design'])}: analysis.test={name_of(test)} takes what raters "
             "contribute for independent, and raters who rate the same outputs share what these are like; choose "
             "analysis.test=two_way or crossed_flips"
         )
@@ -194,11 +194,11 @@ def _check_test(config: Mapping[str, Any], frame: Frame) -> None:
         _check_within_reach(name_of(test), least, frame.n_systems * (frame.n_systems - 1) // 2, level)
 
 
-def _asking_twice(design: Mapping[str, Any]) -> str:
+def _name_repeat_key(design: Mapping[str, Any]) -> str:
     """Name the key by which outputs have several ratings."""
     if design["ratings_per_item"] > 1:
         return f"ratings_per_item={design['ratings_per_item']}"
-    return f"overlap={further_of(design).overlap:g}"
+    return f"overlap={read_further(design).overlap:g}"
 
 
 def _check_within_reach(test: str, least: float, n_pairs: int, level: float) -> None:
@@ -267,15 +267,15 @@ def _lacks_error_counts(world: World) -> bool:
 
 def check_assignment(config: Mapping[str, Any], frame: Frame) -> None:
     """Raise InputError where a platform is asked for what it cannot know, or for raters that there are not."""
-    section = assignment_of(config["design"])
+    section = read_assignment(config["design"])
     if section is not None:
         _check_rule(config, section)
-    _check_further(config, further_of(config["design"]), frame)
+    _check_further(config, read_further(config["design"]), frame)
 
 
 def _check_rule(config: Mapping[str, Any], section: Mapping[str, Any]) -> None:
     design, plugins, name = config["design"], config.get("plugins", ()), name_of(section)
-    if not on_a_clock(config):
+    if not has_clock(config):
         raise InputError(
             f"design.assignment={name}: only a clock knows who is free next; choose design.collection=crowd, experts "
             "or team, or design.assignment=as_dealt"
@@ -300,12 +300,12 @@ def _check_further(config: Mapping[str, Any], further: Further, frame: Frame) ->
             f"design.overlap={further.overlap:g}: with design.ratings_per_item={per_item} every output has a second "
             "rating; set design.overlap=0 or design.ratings_per_item=1"
         )
-    if further.overlap > 0 and not on_a_clock(config):
+    if further.overlap > 0 and not has_clock(config):
         raise InputError(
             f"design.overlap={further.overlap:g}: second raters are asked on a clock; choose "
             "design.collection=crowd, experts or team, or design.overlap=0"
         )
-    if boost is not None and not on_a_clock(config):
+    if boost is not None and not has_clock(config):
         raise InputError(
             f"design.boost_margin={boost:g}: who is asked once raters have disagreed comes after them, on a clock; "
             "choose design.collection=crowd, experts or team, or design.boost_margin=null"
@@ -317,7 +317,7 @@ def _check_further(config: Mapping[str, Any], further: Further, frame: Frame) ->
         )
     needed = max(per_item, 2 if further.overlap > 0 else 1) + (boost is not None)
     # That buckets have raters enough for the ratings per item is checked beside this.
-    if needed > per_item and (there := _fewest(frame)) < needed:
+    if needed > per_item and (there := _count_fewest_raters(frame)) < needed:
         key = "design.overlap" if boost is None else "design.boost_margin"
         value = further.overlap if boost is None else boost
         raise InputError(
@@ -325,7 +325,7 @@ def _check_further(config: Mapping[str, Any], further: Further, frame: Frame) ->
         )
 
 
-def _fewest(frame: Frame) -> int:
+def _count_fewest_raters(frame: Frame) -> int:
     """Count the raters of the smallest bucket."""
     seats = np.any(frame.rater >= 0, axis=0)
     bucket = frame.bucket[frame.document]

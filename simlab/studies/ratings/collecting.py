@@ -12,9 +12,9 @@ import numpy as np
 from simlab.design.balance import DealTable, deal_evenly, deal_to_entropy, lay_table
 from simlab.design.documents import draw_documents
 from simlab.rng import stream
-from simlab.studies.money import bill, binding, settled
-from simlab.studies.ratings.cutting import allowance, metric_calls, most_paid, per_item
-from simlab.studies.ratings.on_clock import collected_on_clock, overlapped
+from simlab.studies.money import bill, find_limit, settle_account
+from simlab.studies.ratings.cutting import allowance, choose_paid_documents, count_ratings_per_item, metric_calls
+from simlab.studies.ratings.on_clock import add_overlap, collect_on_clock
 from simlab.studies.ratings.preparing import PreparedRatings
 from simlab.types import RATE, Bools, Campaign, Collected, DesignFailure, Place, Seen, SlotAssignment, Streams, World
 from simlab.types.collection import ALL_CAME, MONEY
@@ -31,7 +31,7 @@ def lay(prepared: PreparedRatings, world: World, place: Place) -> DealTable:
     """Work out for a world whom the design's grouping can ask about what."""
     groups, wanted = prepared.group(world.frame), int(prepared.design["ratings_per_item"])
     table = lay_table(world.frame, groups, wanted)
-    paid = per_item(prepared, world, table)
+    paid = count_ratings_per_item(prepared, world, table)
     return table if paid == wanted else lay_table(world.frame, groups, paid)
 
 
@@ -58,42 +58,42 @@ def _campaign(
     documents = chosen_documents(prepared, world, table, place)
     rng = stream(prepared.seed, *place.of_study, "deal")
     try:
-        asked = overlapped(prepared, table, documents, deal(rng, prepared, table, documents), place)
+        asked = add_overlap(prepared, table, documents, deal(rng, prepared, table, documents), place)
         if prepared.clock is not None:
-            came = collected_on_clock(prepared, prepared.clock, world, table, documents, asked, noise, place)
+            came = collect_on_clock(prepared, prepared.clock, world, table, documents, asked, noise, place)
             return Campaign(came, RatingBackstage(rng))
     except DesignFailure as failure:
         return failure
-    held = collected(prepared, world, documents, asked, noise, place)
+    held = reveal_ratings(prepared, world, documents, asked, noise, place)
     if not prepared.cuts:
         return Campaign(held, RatingBackstage(rng))
-    told = _accounted(prepared, world, table, held, place)
+    told = _account(prepared, world, table, held, place)
     return told if isinstance(told, DesignFailure) else Campaign(told, RatingBackstage(rng))
 
 
-def _accounted(
+def _account(
     prepared: PreparedRatings, world: World, table: DealTable, collected: Collected, place: Place
 ) -> Collected | DesignFailure:
     """Return what the design asked for before it was cut; fail where not even the fewest documents are paid."""
     used = len(collected.seen.value)
     if used > allowance(prepared, world):
-        money = binding(prepared.budget, world.frame.n_systems)
+        money = find_limit(prepared.budget, world.frame.n_systems)
         return DesignFailure(f"{money.said if money else ''} does not pay the fewest documents of this world; raise it")
     of_document = np.bincount(world.frame.document, minlength=world.frame.n_documents)
-    segments = int(of_document[_drawn(prepared, world, table, place, prepared.design["documents"])].sum())
+    segments = int(of_document[_draw_documents(prepared, world, table, place, prepared.design["documents"])].sum())
     planned = segments * world.frame.n_systems * int(prepared.design["ratings_per_item"])
-    account = settled(planned=planned, used=used, lost=0, ended_by=MONEY if used < planned else ALL_CAME)
+    account = settle_account(planned=planned, used=used, lost=0, ended_by=MONEY if used < planned else ALL_CAME)
     return replace(collected, paid={**collected.paid, **account})
 
 
 def chosen_documents(prepared: PreparedRatings, world: World, table: DealTable, place: Place) -> Bools:
     """Draw the documents of a study; studies of a document set have the same."""
     if not prepared.cuts:
-        return _drawn(prepared, world, table, place, prepared.design["documents"])
-    return most_paid(prepared, world, table, partial(_drawn, prepared, world, table, place))
+        return _draw_documents(prepared, world, table, place, prepared.design["documents"])
+    return choose_paid_documents(prepared, world, table, partial(_draw_documents, prepared, world, table, place))
 
 
-def _drawn(prepared: PreparedRatings, world: World, table: DealTable, place: Place, n_documents: int) -> Bools:
+def _draw_documents(prepared: PreparedRatings, world: World, table: DealTable, place: Place, n_documents: int) -> Bools:
     rng = stream(prepared.seed, *place.of_documents, "documents", document_set(prepared, world, place.study))
     return draw_documents(rng, world.frame.bucket, table.rateable, n_documents)
 
@@ -113,7 +113,7 @@ def deal(rng: np.random.Generator, prepared: PreparedRatings, table: DealTable, 
     )
 
 
-def collected(
+def reveal_ratings(
     prepared: PreparedRatings, world: World, documents: Bools, assignment: SlotAssignment, noise: Any, place: Place
 ) -> Collected:
     """Reveal what a design asks for, and pay for it."""

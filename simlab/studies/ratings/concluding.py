@@ -15,9 +15,9 @@ from simlab.analysis.multiplicity import adjust_p_values
 from simlab.analysis.significance import RELATIVE_TOLERANCE
 from simlab.formulas import differences, normalized_entropy, passes
 from simlab.studies.money import account
-from simlab.studies.outcomes import probabilities, rule_of, within, worst
+from simlab.studies.outcomes import explain_impossible, find_worst, is_in_bounds, probabilities
 from simlab.studies.ratings.preparing import PreparedRatings
-from simlab.studies.sealing import sealed
+from simlab.studies.sealing import seal
 from simlab.types import Array, Arrived, Collected, Floats, ImpossibleValue, Ints, ScoredRatings, Seen
 
 
@@ -35,12 +35,12 @@ def _conclude(prepared: PreparedRatings, collected: Collected) -> dict[str, Arra
         "cost": np.array(collected.paid["cost"]),
         "load_entropy_reached": np.array(normalized_entropy(loads)),
         "human_count": np.bincount(seen.unit, minlength=frame.n_systems).astype(np.int32),
-        **({"documents_rated": np.array(documents_rated(collected), np.int32)} if prepared.accounted else {}),
+        **({"documents_rated": np.array(count_documents_rated(collected), np.int32)} if prepared.accounted else {}),
         **compare_systems(prepared, collected, collected.streams("test")),
     }
 
 
-def documents_rated(collected: Collected) -> int:
+def count_documents_rated(collected: Collected) -> int:
     """Count the documents of which each segment was rated for every system, at least once."""
     frame, seen = collected.frame, collected.seen
     rated = np.zeros((len(frame.document), frame.n_systems), bool)
@@ -54,21 +54,21 @@ def compare_systems(prepared: PreparedRatings, collected: Collected, rng: np.ran
 
     A decision rule of its own, which sees the order of ratings, takes the place of the test.
     """
-    scores = scored(prepared, collected)
-    total = sealed(_totals(prepared, collected, scores))
+    scores = score_ratings(prepared, collected)
+    total = seal(_totals(prepared, collected, scores))
     if prepared.claim is not None:
-        lead = _lead(total, lower_is_better=collected.frame.lower_is_better)
+        lead = _sum_leads(total, lower_is_better=collected.frame.lower_is_better)
         return {
             "estimate": _means(collected, total),
-            **claimed(prepared, collected, scores, _direction(lead), rng),
+            **claim_pairs(prepared, collected, scores, _direction(lead), rng),
         }
     whole = prepared.reads_ratings or prepared.multiplicity == "max_t"
-    rated = sealed(rated_of(collected, scores, total)) if whole else None
+    rated = seal(make_scored_ratings(collected, scores, total)) if whole else None
     # The flips of a family are those of the test: the same generator, once more.
     again = deepcopy(rng) if prepared.multiplicity == "max_t" else rng
     p_value = probabilities(prepared.test(rng, rated if prepared.reads_ratings else total), "analysis.test")
-    family = _adjusted(prepared, p_value, again, rated)
-    lead = _tested_lead(prepared, collected, total, rated)
+    family = _adjust(prepared, p_value, again, rated)
+    lead = _measure_tested_lead(prepared, collected, total, rated)
     direction = _direction(lead)
     return {
         "estimate": _means(collected, total),
@@ -79,7 +79,7 @@ def compare_systems(prepared: PreparedRatings, collected: Collected, rng: np.ran
     }
 
 
-def _adjusted(
+def _adjust(
     prepared: PreparedRatings, p_value: Floats, rng: np.random.Generator, rated: ScoredRatings | None
 ) -> dict[str, Array]:
     """Adjust the p-values of all pairs; nothing where each stands by itself."""
@@ -99,41 +99,43 @@ def document_totals(prepared: PreparedRatings, collected: Collected) -> Floats:
     system's segment has none is missing for that system (NaN). Raises ImpossibleValue where the normalisation makes
     ratings what they cannot be: a total that is no number would pass for one that is missing.
     """
-    return _totals(prepared, collected, scored(prepared, collected))
+    return _totals(prepared, collected, score_ratings(prepared, collected))
 
 
-def lead_of(prepared: PreparedRatings, collected: Collected) -> Floats:
+def measure_leads(prepared: PreparedRatings, collected: Collected) -> Floats:
     """Return by how much the first of each two systems came out better, by the estimate that the test compares.
 
     `[pair]`, 0 where they differ by rounding only; in sums over documents, or (a model) in means.
     """
-    scores = scored(prepared, collected)
+    scores = score_ratings(prepared, collected)
     total = _totals(prepared, collected, scores)
-    rated = None if prepared.differences is None else rated_of(collected, scores, total)
-    return _tested_lead(prepared, collected, total, rated)
+    rated = None if prepared.differences is None else make_scored_ratings(collected, scores, total)
+    return _measure_tested_lead(prepared, collected, total, rated)
 
 
-def _tested_lead(prepared: PreparedRatings, collected: Collected, total: Floats, rated: ScoredRatings | None) -> Floats:
+def _measure_tested_lead(
+    prepared: PreparedRatings, collected: Collected, total: Floats, rated: ScoredRatings | None
+) -> Floats:
     if prepared.differences is None or rated is None:
-        return _lead(total, lower_is_better=collected.frame.lower_is_better)
+        return _sum_leads(total, lower_is_better=collected.frame.lower_is_better)
     gap = prepared.differences(rated)
     gap = np.where(np.abs(gap) <= RELATIVE_TOLERANCE * np.abs(rated.value).max(initial=0.0), 0.0, gap)
     return np.asarray(-gap if collected.frame.lower_is_better else gap)
 
 
-def scored(prepared: PreparedRatings, collected: Collected) -> Seen:
+def score_ratings(prepared: PreparedRatings, collected: Collected) -> Seen:
     """Normalise ratings and correct them by the metric.
 
     Raises ImpossibleValue where the normalisation makes ratings what they cannot be.
     """
     seen = prepared.normalise(collected.seen)
-    if not within(seen.value):
-        value = worst(seen.value)
-        raise ImpossibleValue(f"analysis.normalization makes a rating {value:g}; {rule_of(value)}")
+    if not is_in_bounds(seen.value):
+        value = find_worst(seen.value)
+        raise ImpossibleValue(f"analysis.normalization makes a rating {value:g}; {explain_impossible(value)}")
     return seen if collected.metric is None else correct_by_metric(seen, collected.metric)
 
 
-def rated_of(collected: Collected, seen: Seen, total: Floats) -> ScoredRatings:
+def make_scored_ratings(collected: Collected, seen: Seen, total: Floats) -> ScoredRatings:
     """Hand on the scores themselves, documents numbered as the rows of their totals."""
     frame = collected.frame
     output = seen.item * frame.n_systems + seen.unit
@@ -154,15 +156,15 @@ def _totals(prepared: PreparedRatings, collected: Collected, seen: Seen) -> Floa
     cell = frame.document[seen.item] * frame.n_systems + seen.unit
     size = frame.n_documents * frame.n_systems
     per_item = collected.known.get("ratings_per_item", prepared.design["ratings_per_item"])
-    if not prepared.further.uneven and len(seen.value) == _planned(collected, per_item):
+    if not prepared.further.uneven and len(seen.value) == _count_planned(collected, per_item):
         total = np.bincount(cell, weights=seen.value, minlength=size) / per_item
     else:
-        total = _of_what_came(seen, cell, size, collected)
+        total = _sum_scores(seen, cell, size, collected)
     by_document: Floats = total.reshape(-1, frame.n_systems)[_documents(collected)]
     return by_document
 
 
-def _of_what_came(seen: Seen, cell: Ints, size: int, collected: Collected) -> Floats:
+def _sum_scores(seen: Seen, cell: Ints, size: int, collected: Collected) -> Floats:
     """Add up the mean scores of segments, `[document and system]`; NaN where a segment has none."""
     frame = collected.frame
     output = seen.item * frame.n_systems + seen.unit
@@ -173,7 +175,7 @@ def _of_what_came(seen: Seen, cell: Ints, size: int, collected: Collected) -> Fl
     return np.asarray(np.bincount(of_output, weights=mean, minlength=size), float)
 
 
-def _planned(collected: Collected, per_item: int) -> int:
+def _count_planned(collected: Collected, per_item: int) -> int:
     """Count the ratings that were asked for: as the design says, else every segment of the documents alike."""
     frame = collected.frame
     if collected.asked is not None:
@@ -205,20 +207,20 @@ def _direction(lead: Floats) -> Array:
     return direction
 
 
-def _lead(total: Floats, *, lower_is_better: bool) -> Floats:
+def _sum_leads(total: Floats, *, lower_is_better: bool) -> Floats:
     """Sum up by how much the first of each two systems is better; a document counts for a pair if both systems came."""
     gap = np.nansum(differences(total), axis=0) if np.isnan(total).any() else differences(total.sum(0))
     gap[np.abs(gap) <= RELATIVE_TOLERANCE * np.nansum(np.abs(total), axis=0).max(initial=0.0)] = 0.0
     return np.asarray(-gap if lower_is_better else gap)
 
 
-def claimed(
+def claim_pairs(
     prepared: PreparedRatings, collected: Collected, scores: Seen, direction: Array, rng: np.random.Generator
 ) -> dict[str, Array]:
     """Return what a rule claims of each pair; a claim has the direction that it had when it was made."""
     if prepared.claim is None:
         raise ValueError("a decision without a part watches nothing")
-    claims = prepared.claim(sealed(arrived(collected, scores, rng)))
+    claims = prepared.claim(seal(order_screens(collected, scores, rng)))
     return {
         "direction": np.where(claims.verdict != 0, claims.verdict, direction).astype(np.int8),
         "significant": claims.verdict != 0,
@@ -226,7 +228,7 @@ def claimed(
     }
 
 
-def arrived(collected: Collected, scores: Seen, rng: np.random.Generator) -> Arrived:
+def order_screens(collected: Collected, scores: Seen, rng: np.random.Generator) -> Arrived:
     """Lay ratings in the order in which they came, screen by screen.
 
     On a clock a screen is done with its last rating. Without one documents come in random order, and the screens of a

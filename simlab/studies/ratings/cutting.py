@@ -17,7 +17,7 @@ import numpy as np
 from simlab.design.balance import DealTable
 from simlab.design.documents import spread_over_buckets
 from simlab.messages import pluralise
-from simlab.studies.money import bill, binding, payable
+from simlab.studies.money import bill, count_payable, find_limit
 from simlab.studies.ratings.preparing import PreparedRatings
 from simlab.types import Bools, Frame, InputError, Ints, World
 
@@ -25,13 +25,13 @@ from simlab.types import Bools, Frame, InputError, Ints, World
 def allowance(prepared: PreparedRatings, world: World) -> float:
     """Count the ratings that the money pays once raters are taken on and the metric has scored; inf: without end."""
     frame = world.frame
-    money = binding(prepared.budget, frame.n_systems)
+    money = find_limit(prepared.budget, frame.n_systems)
     if money is None:
         return math.inf
-    return payable(prepared.prices, money.amount - _beside(prepared, world))
+    return count_payable(prepared.prices, money.amount - _price_extras(prepared, world))
 
 
-def _beside(prepared: PreparedRatings, world: World) -> float:
+def _price_extras(prepared: PreparedRatings, world: World) -> float:
     """Price what is paid beside ratings."""
     return bill(prepared.prices, answers=0, raters=world.frame.n_raters, metric_calls=metric_calls(world))
 
@@ -43,25 +43,27 @@ def metric_calls(world: World) -> int:
 
 def least_money(prepared: PreparedRatings, world: World, table: DealTable) -> float:
     """Return what pays any draw of `design.min_documents`, with one rating of each segment."""
-    answers = ratings_of(world.frame, table, fewest(prepared), longest=True)
+    answers = count_ratings(world.frame, table, count_fewest_documents(prepared), longest=True)
     return bill(prepared.prices, answers=answers, raters=world.frame.n_raters, metric_calls=metric_calls(world))
 
 
-def fewest(prepared: PreparedRatings) -> int:
+def count_fewest_documents(prepared: PreparedRatings) -> int:
     """Return the number of documents to which a design may be cut."""
     return min(int(prepared.design.get("min_documents", 1)), int(prepared.design["documents"]))
 
 
-def per_item(prepared: PreparedRatings, world: World, table: DealTable) -> int:
+def count_ratings_per_item(prepared: PreparedRatings, world: World, table: DealTable) -> int:
     """Return the ratings per item that the money pays for the fewest documents, whichever are drawn; at least 1."""
     wanted, paid = int(prepared.design["ratings_per_item"]), allowance(prepared, world)
     if not prepared.cuts or paid == math.inf:
         return wanted
-    once = ratings_of(world.frame, table, fewest(prepared), longest=True)
+    once = count_ratings(world.frame, table, count_fewest_documents(prepared), longest=True)
     return max(1, min(wanted, int(paid // once)))
 
 
-def most_paid(prepared: PreparedRatings, world: World, table: DealTable, drawn: Callable[[int], Bools]) -> Bools:
+def choose_paid_documents(
+    prepared: PreparedRatings, world: World, table: DealTable, drawn: Callable[[int], Bools]
+) -> Bools:
     """Return the documents that a study has: of those that were drawn for so many, as many as the money pays.
 
     `drawn(n)` are nested. Where the money does not pay the fewest of this draw, they are returned all the same, for
@@ -74,7 +76,7 @@ def most_paid(prepared: PreparedRatings, world: World, table: DealTable, drawn: 
     def ratings(n: int) -> int:
         return int(size[drawn(n)].sum()) * each
 
-    low = fewest(prepared)
+    low = count_fewest_documents(prepared)
     if each < prepared.design["ratings_per_item"]:
         paid = min(paid, ratings(low) // each * (each + 1))
     if ratings(wanted) <= paid:
@@ -86,7 +88,7 @@ def most_paid(prepared: PreparedRatings, world: World, table: DealTable, drawn: 
     return drawn(low)
 
 
-def ratings_of(frame: Frame, table: DealTable, documents: int, *, longest: bool) -> int:
+def count_ratings(frame: Frame, table: DealTable, documents: int, *, longest: bool) -> int:
     """Count the ratings of so many documents, the longest or the shortest, with one of each segment of every system.
 
     Documents are drawn as evenly from buckets as these allow, so that it is the longest of each bucket that count.
@@ -101,26 +103,26 @@ def ratings_of(frame: Frame, table: DealTable, documents: int, *, longest: bool)
     ordered = [sign * np.sort(sign * size[rateable & (bucket == b)]) for b in range(n_buckets)]
     sure = sum(int(sizes[:n].sum()) for sizes, n in zip(ordered, quota, strict=True))
     last = np.array([sizes[n] for sizes, n in zip(ordered, quota, strict=True) if n < len(sizes)], np.int64)
-    return (sure + _first(last, documents - int(quota.sum()), sign)) * frame.n_systems
+    return (sure + _sum_first(last, documents - int(quota.sum()), sign)) * frame.n_systems
 
 
-def _first(sizes: Ints, n: int, sign: int) -> int:
+def _sum_first(sizes: Ints, n: int, sign: int) -> int:
     return int((sign * np.sort(sign * sizes))[:n].sum())
 
 
-def documents_paid(prepared: PreparedRatings, world: World, table: DealTable) -> tuple[int, int]:
+def count_documents_paid(prepared: PreparedRatings, world: World, table: DealTable) -> tuple[int, int]:
     """Return the fewest documents, and the most, that campaigns of a world have, by how long theirs are."""
     wanted, paid = int(prepared.design["documents"]), allowance(prepared, world)
-    each, least = table.slots.shape[2], fewest(prepared)
+    each, least = table.slots.shape[2], count_fewest_documents(prepared)
     if not prepared.cuts or paid == math.inf:
         return wanted, wanted
     counts = []
     for longest in (True, False):
         most = paid
         if each < prepared.design["ratings_per_item"]:
-            most = min(most, ratings_of(world.frame, table, least, longest=longest) * (each + 1))
+            most = min(most, count_ratings(world.frame, table, least, longest=longest) * (each + 1))
         paying = (
-            n for n in range(wanted, least, -1) if ratings_of(world.frame, table, n, longest=longest) * each <= most
+            n for n in range(wanted, least, -1) if count_ratings(world.frame, table, n, longest=longest) * each <= most
         )
         counts.append(next(paying, least))
     return counts[0], counts[1]
@@ -128,12 +130,13 @@ def documents_paid(prepared: PreparedRatings, world: World, table: DealTable) ->
 
 def refuse_unpaid(prepared: PreparedRatings, world: World, table: DealTable) -> None:
     """Raise InputError for money that not every campaign meets, however it is cut; say the least that would do."""
-    money = binding(prepared.budget, world.frame.n_systems)
+    money = find_limit(prepared.budget, world.frame.n_systems)
     if money is None or money.amount >= (least := least_money(prepared, world, table)) * (1 - 1e-12):
         return
-    n = fewest(prepared)
+    n = count_fewest_documents(prepared)
     remedy = "lower design.min_documents" if n > 1 else "lower the prices"
     raise InputError(
         f"{money.said} does not pay {pluralise(n, 'document')} (design.min_documents) with one rating of each segment "
-        f"of {world.frame.n_systems} systems; the least that would is {money.least(least)}; raise it, or {remedy}"
+        f"of {world.frame.n_systems} systems; the least that would is "
+        f"{money.format_least(least)}; raise it, or {remedy}"
     )

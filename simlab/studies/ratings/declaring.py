@@ -12,9 +12,9 @@ from annotated_types import Ge, Gt, Le, Lt
 from simlab.analysis.multiplicity import Multiplicity
 from simlab.messages import pluralise
 from simlab.parts import name_of
-from simlab.studies.footprint import CountedSize, Extent, Footprint, Need, extent_of, need
+from simlab.studies.footprint import CountedSize, Extent, Footprint, Need, measure_array, read_extent
 from simlab.studies.kind import Kind
-from simlab.studies.money import Money, binding
+from simlab.studies.money import Money, find_limit
 from simlab.studies.ratings.appraising import OUTCOMES, appraise, blank, truth
 from simlab.studies.ratings.checking import check, find_limits
 from simlab.studies.ratings.collecting import chosen_documents, collect, document_set, draw, lay
@@ -75,7 +75,7 @@ def covers(config: Mapping[str, Any], world: World) -> list[str]:
         f"a rating is of one segment by one rater: {_span(documents)} documents are {about} outputs of each of "
         f"{systems} systems, by {pluralise(each, 'rater')}"
     ]
-    money = binding(prepared.budget, systems)
+    money = find_limit(prepared.budget, systems)
     if money is not None and prepared.cuts and (documents.min() < asked or each < prepared.design["ratings_per_item"]):
         less = f", with {each} of {prepared.design['ratings_per_item']} ratings of each segment"
         less = less if each < prepared.design["ratings_per_item"] else ""
@@ -85,23 +85,23 @@ def covers(config: Mapping[str, Any], world: World) -> list[str]:
 
 def footprint(config: Mapping[str, Any]) -> Footprint:
     """Forecast worlds whose every rating is a random number, and the campaigns that reveal some of them."""
-    size = extent_of(config)
+    size = read_extent(config)
     systems, items, documents, seats, pool = size[:5]
     potential = _potential(config)
     # The mean and shared part of minor and major errors; a fixed rating is a score, an error count and a rater.
     world = [
-        need(24 if potential else 16, systems, items, seats),
-        need(24, systems, items),
-        need(8, systems, systems) if "_target_" in config.get("metric", {}) else need(0, systems),
+        measure_array(24 if potential else 16, systems, items, seats),
+        measure_array(24, systems, items),
+        measure_array(8, systems, systems) if "_target_" in config.get("metric", {}) else measure_array(0, systems),
         # Each possible rating of a table is at most a line of a dozen letters.
-        need(2, size.table),
+        measure_array(2, size.table),
     ]
     drawing = [
-        need(256 if potential else 32, systems, items, seats),
-        need(8, systems, items, pool),
-        need(24, systems, documents, pool),
-        need(24, systems, items),
-        need(12, size.table),
+        measure_array(256 if potential else 32, systems, items, seats),
+        measure_array(8, systems, items, pool),
+        measure_array(24, systems, documents, pool),
+        measure_array(24, systems, items),
+        measure_array(12, size.table),
     ]
     return Footprint(world, drawing, _campaigns(config, size, fresh=not potential))
 
@@ -158,20 +158,20 @@ def _campaigns(config: Mapping[str, Any], size: Extent, *, fresh: bool) -> list[
     permutations = CountedSize(test.get(flips, 1), flips, f"analysis.test.{flips}")
     studies = min(config["studies"], config["engine"]["block"])
     return [
-        need(32 if fresh else 0, systems, items, seats),
-        need(200, systems, asked, each),
-        need(12, systems, items, each),
-        need(_of_flip(config), size.pairs, permutations),
-        need(8, systems, chosen, permutations) if permutations.n > 1 else need(0, permutations),
-        need(60 + 20 * studies, size.pairs),
-        need(2, systems, documents, seats),
-        *_by_rater(config, size, chosen),
+        measure_array(32 if fresh else 0, systems, items, seats),
+        measure_array(200, systems, asked, each),
+        measure_array(12, systems, items, each),
+        measure_array(_count_flip_bytes(config), size.pairs, permutations),
+        measure_array(8, systems, chosen, permutations) if permutations.n > 1 else measure_array(0, permutations),
+        measure_array(60 + 20 * studies, size.pairs),
+        measure_array(2, systems, documents, seats),
+        *_list_rater_needs(config, size, chosen),
         *_deals(size, each),
-        need(4, table),
+        measure_array(4, table),
     ]
 
 
-def _of_flip(config: Mapping[str, Any]) -> int:
+def _count_flip_bytes(config: Mapping[str, Any]) -> int:
     """Count the bytes that a flip of a pair takes; without gaps a permutation test holds few pairs at a time."""
     test = name_of(config["analysis"].get("test", {}))
     if test == "crossed_flips":
@@ -180,20 +180,20 @@ def _of_flip(config: Mapping[str, Any]) -> int:
     return 18 if gaps or test != "permutation" or config["decision"].get("multiplicity") == "max_t" else 0
 
 
-def _by_rater(config: Mapping[str, Any], size: Extent, chosen: CountedSize) -> list[Need]:
+def _list_rater_needs(config: Mapping[str, Any], size: Extent, chosen: CountedSize) -> list[Need]:
     """Count what tests lay out by pair, what each rater (on each document) says of either system, or by equation."""
     test = name_of(config["analysis"].get("test", {}))
     if test in ("mixed_model", "moderated"):
         # Some eight matrices of the equations of raters and documents.
-        equations = [need(64, size.pool, size.pool), need(64, chosen, chosen)]
+        equations = [measure_array(64, size.pool, size.pool), measure_array(64, chosen, chosen)]
         if test == "mixed_model":
             return equations
         # Squares and statistics of all pairs in each table that is drawn.
         draws = CountedSize(config["analysis"]["test"].get("draws", 1), "tables drawn", "analysis.test.draws")
-        return [*equations, need(16, size.pairs, draws)]
+        return [*equations, measure_array(16, size.pairs, draws)]
     if test in ("two_way", "crossed_flips"):
-        return [need(120, size.pairs, chosen, size.seats)]
-    return [need(130, size.pairs, size.pool)] if test in ("by_rater", "rater_flips") else []
+        return [measure_array(120, size.pairs, chosen, size.seats)]
+    return [measure_array(130, size.pairs, size.pool)] if test in ("by_rater", "rater_flips") else []
 
 
 def _deals(size: Extent, each: CountedSize) -> list[Need]:
@@ -204,7 +204,7 @@ def _deals(size: Extent, each: CountedSize) -> list[Need]:
     buckets = CountedSize(
         min(size.documents.n, size.pool.n * size.documents.n / n), "buckets", "raters.raters_per_bucket"
     )
-    return [need(17, size.systems, size.documents, choices, each), need(24, choices, each, buckets)]
+    return [measure_array(17, size.systems, size.documents, choices, each), measure_array(24, choices, each, buckets)]
 
 
 def _log_choices(n: float, k: float) -> float:

@@ -66,7 +66,7 @@ class RatingTasks(NamedTuple):
     rating: Ints
 
 
-def collected_on_clock(
+def collect_on_clock(
     prepared: PreparedRatings,
     clock: Clock,
     world: World,
@@ -89,14 +89,14 @@ def collected_on_clock(
         platform.tasks,
         seats=frame.n_raters,
         n_systems=frame.n_systems,
-        more=platform.more if platform.watches else None,
+        more=platform.find_next_tasks if platform.watches else None,
         choose=platform.choose if platform.watches else None,
         strangers=world.again is not None,
         speeds=world.speeds,
         beside=bill(prepared.prices, answers=0, metric_calls=metric_calls(world)),
     )
     dealt = platform.dealt
-    names, seen = _revealed(prepared, clock, world, dealt, carried, noise, place)
+    names, seen = _reveal(prepared, clock, world, dealt, carried, noise, place)
     if len(seen.value) < len(dealt.rating):
         _refuse_unrated(frame, seen, carried)
     return Collected(
@@ -153,7 +153,7 @@ def _may(table: DealTable, unit: Ints) -> Bools:
     return may[:, :-1]
 
 
-def _revealed(
+def _reveal(
     prepared: PreparedRatings,
     clock: Clock,
     world: World,
@@ -233,7 +233,7 @@ def _refuse_unrated(frame: Frame, seen: Seen, carried: ClockedAnswers) -> None:
         )
 
 
-def as_dealt(campaign: Collected) -> bool:
+def is_as_dealt(campaign: Collected) -> bool:
     """True if each rating that was dealt came, and from whom it was dealt to."""
     if campaign.asked is None or "log" not in campaign.known:
         return True
@@ -268,7 +268,7 @@ def _draw_newcomers(seed: int, world: World, place: Place, turn: int) -> World:
     )
 
 
-def overlapped(
+def add_overlap(
     prepared: PreparedRatings, table: DealTable, documents: Bools, assignment: SlotAssignment, place: Place
 ) -> SlotAssignment:
     """Ask second raters about a share of the documents."""
@@ -300,7 +300,7 @@ class Platform:
     def _open(self, world: World, table: DealTable, noise: Any, rng: np.random.Generator) -> None:
         frame, dealt = world.frame, self._dealt
         self._rng, self._frame, self._groups = rng, frame, table.groups
-        self._said, self._slot = _by_output(world, noise), slots_of(frame)
+        self._said, self._slot = _average_outputs(world, noise), find_slots(frame)
         self._begin = np.cumsum(dealt.tasks.size) - dealt.tasks.size
         first = dealt.rating[self._begin]
         document = frame.document[dealt.item[first]]
@@ -327,10 +327,10 @@ class Platform:
         self._taken[self._outputs(task)[:, 0]] += 1
         return place
 
-    def more(self, handed_in: Ints, hour: float) -> Tasks | None:
+    def find_next_tasks(self, handed_in: Ints, hour: float) -> Tasks | None:
         """Take in what was handed in; ask one more rater where two of an output are too far apart."""
         added = [task for task in handed_in.tolist() if self._take_in(task)]
-        return self._once_more(added) if added else None
+        return self._repeat_tasks(added) if added else None
 
     def _queue(self, tasks: Ints) -> Queue:
         mean = np.divide(self._total, self._rated, out=np.full(len(self._total), np.nan), where=self._rated > 0)
@@ -359,7 +359,7 @@ class Platform:
         apart = len(others) == 2 and self._margin is not None
         return apart and bool(np.max(np.abs(others[0] - others[1])) > self._margin)
 
-    def _once_more(self, tasks: list[int]) -> Tasks:
+    def _repeat_tasks(self, tasks: list[int]) -> Tasks:
         """Add a task to be done by somebody else for each of these."""
         base = self._dealt.tasks
         of = [int(np.flatnonzero(self._unit == self._unit[task])[0]) for task in tasks]
@@ -396,7 +396,7 @@ class Platform:
         )
 
 
-def slots_of(frame: Frame) -> Ints:
+def find_slots(frame: Frame) -> Ints:
     """Find the slot in which each rater sits, `[rater, bucket]`; 0 where they sit in none."""
     slot = np.zeros((frame.n_raters, int(frame.bucket.max()) + 1), np.int64)
     _, item, slots = np.nonzero(frame.rater >= 0)
@@ -404,7 +404,7 @@ def slots_of(frame: Frame) -> Ints:
     return slot
 
 
-def _by_output(world: World, noise: Any) -> Floats:
+def _average_outputs(world: World, noise: Any) -> Floats:
     """Return what everybody says of each output, on average over its segments: `[system, document, slot]`."""
     frame = world.frame
     system, item, slot = np.nonzero(frame.rater >= 0)

@@ -30,8 +30,8 @@ from simlab.analysis.significance import compare_by_permutation, permutation
 from simlab.analysis.studentized_range import TFamily
 from simlab.design.assignment import one_stream
 from simlab.parts import bind, is_chosen, read_data_type
-from simlab.studies.clocked import Clock, clock_of
-from simlab.studies.money import Prices, accounted, on_a_clock, prices_of
+from simlab.studies.clocked import Clock, bind_clock
+from simlab.studies.money import Prices, has_account, has_clock, read_prices
 from simlab.types import RATE, Array, Arrived, Claims, Floats, Queue, ScoredRatings, Seen
 
 FAMILIES: Mapping[Callable[..., Any], Callable[..., FlipFamily | TFamily]] = {
@@ -93,7 +93,7 @@ class PreparedRatings(NamedTuple):
     @property
     def further(self) -> Further:
         """Return who else is asked."""
-        return further_of(self.design)
+        return read_further(self.design)
 
 
 class Further(NamedTuple):
@@ -111,12 +111,12 @@ class Further(NamedTuple):
         return self.overlap > 0 or self.boost_margin is not None
 
 
-def further_of(design: Mapping[str, Any]) -> Further:
+def read_further(design: Mapping[str, Any]) -> Further:
     """Read from the keys of a design who else is asked."""
     return Further(design.get("overlap", 0.0), design.get("boost_margin"))
 
 
-def assignment_of(design: Mapping[str, Any]) -> Mapping[str, Any] | None:
+def read_assignment(design: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Return the section of the rule that says who takes which task; None where tasks are dealt beforehand."""
     section: Mapping[str, Any] = design.get("assignment", {})
     return section if "_target_" in section else None
@@ -125,7 +125,7 @@ def assignment_of(design: Mapping[str, Any]) -> Mapping[str, Any] | None:
 def prepare(config: Mapping[str, Any]) -> PreparedRatings:
     """Bind grouping, normalisation and test."""
     plugins = config.get("plugins", ())
-    test, assignment = bind(config["analysis"]["test"], plugins), assignment_of(config["design"])
+    test, assignment = bind(config["analysis"]["test"], plugins), read_assignment(config["design"])
     return PreparedRatings(
         seed=config["seed"],
         design=config["design"],
@@ -133,23 +133,23 @@ def prepare(config: Mapping[str, Any]) -> PreparedRatings:
         normalise=bind(config["analysis"]["normalization"], plugins),
         test=test,
         reads_ratings=read_data_type(test.func) is ScoredRatings,
-        family=_beside(FAMILIES, config["analysis"]["test"], plugins),
-        differences=_beside(DIFFERENCES, config["analysis"]["test"], plugins),
-        studies=_beside(STUDIES, config["analysis"]["test"], plugins),
+        family=_bind_beside(FAMILIES, config["analysis"]["test"], plugins),
+        differences=_bind_beside(DIFFERENCES, config["analysis"]["test"], plugins),
+        studies=_bind_beside(STUDIES, config["analysis"]["test"], plugins),
         multiplicity=config["decision"].get("multiplicity", "none"),
         level=config["decision"]["level"],
         claim=bind(config["decision"], plugins) if "_target_" in config["decision"] else None,
-        prices=prices_of(config["budget"], RATE),
+        prices=read_prices(config["budget"], RATE),
         budget=config["budget"],
-        accounted=accounted(config),
-        cuts=accounted(config) and not on_a_clock(config),
-        clock=clock_of(config, RATE),
+        accounted=has_account(config),
+        cuts=has_account(config) and not has_clock(config),
+        clock=bind_clock(config, RATE),
         assign=None if assignment is None else bind(assignment, plugins),
         in_order=assignment is None or is_chosen(assignment, one_stream, plugins),
     )
 
 
-def _beside(
+def _bind_beside(
     functions: Mapping[Callable[..., Any], Callable[..., Any]], section: Mapping[str, Any], plugins: Sequence[str]
 ) -> Callable[..., Any] | None:
     """Bind the function that stands beside the chosen test to the keys of the test."""

@@ -14,7 +14,7 @@ from promise_rows import Row, numbers
 from rater_promises import _words, row
 
 from simlab.config import compose
-from simlab.studies.kinds import kind_of
+from simlab.studies.kinds import identify_kind
 from simlab.studies.worlds import draw_world
 from simlab.types import Campaign, Place
 
@@ -57,7 +57,7 @@ def wrong(name: str, n: int) -> dict[str, np.ndarray]:
     asked = {test: _words(test) for test in tests} | {rule: [f"decision={rule}"] for rule in DASHBOARDS}
     configs = {rule: compose([*WORLD, *words, *more, *_enough(rule)]) for rule, more in asked.items()}
     first = next(iter(configs.values()))
-    kind = kind_of(first)
+    kind = identify_kind(first)
     ready = {rule: kind.prepare(config) for rule, config in configs.items()}
     told: dict[str, list[bool]] = {rule: [] for rule in configs}
     for number in numbers(n):

@@ -17,7 +17,7 @@ from simlab.analysis.multiplicity import FlipFamily
 from simlab.analysis.raters.flips import compare_by_flips
 from simlab.analysis.significance import compare_by_permutation
 from simlab.config import compose
-from simlab.studies.kinds import kind_of
+from simlab.studies.kinds import identify_kind
 from simlab.studies.worlds import draw_world
 from simlab.types import Campaign, Place, ScoredRatings
 
@@ -44,7 +44,7 @@ class Said(NamedTuple):
 def said(tests: tuple[str, ...], n: int, *words: str) -> dict[str, Said]:
     """Let several tests conclude from the same campaigns; a test is `by_rater` or `rater_flips max_t`."""
     configs = [compose(["decision=significance", *words, *_words(test)]) for test in tests]
-    kind = kind_of(configs[0])
+    kind = identify_kind(configs[0])
     prepared = [kind.prepare(config) for config in configs]
     told: dict[str, list[tuple[float, bool, float]]] = {test: [] for test in tests}
     for number in numbers(n):
