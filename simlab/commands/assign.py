@@ -14,7 +14,7 @@ from simlab.commands.notes import program
 from simlab.commands.typed import Given, Launched
 from simlab.concluding.assigning import platforms, writing
 from simlab.concluding.assigning.assigning import Assigned, assign
-from simlab.concluding.assigning.studying import study_of
+from simlab.concluding.assigning.studying import read_study
 from simlab.concluding.assigning.writing import As
 from simlab.concluding.wanted import ConcludeOptions
 from simlab.drawing.text import assignments as text
@@ -85,7 +85,7 @@ def carried_out(folder: Path, options: AssignOptions, plugins: Sequence[str] = (
     Raises InputError, before anything is written, for what does not fit.
     """
     languages = platforms.languages(options.spoken)
-    study = study_of(folder, plugins)
+    study = read_study(folder, plugins)
     refuse_large(study.config)
     out = writing.check(study.folder, options.out, options.form)
     assigned = assign(study, options.items, options.raters, options.seed, options.share)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from simlab.answers.plan import PairToSettle, SecondStudy
 from simlab.commands.notes import note
 from simlab.concluding.assigning.items import read_items
-from simlab.concluding.assigning.studying import study_of
+from simlab.concluding.assigning.studying import read_study
 from simlab.concluding.concluding import conclude
 from simlab.concluding.following import Room, SecondBatch, second_batch
 from simlab.concluding.plans import read_plan
@@ -54,7 +54,7 @@ def following(
         rated = {name for name, there in zip(plan.told.frame.document_names, plan.told.documents, strict=True) if there}
     unrated = [name for name in held.documents if name not in rated]
     batch = second_batch(plan, found, Room(documents=len(unrated)), alone=alone)
-    config = _study(study_of(first, plugins).config, batch)
+    config = _study(read_study(first, plugins).config, batch)
     out = first / SECOND
     asked = {"after": after.name, "first": plan.digest}
     folder.check(out, asked)

@@ -54,7 +54,7 @@ def conclude_campaign(
     """
     from simlab.commands.export import carried_out
     from simlab.concluding.campaigns import digest
-    from simlab.concluding.following import of_collected
+    from simlab.concluding.following import conclude_collected
     from simlab.concluding.plans import LoadedPlan
     from simlab.studies.kinds import identify_kind
 
@@ -68,7 +68,7 @@ def conclude_campaign(
     question = identify_kind(again.config).question
     refuse_misplaced(wanted, question)
     plan = LoadedPlan(folder, question, again.config, digest(again.config), None, folder)
-    found = of_collected(again.collected, replace(wanted, again=False), plan, note)
+    found = conclude_collected(again.collected, replace(wanted, again=False), plan, note)
     found = found.changed(line=f"{_where(again)}: {found.line}", lines=(*found.lines, *_rounds(found)))
     return found, _export(folder, conditions, at), again.doubts
 

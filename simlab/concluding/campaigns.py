@@ -16,7 +16,7 @@ import numpy as np
 from simlab import schemas
 from simlab.concluding import sheets
 from simlab.concluding.looks import record_of
-from simlab.concluding.sheets import ENDINGS, MOST_VALUES, As, Read, plain, restored
+from simlab.concluding.sheets import ENDINGS, MOST_VALUES, As, Read, restore_value, serialise_value
 from simlab.config.plain_yaml import CAMPAIGN
 from simlab.config.sweep import canonical_text
 from simlab.files import check_writable, write_whole
@@ -69,18 +69,18 @@ class CampaignInfo:
     answers: int
 
 
-def told(collected: Collected, metric: Any) -> dict[str, Any]:
+def write_campaign_info(collected: Collected, metric: Any) -> dict[str, Any]:
     """Write down what one is told of a campaign; raise InputError where it holds what no file can hold."""
     frame, seen = collected.frame, collected.seen
     types = {name: getattr(seen, name).dtype.name for name in TYPES if getattr(seen, name) is not None}
     known = {name: value for name, value in collected.known.items() if name not in UNTOLD}
     return {
         "frame": _frame(frame),
-        "documents": plain(collected.documents),
-        "asked": None if collected.asked is None else plain(collected.asked.slot),
-        "metric": plain(metric),
-        "known": plain(known),
-        "paid": plain({name: None if np.isnan(paid) else paid for name, paid in collected.paid.items()}),
+        "documents": serialise_value(collected.documents),
+        "asked": None if collected.asked is None else serialise_value(collected.asked.slot),
+        "metric": serialise_value(metric),
+        "known": serialise_value(known),
+        "paid": serialise_value({name: None if np.isnan(paid) else paid for name, paid in collected.paid.items()}),
         "streams": {"seed": collected.streams.seed, "path": list(collected.streams.path)},
         "types": types,
         "answers": len(seen.value),
@@ -93,9 +93,9 @@ def _frame(frame: Frame) -> dict[str, Any]:
         "documents": list(frame.document_names),
         "raters": list(frame.rater_names),
         "lower_is_better": frame.lower_is_better,
-        "document": plain(frame.document),
-        "bucket": plain(frame.bucket),
-        "seats": plain(_seats(frame)),
+        "document": serialise_value(frame.document),
+        "bucket": serialise_value(frame.bucket),
+        "seats": serialise_value(_seats(frame)),
         **({"items": list(frame.item_names)} if frame.item_names else {}),
     }
 
@@ -110,18 +110,18 @@ def _seats(frame: Frame) -> Array:
     return by_bucket if same else frame.rater
 
 
-def taken(held: Any, where: str) -> CampaignInfo:
+def read_campaign_info(held: Any, where: str) -> CampaignInfo:
     """Read what one is told; raise InputError, beginning with `where`, for what cannot be."""
     parts = ("frame", "documents", "asked", "metric", "known", "paid", "streams", "types", "answers")
     if not isinstance(held, dict) or held.keys() != set(parts):
         refuse(where, "does not say what a campaign was")
-    frame = _frame_of(held["frame"], where)
-    documents, slot = (restored(held[name], f"{where}: {name}") for name in ("documents", "asked"))
+    frame = _read_frame(held["frame"], where)
+    documents, slot = (restore_value(held[name], f"{where}: {name}") for name in ("documents", "asked"))
     if documents is not None:
         check(documents, where, "documents", shape=(frame.n_documents,), dtype="bool")
     if slot is not None:
         check(slot, where, "asked", shape=(frame.n_systems, frame.n_documents, None), low=-1, high=frame.rater.shape[2])
-    known, paid = restored(held["known"], f"{where}: known"), restored(held["paid"], f"{where}: paid")
+    known, paid = restore_value(held["known"], f"{where}: known"), restore_value(held["paid"], f"{where}: paid")
     if not isinstance(known, dict) or not isinstance(paid, dict) or not {"ratings", "cost"} <= paid.keys():
         refuse(where, "does not say what was paid")
     # Hours and days that nobody knows are written as null: JSON has no word for what is no number.
@@ -132,20 +132,22 @@ def taken(held: Any, where: str) -> CampaignInfo:
         frame,
         documents,
         None if slot is None else SlotAssignment(slot),
-        restored(held["metric"], f"{where}: metric"),
+        restore_value(held["metric"], f"{where}: metric"),
         known,
         paid,
         _streams(held["streams"], where),
         _types(held["types"], where),
-        whole(held["answers"], where, "answers"),
+        check_count(held["answers"], where, "answers"),
     )
 
 
-def _frame_of(held: Any, where: str) -> Frame:
+def _read_frame(held: Any, where: str) -> Frame:
     if not isinstance(held, dict):
         refuse(where, "has no frame")
     systems, documents, raters = (_names(held.get(key), where, key) for key in ("systems", "documents", "raters"))
-    document, bucket, seats = (restored(held.get(key), f"{where}: {key}") for key in ("document", "bucket", "seats"))
+    document, bucket, seats = (
+        restore_value(held.get(key), f"{where}: {key}") for key in ("document", "bucket", "seats")
+    )
     check(bucket, where, "bucket", shape=(None,), low=0, high=None)
     if documents and len(documents) != len(bucket):
         refuse(where, f"names {len(documents)} documents and has {len(bucket)}")
@@ -191,7 +193,7 @@ def _types(held: Any, where: str) -> Mapping[str, str]:
     return held
 
 
-def whole(value: Any, where: str, name: str) -> int:
+def check_count(value: Any, where: str, name: str) -> int:
     """Return a whole number from 0 that is no larger than any study; raise InputError for anything else."""
     if type(value) is not int or not 0 <= value <= MOST_VALUES:
         refuse(where, f"has {name}={show(value)}")
@@ -227,12 +229,12 @@ def refuse(where: str, why: str) -> NoReturn:
     raise InputError(f"{where} {why}; it is damaged, or was changed by hand: export the campaign again")
 
 
-def in_type(values: Sequence[Any] | Array, info: CampaignInfo, name: str) -> Array:
+def cast_column(values: Sequence[Any] | Array, info: CampaignInfo, name: str) -> Array:
     """Return a column of what is seen in the type that it had."""
     return np.asarray(values).astype(info.types[name])
 
 
-def untold(n: int, info: CampaignInfo, name: str) -> Ints:
+def fill_unknown(n: int, info: CampaignInfo, name: str) -> Ints:
     """Return a column that nobody knows: -1."""
     return np.full(n, -1).astype(info.types[name])
 
@@ -244,7 +246,7 @@ class CampaignSidecar(NamedTuple):
     told: CampaignInfo
 
 
-def beside(table: Path) -> Path:
+def locate_sidecar(table: Path) -> Path:
     """Return the file that stands beside a table."""
     return table.with_name(table.name + ENDING)
 
@@ -279,7 +281,7 @@ def text(
     return f"{write(config, family)}\n{CAMPAIGN}{json.dumps(campaign, ensure_ascii=False, allow_nan=False)}\n"
 
 
-def campaign_of(line: str, config: Mapping[str, Any], where: str) -> CampaignSidecar:
+def parse_sidecar(line: str, config: Mapping[str, Any], where: str) -> CampaignSidecar:
     """Read what a sidecar says beside its study.
 
     Raises InputError, beginning with `where`, for what is no campaign, and for one of another study.
@@ -293,13 +295,13 @@ def campaign_of(line: str, config: Mapping[str, Any], where: str) -> CampaignSid
     schemas.refuse_other(where, "a campaign", held.get("schema", held.get("version")), schemas.PLAN)
     if held["address"].get("digest") != digest(config):
         refuse(f"{where}:", "has a study that is not the one of its campaign (campaign.address.digest)")
-    told = taken(held.get("told"), f"{where}: campaign")
+    told = read_campaign_info(held.get("told"), f"{where}: campaign")
     if told.streams.seed != config["seed"]:
         refuse(f"{where}:", f"has seed={config['seed']} and a campaign with the seed {told.streams.seed}")
     return CampaignSidecar(held["address"], told)
 
 
-def planned(config: Mapping[str, Any]) -> ModuleType:
+def import_planned(config: Mapping[str, Any]) -> ModuleType:
     """Return what lays out, and reads back, the answers of a kind of study; raise InputError for one of one's own."""
     question = identify_kind(config).question
     if question not in _HOMES:
@@ -312,7 +314,7 @@ def check_names(out: Path, form: As) -> None:
     if out.suffix.lower() != ENDINGS[form]:
         raise InputError(f"--out {clip(out)}: with --as {form} end the name with {ENDINGS[form]}")
     check_writable(out, "--out")
-    check_writable(beside(out), "--out")
+    check_writable(locate_sidecar(out), "--out")
 
 
 def export(
@@ -322,10 +324,10 @@ def export(
 
     Raises InputError for what a table cannot hold, before anything is written.
     """
-    layout = planned(config)
+    layout = import_planned(config)
     sheet = layout.sheet(collected, config)
-    words = told(collected, layout.metric(collected))
-    file = beside(out)
+    words = write_campaign_info(collected, layout.metric(collected))
+    file = locate_sidecar(out)
     texts = {
         out: sheets.text(sheet, form),
         file: text(config, address(config, cell, place), words, out.name),
@@ -342,19 +344,19 @@ def read(table: Path, config: Mapping[str, Any], info: CampaignInfo, columns: Ma
 
     Raises InputError for a table that does not belong to the campaign.
     """
-    layout = planned(config)
+    layout = import_planned(config)
     rows = sheets.read(table, layout.USUAL, columns or {}, layout.FORM)
     found: Read = layout.collected(info, rows, config)
     return found
 
 
-def differing(first: Collected, second: Collected) -> list[str]:
+def list_differing_parts(first: Collected, second: Collected) -> list[str]:
     """Name the parts in which two collections differ, in a bit or in a type; what is not exported is left out."""
     names = (field.name for field in fields(Collected))
-    return [name for name in names if not same(getattr(first, name), getattr(second, name))]
+    return [name for name in names if not is_identical(getattr(first, name), getattr(second, name))]
 
 
-def same(first: Any, second: Any) -> bool:
+def is_identical(first: Any, second: Any) -> bool:
     """True if two values are the same bit for bit, and of one type."""
     if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
         alike = first.dtype == second.dtype and first.shape == second.shape
@@ -363,9 +365,11 @@ def same(first: Any, second: Any) -> bool:
         return False
     if isinstance(first, Mapping):
         kept = [{key: value for key, value in one.items() if key not in UNTOLD} for one in (first, second)]
-        return kept[0].keys() == kept[1].keys() and all(same(value, kept[1][key]) for key, value in kept[0].items())
+        return kept[0].keys() == kept[1].keys() and all(
+            is_identical(value, kept[1][key]) for key, value in kept[0].items()
+        )
     if isinstance(first, tuple | list):
-        return len(first) == len(second) and all(map(same, first, second))
+        return len(first) == len(second) and all(map(is_identical, first, second))
     if hasattr(first, "__dataclass_fields__"):
-        return all(same(getattr(first, field.name), getattr(second, field.name)) for field in fields(first))
+        return all(is_identical(getattr(first, field.name), getattr(second, field.name)) for field in fields(first))
     return bool(first == second) or (isinstance(first, float) and first != first and second != second)

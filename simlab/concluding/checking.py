@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from simlab.answers.conclude import Conclusion, Promise
-from simlab.concluding.concluding import conclude_once, question_of
-from simlab.concluding.following import is_unfinished, of_collected, reading
+from simlab.concluding.concluding import conclude_once, recognise_question
+from simlab.concluding.following import conclude_collected, is_unfinished, reading
 from simlab.concluding.wanted import ConcludeOptions
 from simlab.tables.names import KEPT
 
@@ -60,18 +60,18 @@ def check(table: Path, wanted: ConcludeOptions) -> TableCheck:
     if plan is None:
         found = conclude_once(table, quick)
         return TableCheck(
-            question_of(table, wanted),
-            _without_scores(found.read),
+            recognise_question(table, wanted),
+            _drop_scores(found.read),
             _names(found),
             found.unit,
             found.promise,
-            notes=_on_names(found),
+            notes=_pick_name_notes(found),
         )
     read = reading(table, quick, plan)
-    found = of_collected(read.collected, quick, plan, lambda words: None)
+    found = conclude_collected(read.collected, quick, plan, lambda words: None)
     return TableCheck(
         plan.question,
-        _without_scores(found.read),
+        _drop_scores(found.read),
         tuple(read.collected.frame.system_names),
         found.unit,
         found.promise,
@@ -80,11 +80,11 @@ def check(table: Path, wanted: ConcludeOptions) -> TableCheck:
         (*plan.changes, *read.deviations),
         not is_unfinished(read, plan),
         read.unlisted,
-        _on_names(found),
+        _pick_name_notes(found),
     )
 
 
-def _on_names(conclusion: Conclusion) -> tuple[str, ...]:
+def _pick_name_notes(conclusion: Conclusion) -> tuple[str, ...]:
     """Return the notes that speak of names alone; others may tell what scores are like."""
     return tuple(note for note in conclusion.notes if note.startswith(KEPT))
 
@@ -93,5 +93,5 @@ def _names(conclusion: Conclusion) -> tuple[str, ...]:
     return tuple(sorted(one.system for one in conclusion.systems))
 
 
-def _without_scores(read: Mapping[str, Any]) -> dict[str, Any]:
+def _drop_scores(read: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in read.items() if name not in TELLING}

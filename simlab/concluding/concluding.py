@@ -26,19 +26,21 @@ def conclude(table: Path, wanted: ConcludeOptions, say: Say) -> Conclusion:
     conclusion whose numbers contradict each other: nobody is shown one.
     """
 
-    def without_lines(lines: tuple[int, ...]) -> Conclusion:
+    def conclude_without(lines: tuple[int, ...]) -> Conclusion:
         told = replace(wanted.told, skip=lines)
-        return _of_kind(table, replace(wanted, told=told, exclude=(), again=False, gate=False), lambda words: None)
+        return _conclude_by_kind(
+            table, replace(wanted, told=told, exclude=(), again=False, gate=False), lambda words: None
+        )
 
     quick, whole = replace(wanted, again=False), replace(wanted, exclude=())
     if wanted.exclude:
         # Refuses what cannot be left out, before anything takes a while.
-        _of_kind(table, replace(quick, gate=False), lambda words: None)
-    found = _of_kind(table, whole, say)
-    if far := check_far_scores(table, found, without_lines):
-        found = _of_kind(table, replace(whole, far_checked=True), say)
+        _conclude_by_kind(table, replace(quick, gate=False), lambda words: None)
+    found = _conclude_by_kind(table, whole, say)
+    if far := check_far_scores(table, found, conclude_without):
+        found = _conclude_by_kind(table, replace(whole, far_checked=True), say)
     quick = replace(quick, far_checked=True)
-    without = {", ".join(wanted.exclude): _of_kind(table, quick, lambda words: None)} if wanted.exclude else {}
+    without = {", ".join(wanted.exclude): _conclude_by_kind(table, quick, lambda words: None)} if wanted.exclude else {}
     if n_raters := raters_at_large(found):
         found = found.changed(limits=unmet_people(n_raters))
     return check_consistent(found.changed(without=without, warnings=(*found.warnings, *far)))
@@ -46,17 +48,17 @@ def conclude(table: Path, wanted: ConcludeOptions, say: Say) -> Conclusion:
 
 def conclude_once(table: Path, wanted: ConcludeOptions) -> Conclusion:
     """Conclude without a second look at scores far outside, raters left out or a repetition."""
-    return _of_kind(table, wanted, lambda words: None)
+    return _conclude_by_kind(table, wanted, lambda words: None)
 
 
-def _of_kind(table: Path, wanted: ConcludeOptions, say: Say) -> Conclusion:
+def _conclude_by_kind(table: Path, wanted: ConcludeOptions, say: Say) -> Conclusion:
     if wanted.plan is not None:
         from simlab.concluding.following import conclude as as_planned
 
         refuse_misplaced(wanted, wanted.plan.question)
         return as_planned(table, wanted, wanted.plan, say)
     refuse_events(table)
-    question = question_of(table, wanted)
+    question = recognise_question(table, wanted)
     refuse_misplaced(wanted, question)
     if question == COMPARE:
         from simlab.concluding.preferences.concluding import conclude as of_preferences
@@ -95,14 +97,14 @@ def refuse_misplaced(wanted: ConcludeOptions, question: str) -> None:
         )
 
 
-def question_of(table: Path, wanted: ConcludeOptions) -> str:
+def recognise_question(table: Path, wanted: ConcludeOptions) -> str:
     """State which kind of study a table belongs to, by its columns."""
     if preferences.is_table(table, wanted.told):
         return COMPARE
-    return JUDGE if wanted.metrics or _with_metrics(table, wanted) else RATE
+    return JUDGE if wanted.metrics or _has_metrics(table, wanted) else RATE
 
 
-def _with_metrics(table: Path, wanted: ConcludeOptions) -> bool:
+def _has_metrics(table: Path, wanted: ConcludeOptions) -> bool:
     """True if humans and metrics stand side by side in a table; one that cannot be read has none."""
     try:
         header = judged.name_columns(open_cells(table, judged.FORM, wanted.told), wanted.told.columns).header

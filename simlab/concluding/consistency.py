@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from simlab.answers.conclude import Conclusion, Repetition
 from simlab.answers.standings import Metric, Pair, System
-from simlab.concluding.standing import within
+from simlab.concluding.standing import compare_with_margin
 from simlab.types import COMPARE
 
 TOLERANCE = 1e-9
@@ -30,24 +30,24 @@ def check_consistent(conclusion: Conclusion) -> Conclusion:
 
 def contradictions(conclusion: Conclusion) -> Iterator[str]:
     """Name what contradicts something else in a conclusion: pairs, ranks, groups, a repetition."""
-    yield from _of_family(conclusion)
+    yield from _check_family(conclusion)
     for pair in conclusion.pairs:
-        checks = (_of_difference, _of_claim, _of_gate, _of_settling)
+        checks = (_check_difference, _check_claim, _check_gate, _check_settling)
         said = [one for check in checks for one in check(pair, conclusion)]
         yield from (f"{pair.first} - {pair.second}: {one}" for one in said)
-    yield from _of_systems(conclusion)
-    yield from _of_widths(conclusion)
-    yield from _of_groups(conclusion)
-    yield from _of_best(conclusion)
+    yield from _check_systems(conclusion)
+    yield from _check_widths(conclusion)
+    yield from _check_groups(conclusion)
+    yield from _check_best(conclusion)
     for metric in conclusion.metrics:
-        yield from (f"metric {metric.name}: {said}" for said in _of_metric(metric))
+        yield from (f"metric {metric.name}: {said}" for said in _check_metric(metric))
     if conclusion.repetition is not None:
-        yield from _of_repetition(conclusion.repetition)
+        yield from _check_repetition(conclusion.repetition)
     for one in conclusion.without.values():
         yield from contradictions(one)
 
 
-def _of_family(conclusion: Conclusion) -> Iterator[str]:
+def _check_family(conclusion: Conclusion) -> Iterator[str]:
     """Check that pairs are those of the family: of listed systems, each once, all or those with one of them."""
     names = {one.system for one in conclusion.systems}
     pairs = [frozenset((one.first, one.second)) for one in conclusion.pairs]
@@ -60,10 +60,10 @@ def _of_family(conclusion: Conclusion) -> Iterator[str]:
         yield f"its {len(pairs)} pairs are neither all of {len(names)} systems nor those of one with all others"
 
 
-def _of_difference(pair: Pair, conclusion: Conclusion) -> Iterator[str]:
+def _check_difference(pair: Pair, conclusion: Conclusion) -> Iterator[str]:
     """Check that the interval holds the difference, and that both point where the better system is."""
     low, high, value = pair.low, pair.high, pair.difference
-    slack = _slack(low, high, value)
+    slack = _compute_tolerance(low, high, value)
     if low > high + slack or value < low - slack or value > high + slack:
         yield f"its interval, {low:g} to {high:g}, does not hold the difference {value:g}"
     better = -1 if conclusion.lower_is_better else 1
@@ -71,9 +71,9 @@ def _of_difference(pair: Pair, conclusion: Conclusion) -> Iterator[str]:
         yield f"the difference {value:g} points away from the system that came out better ({pair.direction:+d})"
 
 
-def _of_claim(pair: Pair, conclusion: Conclusion) -> Iterator[str]:
+def _check_claim(pair: Pair, conclusion: Conclusion) -> Iterator[str]:
     """Check a verdict against the direction, the interval, and the p-values."""
-    low, high, slack = pair.low, pair.high, _slack(pair.low, pair.high)
+    low, high, slack = pair.low, pair.high, _compute_tolerance(pair.low, pair.high)
     better = -1 if conclusion.lower_is_better else 1
     if pair.verdict not in (0, pair.direction):
         yield f"the claim ({pair.verdict:+d}) is not of the system that came out better ({pair.direction:+d})"
@@ -81,13 +81,13 @@ def _of_claim(pair: Pair, conclusion: Conclusion) -> Iterator[str]:
         yield f"is claimed, and its interval, {low:g} to {high:g}, reaches beyond 0"
     if not pair.verdict and not conclusion.withdrawn and (low > slack or high < -slack):
         yield f"is open, and its interval, {low:g} to {high:g}, excludes 0"
-    if pair.adjusted < pair.p_value - _slack(pair.p_value):
+    if pair.adjusted < pair.p_value - _compute_tolerance(pair.p_value):
         yield f"its adjusted p-value {pair.adjusted:g} is below its own, {pair.p_value:g}"
-    if pair.verdict and pair.adjusted > conclusion.promise.level + _slack(conclusion.promise.level):
+    if pair.verdict and pair.adjusted > conclusion.promise.level + _compute_tolerance(conclusion.promise.level):
         yield f"is claimed at an adjusted p-value of {pair.adjusted:g}, above {conclusion.promise.level:g}"
 
 
-def _of_gate(pair: Pair, conclusion: Conclusion) -> Iterator[str]:
+def _check_gate(pair: Pair, conclusion: Conclusion) -> Iterator[str]:
     """Check that nothing is claimed under a promise that is withdrawn, and nothing is called unpromised else."""
     if conclusion.withdrawn and (pair.verdict or pair.within not in (None, "open")):
         yield "is claimed, and the promise is withdrawn"
@@ -97,11 +97,11 @@ def _of_gate(pair: Pair, conclusion: Conclusion) -> Iterator[str]:
         yield f"would be claimed ({pair.unpromised:+d}) and came out the other way ({pair.direction:+d})"
 
 
-def _of_settling(pair: Pair, conclusion: Conclusion) -> Iterator[str]:
+def _check_settling(pair: Pair, conclusion: Conclusion) -> Iterator[str]:
     """Check what is said of a margin against the interval, and what would settle a pair against its verdict."""
     low, high, margin = pair.low, pair.high, conclusion.about.get("margin")
     if pair.within is not None and margin is not None and not math.isnan(low + high) and not conclusion.withdrawn:
-        expected = within(low, high, float(margin), lower=conclusion.lower_is_better)
+        expected = compare_with_margin(low, high, float(margin), lower=conclusion.lower_is_better)
         if pair.within != expected:
             yield f"is called {pair.within} up to {margin:g}, and its interval, {low:g} to {high:g}, says {expected}"
     more = pair.more
@@ -111,12 +111,14 @@ def _of_settling(pair: Pair, conclusion: Conclusion) -> Iterator[str]:
         yield f"needs {more.median:g} more {more.unit}, outside {more.low:g} to {more.high:g}"
 
 
-def _of_systems(conclusion: Conclusion) -> Iterator[str]:
+def _check_systems(conclusion: Conclusion) -> Iterator[str]:
     """Check that estimates lie in their intervals and ranks are cut with the claims."""
-    above, below = _claimed(conclusion.pairs)
+    above, below = _find_claims(conclusion.pairs)
     n, scale = len(conclusion.systems), _scale(conclusion)
     for one in conclusion.systems:
-        if one.low > one.estimate + _slack(one.low, one.estimate) or one.high < one.estimate - _slack(one.estimate):
+        if one.low > one.estimate + _compute_tolerance(
+            one.low, one.estimate
+        ) or one.high < one.estimate - _compute_tolerance(one.estimate):
             yield f"{one.system}: its interval, {one.low:g} to {one.high:g}, does not hold {one.estimate:g}"
         best, worst = 1 + len(above.get(one.system, ())), n - len(below.get(one.system, ()))
         if not 1 <= one.rank_low <= one.rank_high <= n:
@@ -128,7 +130,7 @@ def _of_systems(conclusion: Conclusion) -> Iterator[str]:
         yield from _off_scale(one, *scale)
 
 
-def _of_widths(conclusion: Conclusion) -> Iterator[str]:
+def _check_widths(conclusion: Conclusion) -> Iterator[str]:
     """Check that no interval of an answer about votes is a point: votes that are all alike leave others possible."""
     if conclusion.question != COMPARE:
         return
@@ -154,11 +156,11 @@ def _scale(conclusion: Conclusion) -> tuple[float, float]:
 
 def _off_scale(system: System, least: float, most: float) -> Iterator[str]:
     for value in (system.estimate, system.low, system.high):
-        if value < least - _slack(least, most) or value > most + _slack(least, most):
+        if value < least - _compute_tolerance(least, most) or value > most + _compute_tolerance(least, most):
             yield f"{system.system}: {value:g} lies outside its scale, {least:g} to {most:g}"
 
 
-def _claimed(pairs: Sequence[Pair]) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
+def _find_claims(pairs: Sequence[Pair]) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
     """Return which systems are claimed to be above each system, and which below."""
     above: dict[str, set[str]] = {}
     below: dict[str, set[str]] = {}
@@ -170,16 +172,16 @@ def _claimed(pairs: Sequence[Pair]) -> tuple[dict[str, set[str]], dict[str, set[
     return above, below
 
 
-def _of_groups(conclusion: Conclusion) -> Iterator[str]:
+def _check_groups(conclusion: Conclusion) -> Iterator[str]:
     """Check that nothing claims a difference within a group that nothing separates."""
-    above, _ = _claimed(conclusion.pairs)
+    above, _ = _find_claims(conclusion.pairs)
     for group in conclusion.about.get("groups", ()):
         for one in group:
             if others := above.get(one, set()) & set(group):
                 yield f"{one} and {min(others)} stand in a group that nothing separates, and are claimed to differ"
 
 
-def _of_best(conclusion: Conclusion) -> Iterator[str]:
+def _check_best(conclusion: Conclusion) -> Iterator[str]:
     """Check that some system may be the best, that p-values say which, and that ranks and claims say nothing else."""
     if conclusion.family is None or conclusion.family.name != "best":
         return
@@ -195,25 +197,25 @@ def _of_best(conclusion: Conclusion) -> Iterator[str]:
             yield f"{one.system}: may be the best ({one.may_be_best}), and may not have the rank that this says"
 
 
-def _of_metric(metric: Metric) -> Iterator[str]:
+def _check_metric(metric: Metric) -> Iterator[str]:
     """Check that intervals hold what they are of, and that errors of pairs are differences of systems' errors."""
     rows = [(one.system, one.value, one.low, one.high) for one in metric.estimates]
     rows += [(one.system, one.value, one.low, one.high) for one in (*metric.bias, *metric.favour)]
     if (worth := metric.worth_labels) is not None:
         rows.append(("its worth in labels", worth.value, worth.low, worth.high))
     for name, value, low, high in rows:
-        if low > value + _slack(low, value) or high < value - _slack(high, value):
+        if low > value + _compute_tolerance(low, value) or high < value - _compute_tolerance(high, value):
             yield f"{name}: its interval, {low:g} to {high:g}, does not hold {value:g}"
     error = {one.system: one.value for one in metric.bias}
     for pair in metric.bias_pairs:
         parts = [pair.metric, pair.human, *(error.get(name, 0.0) for name in (pair.first, pair.second))]
         gaps = [parts[0] - parts[1], *([parts[2] - parts[3]] if error else [])]
         for gap in gaps:
-            if abs(gap - pair.value) > _slack(*parts):
+            if abs(gap - pair.value) > _compute_tolerance(*parts):
                 yield f"{pair.first} - {pair.second}: its error is {pair.value:g}, and what it is made of {gap:g}"
 
 
-def _of_repetition(again: Repetition) -> Iterator[str]:
+def _check_repetition(again: Repetition) -> Iterator[str]:
     """Check that shares lie in their intervals, and that the same raters confirm no less than new ones."""
     for name, share in again.same_sign:
         value, low, high = share.value, share.low, share.high
@@ -246,5 +248,5 @@ def kept_repetition(again: Repetition | None) -> tuple[Repetition | None, str]:
     )
 
 
-def _slack(*values: float) -> float:
+def _compute_tolerance(*values: float) -> float:
     return TOLERANCE * max([1.0, *(abs(one) for one in values if math.isfinite(one))])

@@ -52,17 +52,17 @@ def check_far_scores(
     if (record := conclusion.read.get("far_outside")) is None:
         return ()
     far = FarScores(tuple(record["lines"]), tuple(record["scores"]), *record["others"])
-    if (changed := _changed(conclusion, without(far.lines))) is not None:
-        raise far.refusal(clip(table), f", and without {_them(far.lines)} {changed}")
-    same = f"without {_them(far.lines)} claims, order and intervals say the same"
+    if (changed := _describe_change(conclusion, without(far.lines))) is not None:
+        raise far.refusal(clip(table), f", and without {_refer_to(far.lines)} {changed}")
+    same = f"without {_refer_to(far.lines)} claims, order and intervals say the same"
     return (Limit(f"line {far.lines[0]}: {far.phrase()}; {same}", Rank.LEFT_OUT),)
 
 
-def _them(lines: tuple[int, ...]) -> str:
+def _refer_to(lines: tuple[int, ...]) -> str:
     return "it" if len(lines) == 1 else f"these {pluralise(len(lines), 'score')}"
 
 
-def _changed(conclusion: Conclusion, other: Conclusion) -> str | None:
+def _describe_change(conclusion: Conclusion, other: Conclusion) -> str | None:
     """State what is another in the second of two conclusions; None where nothing is."""
     if _claims(conclusion) != _claims(other):
         return "other claims are made"

@@ -18,7 +18,7 @@ from simlab.concluding.assigning import unblinding
 from simlab.concluding.assigning.unblinding import SheetKey
 from simlab.concluding.goals import figures
 from simlab.concluding.looks import Looked, look
-from simlab.concluding.plans import LoadedPlan, followed
+from simlab.concluding.plans import LoadedPlan, describe_compliance
 from simlab.concluding.sheets import Read, refuse_events
 from simlab.concluding.wanted import ConcludeOptions
 from simlab.messages import clip, pluralise, suggest
@@ -57,12 +57,12 @@ def conclude(table: Path, wanted: ConcludeOptions, plan: LoadedPlan, say: Say) -
             "one look at its end; wait for the rest, see with --check what is there, or look now, which withdraws the "
             "promise: --look"
         )
-    found = of_collected(without_raters(read.collected, wanted, table), wanted, plan, say)
+    found = conclude_collected(exclude_raters(read.collected, wanted, table), wanted, plan, say)
     # A conclusion that is refused shows nothing, and is no look.
     looked = look(plan.file, plan.digest, read.collected)
     if plan.sheets is not None and not wanted.exclude:
         found = found.changed(line=_line(found.line, read, plan.sheets))
-    return judged(found, read, plan, looked)
+    return judge_promise(found, read, plan, looked)
 
 
 def _line(line: str, read: Read, sheets: SheetKey) -> str:
@@ -107,12 +107,12 @@ def reading(table: Path, wanted: ConcludeOptions, plan: LoadedPlan) -> Read:
     return of_plan(table, wanted, plan.config)
 
 
-def of_collected(collected: Collected, wanted: ConcludeOptions, plan: LoadedPlan, say: Say) -> Conclusion:
+def conclude_collected(collected: Collected, wanted: ConcludeOptions, plan: LoadedPlan, say: Say) -> Conclusion:
     """Conclude from what was collected by a plan, table or campaign."""
     if plan.question == RATE:
         from simlab.concluding.ratings.planned import concluded
 
-        wanted = wanted if plan.goals is None else replace(wanted, unit=plan.goals.unit_of(collected.seen.value))
+        wanted = wanted if plan.goals is None else replace(wanted, unit=plan.goals.choose_unit(collected.seen.value))
     elif plan.question == COMPARE:
         from simlab.concluding.preferences.by_plan import concluded
     else:
@@ -120,7 +120,7 @@ def of_collected(collected: Collected, wanted: ConcludeOptions, plan: LoadedPlan
     return concluded(plan.config, collected, wanted, say)
 
 
-def without_raters(collected: Collected, wanted: ConcludeOptions, table: Path) -> Collected:
+def exclude_raters(collected: Collected, wanted: ConcludeOptions, table: Path) -> Collected:
     """Leave out what raters said who are to be excluded; raise InputError for one that is not there."""
     if not wanted.exclude:
         return collected
@@ -138,22 +138,22 @@ def without_raters(collected: Collected, wanted: ConcludeOptions, table: Path) -
     return replace(collected, seen=replace(seen, **kept))
 
 
-def judged(conclusion: Conclusion, read: Read, plan: LoadedPlan, looked: Looked) -> Conclusion:
+def judge_promise(conclusion: Conclusion, read: Read, plan: LoadedPlan, looked: Looked) -> Conclusion:
     """State whether the plan's promise holds at this look."""
     unkept = [line for line in (looked.warning, read.unlisted) if line]
     warnings = (*conclusion.warnings, *ranked(Rank.PROMISE, unkept))
-    broken = _broken(conclusion.promise, read, looked, plan)
+    broken = _explain_broken(conclusion.promise, read, looked, plan)
     promise = conclusion.promise.changed(holds=False, broken=broken) if broken else conclusion.promise
     # A table without sheets does not say what was paid.
     paid = math.nan if plan.told is None else float(read.collected.paid["cost"])
     # A campaign on a clock knows what was worked; a table says it where it has times.
     hours = read.hours if plan.told is None else float(read.collected.paid.get("hours", math.nan))
     targets = () if plan.goals is None else figures(plan.goals, conclusion, paid, hours)
-    said = followed(plan, read.planned, read.deviations, looked, targets)
+    said = describe_compliance(plan, read.planned, read.deviations, looked, targets)
     return conclusion.changed(promise=promise, plan=said, warnings=warnings)
 
 
-def _broken(promise: Promise, read: Read, looked: Looked, plan: LoadedPlan) -> str:
+def _explain_broken(promise: Promise, read: Read, looked: Looked, plan: LoadedPlan) -> str:
     """State why a promise that was made of the plan's end does not hold ("": it does)."""
     if promise.broken or promise.name == "anytime":
         return promise.broken
@@ -244,41 +244,45 @@ def second_batch(
     _check(plan, conclusion, alone=alone)
     there = [one for one in conclusion.pairs if not one.verdict and isfinite(one.difference)]
     if not there:
-        raise InputError(f"{_where(plan)}: no pair is open that was asked about; there is nothing left to settle")
-    order = sorted(there, key=lambda one: _need(one, conclusion))
+        raise InputError(f"{_name_plan(plan)}: no pair is open that was asked about; there is nothing left to settle")
+    order = sorted(there, key=lambda one: _rank_need(one, conclusion))
 
-    def of(n: int) -> SecondBatch | None:
+    def make_batch(n: int) -> SecondBatch | None:
         return _batch(plan, conclusion, order[:n], alone=alone)
 
     # More pairs have more systems, a higher bar and more documents: what fits is a beginning of the order.
-    most = bisect_left(range(1, len(order) + 1), True, key=lambda n: not _fits(of(n), plan, conclusion, room))
-    batch = of(most) if most else None
+    most = bisect_left(range(1, len(order) + 1), True, key=lambda n: not _fits(make_batch(n), plan, conclusion, room))
+    batch = make_batch(most) if most else None
     if batch is None:
-        raise InputError(f"{_where(plan)}: {_too_dear(of(1), order[0], plan, conclusion, room)}")
+        raise InputError(f"{_name_plan(plan)}: {_explain_too_dear(make_batch(1), order[0], plan, conclusion, room)}")
     return batch
 
 
-def _where(plan: LoadedPlan) -> str:
+def _name_plan(plan: LoadedPlan) -> str:
     return f"--after: plan {clip(plan.path)}"
 
 
 def _check(plan: LoadedPlan, conclusion: Conclusion, *, alone: bool) -> None:
     """Raise InputError where a second batch would break what was promised."""
     if plan.question == JUDGE:
-        raise InputError(f"{_where(plan)}: a metric is corrected by one set of labels; plan a new study of more labels")
+        raise InputError(
+            f"{_name_plan(plan)}: a metric is corrected by one set of labels; plan a new study of more labels"
+        )
     if alone or (conclusion.promise.name == "anytime" and conclusion.promise.holds):
         return
     remedy = "rate a second batch as a new study of the open pairs and conclude it alone (--alone)"
     if conclusion.promise.name == "anytime":
-        raise InputError(f"{_where(plan)}: promises nothing that could go on ({conclusion.promise.broken}); {remedy}")
+        raise InputError(
+            f"{_name_plan(plan)}: promises nothing that could go on ({conclusion.promise.broken}); {remedy}"
+        )
     later = ", or plan for looks at any time (decision=anytime)" if plan.question == COMPARE else ""
     raise InputError(
-        f"{_where(plan)}: its promise ({100 * (1 - conclusion.promise.level):g} %) is one of a single look, at its "
+        f"{_name_plan(plan)}: its promise ({100 * (1 - conclusion.promise.level):g} %) is one of a single look, at its "
         f"end, and adding to what was seen breaks it; {remedy}{later}"
     )
 
 
-def _need(pair: Pair, conclusion: Conclusion) -> float:
+def _rank_need(pair: Pair, conclusion: Conclusion) -> float:
     """Order open pairs: by what more of the same would settle them, then by how clear they are."""
     if pair.more is not None:
         return pair.more.median
@@ -291,30 +295,38 @@ def _batch(plan: LoadedPlan, conclusion: Conclusion, pairs: Sequence[Pair], *, a
     names = [one.system for one in conclusion.systems]
     systems = tuple(name for name in names if any(name in (one.first, one.second) for one in pairs))
     count = len(systems) * (len(systems) - 1) // 2
-    settled = [_alone(one, plan, conclusion, count) if alone else _on(one, plan) for one in pairs]
+    settled = [
+        _size_lone_study(one, plan, conclusion, count) if alone else _count_further_units(one, plan) for one in pairs
+    ]
     if any(not isfinite(one.number) for one in settled):
         return None
     asked = tuple(BatchPair(one.pair.first, one.pair.second, ceil(one.documents)) for one in settled)
     documents = max(one.number for one in asked)
     raters = max((ceil(one.raters) for one in settled if one.raters is not None), default=None)
-    ratings = sum(one.number for one in asked) if plan.question == COMPARE else documents * len(systems) * _each(plan)
-    promise = _promise_alone(conclusion.promise, count) if alone else conclusion.promise
+    ratings = (
+        sum(one.number for one in asked)
+        if plan.question == COMPARE
+        else documents * len(systems) * _count_ratings_per_unit(plan)
+    )
+    promise = _make_second_promise(conclusion.promise, count) if alone else conclusion.promise
     new_raters = alone and conclusion.about.get("raters") == "drawn"
-    why = f"{_settles(asked, systems, documents, ratings, plan)}{', by other raters' * new_raters}; {promise.says}"
+    why = (
+        f"{_describe_batch(asked, systems, documents, ratings, plan)}{', by other raters' * new_raters}; {promise.says}"
+    )
     return SecondBatch(systems, documents, ratings, raters, asked, promise, alone, new_raters, why)
 
 
-def _on(pair: Pair, plan: LoadedPlan) -> _Open:
+def _count_further_units(pair: Pair, plan: LoadedPlan) -> _Open:
     """Count the units that settle a pair together with those seen."""
     more = pair.more
     if more is None:
         return _Open(pair, inf, inf, None)
     if more.unit != "raters":
         return _Open(pair, more.median, more.median, None)
-    return _Open(pair, more.median, more.median * more.per_unit / (2 * _each(plan)), more.median)
+    return _Open(pair, more.median, more.median * more.per_unit / (2 * _count_ratings_per_unit(plan)), more.median)
 
 
-def _alone(pair: Pair, plan: LoadedPlan, conclusion: Conclusion, count: int) -> _Open:
+def _size_lone_study(pair: Pair, plan: LoadedPlan, conclusion: Conclusion, count: int) -> _Open:
     """Size a new study that settles a pair by itself, its `count` pairs at once.
 
     What a difference may be follows from its interval. Where more raters of the same would settle it, raters are
@@ -326,7 +338,7 @@ def _alone(pair: Pair, plan: LoadedPlan, conclusion: Conclusion, count: int) -> 
     before, now = (_bar(promise, n) for n in (len(conclusion.pairs), count))
     seen = ObservedEstimate(pair.difference, (half / before) ** 2, 0.0, now, units)
     number = units_needed_alone(seen, LIMIT).median
-    size = max(number * documents / units, _fewest(plan))
+    size = max(number * documents / units, _count_fewest_documents(plan))
     return _Open(pair, number, size, number if by_raters else None)
 
 
@@ -344,11 +356,11 @@ def _units(plan: LoadedPlan, conclusion: Conclusion, *, by_raters: bool) -> floa
     return float(conclusion.read["raters" if by_raters else "documents"])
 
 
-def _each(plan: LoadedPlan) -> int:
+def _count_ratings_per_unit(plan: LoadedPlan) -> int:
     return int(plan.config["design"]["ratings_per_item"]) if plan.question == RATE else 1
 
 
-def _fewest(plan: LoadedPlan) -> int:
+def _count_fewest_documents(plan: LoadedPlan) -> int:
     return int(plan.config["design"].get("min_documents", FEWEST)) if plan.question == RATE else 1
 
 
@@ -356,7 +368,9 @@ def _fits(batch: SecondBatch | None, plan: LoadedPlan, conclusion: Conclusion, r
     if batch is None:
         return False
     within = batch.documents <= _documents(plan, conclusion, room) and batch.ratings <= (room.ratings or inf)
-    return within and (batch.alone or plan.question != COMPARE or all(_left(one, plan, room) for one in batch.asked))
+    return within and (
+        batch.alone or plan.question != COMPARE or all(_has_comparisons_left(one, plan, room) for one in batch.asked)
+    )
 
 
 def _documents(plan: LoadedPlan, conclusion: Conclusion, room: Room) -> float:
@@ -364,13 +378,13 @@ def _documents(plan: LoadedPlan, conclusion: Conclusion, room: Room) -> float:
     return _units(plan, conclusion, by_raters=False) if room.documents is None else room.documents
 
 
-def _left(pair: BatchPair, plan: LoadedPlan, room: Room) -> bool:
+def _has_comparisons_left(pair: BatchPair, plan: LoadedPlan, room: Room) -> bool:
     """True if a plan has so many more comparisons of a pair."""
     came = room.came.get((pair.first, pair.second), room.came.get((pair.second, pair.first), 0))
     return came + pair.number <= int(plan.config["budget"]["annotations_per_pair"])
 
 
-def _promise_alone(promise: Promise, pairs: int) -> Promise:
+def _make_second_promise(promise: Promise, pairs: int) -> Promise:
     """Promise of a second study what was promised of the first, and of nothing that the first one found."""
     level, counted = promise.level, "the one pair" if pairs == 1 else f"all {pluralise(pairs, 'pair')}"
     each = f"with {100 * (1 - level):g} % probability no claim is wrong: {counted} at once, whatever the first found"
@@ -381,7 +395,7 @@ def _promise_alone(promise: Promise, pairs: int) -> Promise:
     return promise.changed(name="fixed", says=says, holds=True, broken="")
 
 
-def _settles(
+def _describe_batch(
     batch_pairs: Sequence[BatchPair], systems: Sequence[str], documents: int, ratings: int, plan: LoadedPlan
 ) -> str:
     first = batch_pairs[0]
@@ -396,20 +410,28 @@ def _settles(
     return f"settles {pairs}{rest} with 80 %, if differences are the middle of what they may be: {size}{cost}"
 
 
-def _too_dear(nearest: SecondBatch | None, pair: Pair, plan: LoadedPlan, conclusion: Conclusion, room: Room) -> str:
+def _explain_too_dear(
+    nearest: SecondBatch | None, pair: Pair, plan: LoadedPlan, conclusion: Conclusion, room: Room
+) -> str:
     name = f"{clip(pair.first, 40)} - {clip(pair.second, 40)}"
     if nearest is None:
         return f"no size within reach settles even {name} with 80 %; call the open systems alike, or mend the design"
-    return f"{name} alone takes {'; '.join(_lacking(nearest, plan, conclusion, room))}; leave it open, or find more"
+    return (
+        f"{name} alone takes {'; '.join(_list_shortages(nearest, plan, conclusion, room))}; leave it open, or find more"
+    )
 
 
-def _lacking(nearest: SecondBatch, plan: LoadedPlan, conclusion: Conclusion, room: Room) -> Iterator[str]:
+def _list_shortages(nearest: SecondBatch, plan: LoadedPlan, conclusion: Conclusion, room: Room) -> Iterator[str]:
     unit, there = ("comparison" if plan.question == COMPARE else "document"), _documents(plan, conclusion, room)
     if nearest.documents > there:
         whose = "there are" if room.documents is not None else "the study had"
         yield f"{pluralise(nearest.documents, unit)}, and {whose} {there:,.0f}"
     if nearest.ratings > (room.ratings or inf):
         yield f"{pluralise(nearest.ratings, 'rating')}, and {room.ratings:,} are to be spent"
-    if not nearest.alone and plan.question == COMPARE and not all(_left(one, plan, room) for one in nearest.asked):
+    if (
+        not nearest.alone
+        and plan.question == COMPARE
+        and not all(_has_comparisons_left(one, plan, room) for one in nearest.asked)
+    ):
         most = int(plan.config["budget"]["annotations_per_pair"])
         yield f"{pluralise(nearest.asked[0].number, 'comparison')} beyond what the plan has of a pair ({most:,})"

@@ -45,7 +45,7 @@ class Expected(NamedTuple):
     rater_names: tuple[str, ...] = ()
 
 
-def expected(config: Mapping[str, Any]) -> Expected:
+def read_expected(config: Mapping[str, Any]) -> Expected:
     """Read from a plan whom it expects; raise InputError where a file that it names is not there."""
     if config["systems"].get("path") is not None:
         frame = draw_world(config, 0).frame
@@ -55,7 +55,7 @@ def expected(config: Mapping[str, Any]) -> Expected:
     return Expected(n_systems if n_systems > 1 else None, n_raters if n_raters > 1 else None)
 
 
-def systems_apart(names: Sequence[str], plan: Expected, where: str) -> list[str]:
+def describe_other_systems(names: Sequence[str], plan: Expected, where: str) -> list[str]:
     """State which systems a table has beside those of its plan, or lacks.
 
     Raises InputError where the two have none in common: then it is the plan of another study.
@@ -97,12 +97,12 @@ class Goals(NamedTuple):
     sizes: Mapping[str, PlannedMeasure]
     currency: str
 
-    def unit_of(self, scores: Array) -> str:
+    def choose_unit(self, scores: Array) -> str:
         """Return what differences of such scores are counted in: shares of yes only where yes is 1 and no is 0."""
         return SHARE_OF_YES if self.unit == YES and bool(np.isin(scores, (0, 1)).all()) else POINTS
 
 
-def goals_of(held: Mapping[str, Any], where: str) -> Goals | None:
+def read_goals(held: Mapping[str, Any], where: str) -> Goals | None:
     """Read what a plan was to find from its answer; None where it says no targets, as of a second batch.
 
     Raises InputError, beginning with `where`, for what no plan says.
@@ -121,11 +121,11 @@ def goals_of(held: Mapping[str, Any], where: str) -> Goals | None:
     claims = "significant_share"
     return Goals(
         targets=dict(_target(one, f"targets[{k}]", where) for k, one in enumerate(rows)),
-        claims=_simulated(measures, claims, where, most=1.0) if claims in measures else None,
+        claims=_read_measure(measures, claims, where, most=1.0) if claims in measures else None,
         smallest=_number(smallest.get("value"), "smallest.value", where),
         unit=unit,
         sizes={
-            name: PlannedMeasure(_number(n, f"sizes.{name}", where), _simulated(measures, name, where).mcse)
+            name: PlannedMeasure(_number(n, f"sizes.{name}", where), _read_measure(measures, name, where).mcse)
             for name in SIZES
             if (n := sizes.get(name)) is not None
         },
@@ -140,9 +140,9 @@ def figures(goals: Goals, conclusion: Conclusion, paid: float, hours: float = ma
     """
     came = {"documents": conclusion.read.get("documents"), "ratings": conclusion.read.get("used")}
     came |= {"raters": conclusion.read.get("raters"), "hours": hours, "money": paid}
-    figured = [_of_target(name, least, conclusion) for name, least in goals.targets.items()]
+    figured = [_compare_target(name, least, conclusion) for name, least in goals.targets.items()]
     if goals.claims is not None and "significant_share" not in goals.targets:
-        figured.append(_of_claims(goals.claims, conclusion))
+        figured.append(_compare_claims(goals.claims, conclusion))
     detectable = math.nan if conclusion.detectable is None else conclusion.detectable
     unknown = "such a table finds none with 80 %" if conclusion.detectable is None else ""
     figured.append(
@@ -154,15 +154,15 @@ def figures(goals: Goals, conclusion: Conclusion, paid: float, hours: float = ma
             missing=unknown,
         )
     )
-    return [*figured, *(_of_size(name, one, goals, came.get(name)) for name, one in goals.sizes.items())]
+    return [*figured, *(_compare_size(name, one, goals, came.get(name)) for name, one in goals.sizes.items())]
 
 
-def _of_target(name: str, least: float, conclusion: Conclusion) -> PlannedFigure:
+def _compare_target(name: str, least: float, conclusion: Conclusion) -> PlannedFigure:
     asked = PlannedFigure(measure=name, unit="share", planned=least, found=math.nan)
     if name in TRUTH:
         return asked.changed(missing="true differences are not")
     if name == "significant_share":
-        return _of_claims(PlannedMeasure(least), conclusion)
+        return _compare_claims(PlannedMeasure(least), conclusion)
     if name == "no_wrong_claim":
         if conclusion.control is None:
             return asked.changed(missing=conclusion.control_missing or "equal systems were not simulated")
@@ -181,7 +181,7 @@ def _of_target(name: str, least: float, conclusion: Conclusion) -> PlannedFigure
     return asked.changed(missing="one table does not tell it")
 
 
-def _of_claims(planned: PlannedMeasure, conclusion: Conclusion) -> PlannedFigure:
+def _compare_claims(planned: PlannedMeasure, conclusion: Conclusion) -> PlannedFigure:
     asked = PlannedFigure(
         measure="significant_share", unit="share", planned=planned.value, found=math.nan, planned_mcse=planned.mcse
     )
@@ -191,7 +191,7 @@ def _of_claims(planned: PlannedMeasure, conclusion: Conclusion) -> PlannedFigure
     return asked.changed(found=sum(one.verdict != 0 for one in conclusion.pairs) / len(conclusion.pairs))
 
 
-def _of_size(name: str, planned: PlannedMeasure, goals: Goals, counted: float | None) -> PlannedFigure:
+def _compare_size(name: str, planned: PlannedMeasure, goals: Goals, counted: float | None) -> PlannedFigure:
     came = float(counted or math.nan)
     unit = (goals.currency or "money") if name == "money" else name
     why = "" if math.isfinite(came) else NO_TIMES if name == "hours" else "the table does not tell"
@@ -207,7 +207,7 @@ def _target(held: Mapping[str, Any], name: str, where: str) -> tuple[str, float]
     return measure, _number(held.get("least"), f"{name}.least", where, most=1.0)
 
 
-def _simulated(measures: Mapping[str, Any], name: str, where: str, most: float = LARGEST) -> PlannedMeasure:
+def _read_measure(measures: Mapping[str, Any], name: str, where: str, most: float = LARGEST) -> PlannedMeasure:
     """Return a measure of the design with its error; NaN where it was not simulated."""
     if name not in measures:
         return PlannedMeasure(math.nan)

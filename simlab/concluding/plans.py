@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simlab.answers.conclude import PlanCompliance, PlannedFigure
-from simlab.concluding.assigning.studying import ASSIGNED, KEY, plan_of, refuse_other_family, restored
+from simlab.concluding.assigning.studying import ASSIGNED, KEY, plan_of, read_scale, refuse_other_family
 from simlab.concluding.assigning.unblinding import SheetKey
-from simlab.concluding.campaigns import CampaignInfo, CampaignSidecar, campaign_of, digest
-from simlab.concluding.goals import Goals, goals_of
+from simlab.concluding.campaigns import CampaignInfo, CampaignSidecar, digest, parse_sidecar
+from simlab.concluding.goals import Goals, read_goals
 from simlab.concluding.looks import Looked
 from simlab.messages import clip
 from simlab.studies.kinds import identify_kind
@@ -61,23 +61,23 @@ def read_plan(path: Path, plugins: Sequence[str] = ()) -> LoadedPlan:
     from simlab.config.studyfile import read_config, read_family
 
     planned = plan_of(path) if path.is_dir() else None
-    file = _file_of(path)
+    file = _locate_plan(path)
     content, line = split_campaign_line(file)
     where = f"--plan {clip(path)}"
     try:
-        config = _composed(file, plugins) if line is None else read_config(content, plugins)
+        config = _compose_plan(file, plugins) if line is None else read_config(content, plugins)
         family = read_family(content)
         refuse_other_family(path, family)
-        named = digest(config if line is not None else _as_written(config, content, file))
+        named = digest(config if line is not None else _restore_paths(config, content, file))
     except InputError as error:
         raise InputError(f"{where}: {str(error).removeprefix(f'{clip(file, 200)}: ')}") from error
-    campaign = None if line is None else campaign_of(line, config, where)
+    campaign = None if line is None else parse_sidecar(line, config, where)
     told = None if campaign is None else campaign.told
     sheets = _sheets(campaign, file, where)
     edited = sheets is not None and _is_edited(file.with_name(FOLDER_FILE), named, plugins)
     # Another plan than that of the study says nothing of it.
     own = planned is not None and planned.digest == named
-    goals = goals_of(planned.answer, where) if planned is not None and own else None
+    goals = read_goals(planned.answer, where) if planned is not None and own else None
     return LoadedPlan(path, identify_kind(config).question, config, named, told, file, sheets, family, edited, goals)
 
 
@@ -94,14 +94,14 @@ def _is_edited(file: Path, assigned: str, plugins: Sequence[str]) -> bool:
         return True
 
 
-def _as_written(config: Mapping[str, Any], content: Any, file: Path) -> Mapping[str, Any]:
+def _restore_paths(config: Mapping[str, Any], content: Any, file: Path) -> Mapping[str, Any]:
     """Return a config with the files of its folder as the study names them: a plan is the same wherever it lies."""
     from simlab.config.studyfile import locate_files
 
     return {**config, **{name: {**config[name], "path": path} for name, path in locate_files(content, file).items()}}
 
 
-def _file_of(path: Path) -> Path:
+def _locate_plan(path: Path) -> Path:
     """Return the file of a plan: of a folder the study that was assigned in it, else the one that was planned."""
     if not path.is_dir():
         return path
@@ -114,17 +114,17 @@ def _sheets(campaign: CampaignSidecar | None, file: Path, where: str) -> SheetKe
         return None
     if not isinstance(held.get("key_sha256"), str):
         raise InputError(f"{where}: does not say the digest of its key; assign the study again")
-    return SheetKey(file.parent / KEY, restored(held.get("scale"), where), held["key_sha256"])
+    return SheetKey(file.parent / KEY, read_scale(held.get("scale"), where), held["key_sha256"])
 
 
-def _composed(file: Path, plugins: Sequence[str]) -> Mapping[str, Any]:
+def _compose_plan(file: Path, plugins: Sequence[str]) -> Mapping[str, Any]:
     from simlab.config import compose_sweep
     from simlab.config.studyfile import load_study
 
     return next(compose_sweep(load_study(file, (), plugins), (), plugins=plugins).cells()).config
 
 
-def followed(
+def describe_compliance(
     plan: LoadedPlan, planned: int, deviations: Sequence[str], looked: Looked, targets: Sequence[PlannedFigure]
 ) -> PlanCompliance:
     """Return which plan was followed, where a table leaves it, and how often it was looked at."""

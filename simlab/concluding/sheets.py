@@ -74,7 +74,7 @@ class SheetRows:
     lines: Sequence[int]
     events: bool = False
 
-    def at(self, k: int) -> str:
+    def name_line(self, k: int) -> str:
         """Name the line of a row in a message."""
         return f"{self.where}, line {self.lines[k]}"
 
@@ -82,7 +82,7 @@ class SheetRows:
         """Count the rows."""
         return len(self.lines)
 
-    def differing(self, first: int, second: int) -> str:
+    def describe_difference(self, first: int, second: int) -> str:
         """State where the first of two rows stands, and in which columns they differ."""
         one, other = ([cells[k] for cells in self.cells.values()] for k in (first, second))
         return f"line {self.lines[first]}; {difference(list(self.cells), one, other)}"
@@ -180,11 +180,11 @@ def number(rows: SheetRows, name: str, k: int) -> float:
     text = column(rows, name)[k]
     value = read_decimal(text)
     if value is None:
-        raise InputError(f"{rows.at(k)}: {name}={clip(ascii(text), 40)} is no number; mend the line")
+        raise InputError(f"{rows.name_line(k)}: {name}={clip(ascii(text), 40)} is no number; mend the line")
     return value
 
 
-def known(rows: SheetRows, name: str, names: Sequence[str], came: Iterable[int] | None = None) -> list[int]:
+def number_by_plan(rows: SheetRows, name: str, names: Sequence[str], came: Iterable[int] | None = None) -> list[int]:
     """Number what rows name as the plan does; only those that `came`, where it is said which.
 
     Raises InputError for a name that the plan does not have, and where it has none of them.
@@ -200,15 +200,15 @@ def known(rows: SheetRows, name: str, names: Sequence[str], came: Iterable[int] 
     for k in came:
         if cells[k] not in numbers:
             raise InputError(
-                f"{rows.at(k)}: {name} {clip(cells[k], 40)} is not in the plan; {suggest(cells[k], names)}"
+                f"{rows.name_line(k)}: {name} {clip(cells[k], 40)} is not in the plan; {suggest(cells[k], names)}"
             )
     return [numbers[cells[k]] for k in came]
 
 
-def plain(value: Any) -> Any:
+def serialise_value(value: Any) -> Any:
     """Write a value as JSON has it; raise InputError for one that could not be read back.
 
-    >>> plain((1, None)), plain(np.array([[0.1, 2]]))
+    >>> serialise_value((1, None)), serialise_value(np.array([[0.1, 2]]))
     ({'tuple': [1, None]}, {'array': 'float64', 'shape': [1, 2], 'values': '0.1 2.0'})
     """
     if isinstance(value, np.ndarray):
@@ -219,22 +219,22 @@ def plain(value: Any) -> Any:
         return value
     if type(value).__name__ in _RECORDS and type(value) is _RECORDS[type(value).__name__]:
         names = _names(type(value))
-        return {RECORD: type(value).__name__, **{name: plain(getattr(value, name)) for name in names}}
+        return {RECORD: type(value).__name__, **{name: serialise_value(getattr(value, name)) for name in names}}
     if isinstance(value, tuple):
-        return {TUPLE: [plain(one) for one in value]}
+        return {TUPLE: [serialise_value(one) for one in value]}
     if isinstance(value, list):
-        return [plain(one) for one in value]
+        return [serialise_value(one) for one in value]
     if isinstance(value, Mapping):
-        return {str(key): plain(one) for key, one in value.items()}
+        return {str(key): serialise_value(one) for key, one in value.items()}
     raise InputError(f"what an analyst is told holds a {type(value).__name__}, which no file can hold")
 
 
-def restored(value: Any, where: str = "told", deep: int = 0) -> Any:
-    """Read a value that `plain` wrote; raise InputError, beginning with `where`, for anything else."""
+def restore_value(value: Any, where: str = "told", deep: int = 0) -> Any:
+    """Read a value that `serialise_value` wrote; raise InputError, beginning with `where`, for anything else."""
     if deep > _DEEPEST:
         _refuse(where, "is nested too deeply")
     if isinstance(value, list):
-        return [restored(one, where, deep + 1) for one in value]
+        return [restore_value(one, where, deep + 1) for one in value]
     if not isinstance(value, dict):
         return value
     if ARRAY in value:
@@ -242,10 +242,10 @@ def restored(value: Any, where: str = "told", deep: int = 0) -> Any:
     if TUPLE in value:
         if not isinstance(value[TUPLE], list):
             _refuse(where, "holds a tuple that is none")
-        return tuple(restored(one, where, deep + 1) for one in value[TUPLE])
+        return tuple(restore_value(one, where, deep + 1) for one in value[TUPLE])
     if RECORD in value:
         return _record(value, where, deep)
-    return {key: restored(one, f"{where}.{key}", deep + 1) for key, one in value.items()}
+    return {key: restore_value(one, f"{where}.{key}", deep + 1) for key, one in value.items()}
 
 
 def _plain_array(values: Array) -> dict[str, Any]:
@@ -270,7 +270,7 @@ def _array(value: Mapping[str, Any], where: str) -> Array:
     if len(words) != prod(shape) or len(words) > MOST_VALUES:
         _refuse(where, f"holds {len(words)} values for the shape {show(shape)}")
     try:
-        read = np.array([float(word) if name.startswith("float") else int(word) for word in words], _safe(name))
+        read = np.array([float(word) if name.startswith("float") else int(word) for word in words], _widen_type(name))
         whole = read.astype(name)
     except (ValueError, OverflowError):
         _refuse(where, f"holds what is no {name}")
@@ -279,7 +279,7 @@ def _array(value: Mapping[str, Any], where: str) -> Array:
     return whole.reshape(shape) if shape else whole.reshape(())[()]
 
 
-def _safe(name: str) -> str:
+def _widen_type(name: str) -> str:
     return "float64" if name.startswith("float") else "int64"
 
 
@@ -287,7 +287,7 @@ def _record(value: Mapping[str, Any], where: str, deep: int) -> Any:
     kind = _RECORDS.get(str(value[RECORD]))
     if kind is None or value.keys() - {RECORD} != set(_names(kind)):
         _refuse(where, f"is no record that simlab knows ({show(value[RECORD])})")
-    return kind(**{name: restored(value[name], f"{where}.{name}", deep + 1) for name in _names(kind)})
+    return kind(**{name: restore_value(value[name], f"{where}.{name}", deep + 1) for name in _names(kind)})
 
 
 def _names(kind: type) -> tuple[str, ...]:

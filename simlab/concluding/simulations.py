@@ -34,7 +34,7 @@ THREADS = min(2, os.cpu_count() or 1)
 """Threads that simulate: one computes in arrays while the other has Python to itself, which more would wait for."""
 
 
-def with_gate(conclusion: Conclusion) -> Conclusion:
+def apply_gate(conclusion: Conclusion) -> Conclusion:
     """Return a conclusion as it is, or withdrawn where its check contradicts its promise.
 
     Then nothing is claimed, no rank is told from another, nothing is foreseen of further answers, and `unpromised` of
@@ -48,25 +48,25 @@ def with_gate(conclusion: Conclusion) -> Conclusion:
     groups = {"groups": [[one.system for one in order]]} if "groups" in conclusion.about else {}
     return conclusion.changed(
         promise=conclusion.promise.changed(holds=False, broken=broken),
-        systems=[_unranked(one, len(conclusion.systems)) for one in conclusion.systems],
-        pairs=_withdrawn(conclusion.pairs),
-        metrics=[_without_claims(one) for one in conclusion.metrics],
+        systems=[_clear_rank(one, len(conclusion.systems)) for one in conclusion.systems],
+        pairs=_withdraw_claims(conclusion.pairs),
+        metrics=[_clear_metric_claims(one) for one in conclusion.metrics],
         cycles=(),
         detectable=None,
         repetition=None,
         repetition_missing=WITHDRAWN,
         about={**conclusion.about, **groups},
         family=None if conclusion.family is None else _open_family(conclusion.family),
-        warnings=(*ranked(Rank.PROMISE, [withdrawal(broken)]), *conclusion.warnings),
+        warnings=(*ranked(Rank.PROMISE, [warn_of_withdrawal(broken)]), *conclusion.warnings),
     )
 
 
-def withdrawal(broken: str) -> str:
+def warn_of_withdrawal(broken: str) -> str:
     """Write the warning of a conclusion whose promise is withdrawn, `broken` being why."""
     return f"the promise is withdrawn: {broken}"
 
 
-def unrepeated(conclusion: Conclusion, why: str) -> Conclusion:
+def note_unrepeated(conclusion: Conclusion, why: str) -> Conclusion:
     """Return of a conclusion why neither check nor repetition stands beside it."""
     return conclusion.changed(repetition_missing=why, control_missing=why)
 
@@ -95,7 +95,7 @@ def _reason(control: Control, promise: Promise) -> str:
     return f"of {simulated} {share} claim something (promised {level})"
 
 
-def _withdrawn(pairs: Sequence[Pair]) -> list[Pair]:
+def _withdraw_claims(pairs: Sequence[Pair]) -> list[Pair]:
     return [
         one.changed(
             verdict=0,
@@ -118,12 +118,12 @@ def _open_family(of: Family) -> Family:
     return of.changed(candidates=candidates, tiers=[[name for tier in of.tiers for name in tier]] if of.tiers else ())
 
 
-def _unranked(system: System, n_systems: int) -> System:
+def _clear_rank(system: System, n_systems: int) -> System:
     return system.changed(rank_low=1, rank_high=n_systems)
 
 
-def _without_claims(metric: Metric) -> Metric:
-    return metric.changed(pairs=_withdrawn(metric.pairs))
+def _clear_metric_claims(metric: Metric) -> Metric:
+    return metric.changed(pairs=_withdraw_claims(metric.pairs))
 
 
 def share_again(claimed: Bools) -> Interval:
@@ -201,7 +201,7 @@ def _send_result(simulate: Callable[[], object], waiting: Connection) -> None:
     waiting.send(answer)
 
 
-def in_parts(simulate: Callable[[range], Result], n: int, size: int) -> list[Result]:
+def simulate_parts(simulate: Callable[[range], Result], n: int, size: int) -> list[Result]:
     """Simulate studies 0 to n in parts of a size, on two processors; return the results of parts in their order."""
     parts = [range(start, min(start + size, n)) for start in range(0, n, size)]
     if is_supervised():

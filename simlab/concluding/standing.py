@@ -10,22 +10,22 @@ from simlab.answers.standings import WithinMargin
 from simlab.types import Array, Ints
 
 
-def ranks_of(verdict: Array, n_systems: int) -> tuple[Ints, Ints]:
+def bound_ranks(verdict: Array, n_systems: int) -> tuple[Ints, Ints]:
     """Return the best and the worst rank that each system may have, 1 being the best.
 
     `verdict[pair]` is +1 where the first of a pair was claimed to be better, -1 where the second was, else 0; pairs
     i < j in the order of `np.triu_indices`. A system stands behind all that are claimed better and before all that are
     claimed worse; if no claim is wrong, neither is a set of ranks. Source: Mogstad et al. 2024, section 3.
 
-    >>> low, high = ranks_of(np.array([1, 1, 0]), 3)
+    >>> low, high = bound_ranks(np.array([1, 1, 0]), 3)
     >>> low.tolist(), high.tolist()
     ([1, 2, 2], [1, 3, 3])
     """
-    above = beats(verdict, n_systems)
+    above = lay_out_claims(verdict, n_systems)
     return 1 + np.count_nonzero(above, axis=0), n_systems - np.count_nonzero(above, axis=1)
 
 
-def beats(verdict: Array, n_systems: int) -> Array:
+def lay_out_claims(verdict: Array, n_systems: int) -> Array:
     """Lay verdicts out as a matrix: `[i, j]` tells whether i was claimed to be better than j."""
     first, second = np.triu_indices(n_systems, 1)
     better = np.zeros((n_systems, n_systems), bool)
@@ -34,15 +34,15 @@ def beats(verdict: Array, n_systems: int) -> Array:
     return better
 
 
-def groups_of(verdict: Array, order: Sequence[int]) -> list[list[int]]:
+def list_groups(verdict: Array, order: Sequence[int]) -> list[list[int]]:
     """List the longest runs of an order of systems in which no two were claimed to differ, of two or more.
 
     Runs may overlap: that nothing separates A from B, nor B from C, does not say that A and C are alike.
 
-    >>> groups_of(np.array([0, 1, 0]), [0, 1, 2])
+    >>> list_groups(np.array([0, 1, 0]), [0, 1, 2])
     [[0, 1], [1, 2]]
     """
-    better = beats(verdict, len(order))
+    better = lay_out_claims(verdict, len(order))
     apart = (better | better.T)[np.ix_(order, order)]
     runs: list[list[int]] = []
     end = 0
@@ -54,10 +54,10 @@ def groups_of(verdict: Array, order: Sequence[int]) -> list[list[int]]:
     return runs
 
 
-def within(low: float, high: float, margin: float, *, lower: bool = False) -> WithinMargin:
+def compare_with_margin(low: float, high: float, margin: float, *, lower: bool = False) -> WithinMargin:
     """Compare an interval of a difference with a margin; `better` is better by more than it.
 
-    >>> within(-1, 1, 2, lower=False), within(2.5, 4, 2, lower=True), within(-1, 3, 2, lower=False)
+    >>> compare_with_margin(-1, 1, 2), compare_with_margin(2.5, 4, 2, lower=True), compare_with_margin(-1, 3, 2)
     ('equivalent', 'worse', 'not_inferior')
     """
     if lower:

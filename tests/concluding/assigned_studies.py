@@ -11,7 +11,7 @@ from typing import Any
 from simlab.concluding.assigning import writing
 from simlab.concluding.assigning.assigning import Assigned, assign
 from simlab.concluding.assigning.platforms import languages
-from simlab.concluding.assigning.studying import study_of
+from simlab.concluding.assigning.studying import read_study
 from simlab.concluding.assigning.writing import As
 from simlab.concluding.ratings.planned import names_of_items
 from simlab.config.studyfile import write as write_study
@@ -54,7 +54,7 @@ def assigned(folder: Path, frame: Frame, form: As = "csv", **more: Any) -> tuple
     out = writing.check(folder, None, form)
     items = items_of(frame, folder.parent / "items.csv")
     raters = raters_of(frame, folder.parent / "raters.csv")
-    held = assign(study_of(folder), items, raters, more.get("seed"), more.get("share"))
+    held = assign(read_study(folder), items, raters, more.get("seed"), more.get("share"))
     writing.write(held, out, form, ENGLISH)
     return held, out
 

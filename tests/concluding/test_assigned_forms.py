@@ -24,9 +24,9 @@ from hypothesis import strategies as st
 from simlab.concluding import campaigns
 from simlab.concluding.assigning.blinding import Meant
 from simlab.concluding.assigning.filled import FilledRating
-from simlab.concluding.assigning.filled import given as filled
-from simlab.concluding.assigning.studying import RatingScale, restored, scale_of
-from simlab.concluding.assigning.unblinding import _beyond, unblinded
+from simlab.concluding.assigning.filled import read_filled as filled
+from simlab.concluding.assigning.studying import RatingScale, read_scale, scale_of
+from simlab.concluding.assigning.unblinding import _describe_new_values, unblind_ratings
 from simlab.concluding.concluding import conclude
 from simlab.concluding.following import reading
 from simlab.concluding.plans import read_plan
@@ -66,7 +66,7 @@ def test_filled_sheets_are_the_campaign_that_was_simulated(form: str, share: flo
     folder = planned(tmp_path / "my", config)
     filled = in_form(form, folder, came, share=share)
     read = reading(filled, ConcludeOptions(), read_plan(folder))
-    assert campaigns.differing(came, read.collected) == []
+    assert campaigns.list_differing_parts(came, read.collected) == []
     assert read.planned == len(came.seen.value)
     assert [line.endswith("0 apart on average (most: rater1, 0)") for line in read.deviations] in ([], [True])
     said_as_stored(filled, folder, config)
@@ -105,9 +105,9 @@ def test_sheets_of_any_design_are_campaigns_of_it(
     folder = planned(tmp_path_factory.mktemp("assigned") / "my", config)
     read = reading(in_form("csv", folder, came), ConcludeOptions(), read_plan(folder))
     # Nobody marks errors in a sheet.
-    assert [name for name in campaigns.differing(came, read.collected) if name != "seen"] == []
+    assert [name for name in campaigns.list_differing_parts(came, read.collected) if name != "seen"] == []
     for name in ("unit", "item", "rater", "value"):
-        assert campaigns.same(getattr(came.seen, name), getattr(read.collected.seen, name)), name
+        assert campaigns.is_identical(getattr(came.seen, name), getattr(read.collected.seen, name)), name
     assert read.deviations == []
 
 
@@ -126,13 +126,13 @@ SCALES = [
 def test_scales_hold_their_ratings_and_are_kept(scale: RatingScale, inside: list[float], outside: list[float]) -> None:
     assert all(map(scale.holds, inside))
     assert not any(map(scale.holds, outside))
-    assert restored(json.loads(json.dumps(scale.plain())), "my") == scale
+    assert read_scale(json.loads(json.dumps(scale.serialise())), "my") == scale
 
 
 @pytest.mark.parametrize("held", [None, {}, {"low": "x", "high": 1, "step": 1, "values": [], "loose": False}, []])
 def test_a_scale_that_is_none_is_refused(held: Any) -> None:
     with pytest.raises(InputError, match=r"^my: does not say the scale"):
-        restored(held, "my")
+        read_scale(held, "my")
 
 
 @pytest.mark.parametrize(
@@ -154,8 +154,8 @@ def test_ratings_that_no_pilot_showed_are_said() -> None:
     scale = RatingScale(2, 5, 0.0, (2.0, 3.0, 5.0), loose=True)
     one = FilledRating("a-1", "", "1", "filled.csv, line 2", 2)
     meant = Meant("A", "d1", "", 1, "r1", 1, False, None)
-    (rated,) = unblinded([one], {"a-1": meant}, scale, ["r1"], "filled.csv")
-    assert list(_beyond([rated], scale)) == [
+    (rated,) = unblind_ratings([one], {"a-1": meant}, scale, ["r1"], "filled.csv")
+    assert list(_describe_new_values([rated], scale)) == [
         "1 rating beyond those of the pilot, 2 to 5 (first: 1, filled.csv, line 2)"
     ]
 

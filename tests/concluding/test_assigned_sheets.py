@@ -18,11 +18,11 @@ from scipy import stats
 
 from simlab.concluding.assigning.assigning import assign
 from simlab.concluding.assigning.blinding import ShownScreen
-from simlab.concluding.assigning.cells import bare, guarded
-from simlab.concluding.assigning.controls import with_controls
+from simlab.concluding.assigning.cells import guard_formula, strip_guard
+from simlab.concluding.assigning.controls import add_controls
 from simlab.concluding.assigning.dealing import Screen, deal, seat, squares
 from simlab.concluding.assigning.items import numbered_people, read_items
-from simlab.concluding.assigning.studying import study_of
+from simlab.concluding.assigning.studying import read_study
 from simlab.concluding.plans import read_plan
 from simlab.config.studyfile import FrozenFamily, write
 from simlab.design.balance import find_seated_raters, load
@@ -190,8 +190,8 @@ def test_a_seed_deals_anew_and_the_same_seed_alike(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["=1+1", "'=1", "''-x", "-", "@a", "+5", "it's", "'quoted'", "\tx", "", "5 - 3"])
 def test_no_cell_is_a_formula_and_none_is_changed(text: str) -> None:
-    assert bare(guarded(text)) == text
-    assert not guarded(text).startswith(("=", "+", "-", "@", "\t", "\r"))
+    assert strip_guard(guard_formula(text)) == text
+    assert not guard_formula(text).startswith(("=", "+", "-", "@", "\t", "\r"))
 
 
 SIZES = np.array([2] * 8)
@@ -200,7 +200,7 @@ WORK = [Screen(rater, task, system, task) for rater in (0, 1) for task in range(
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.25, 1.0])
 def test_repeats_are_a_share_of_the_work_and_come_later(share: float) -> None:
-    work = with_controls(np.random.default_rng(1), WORK, SIZES, (), share)
+    work = add_controls(np.random.default_rng(1), WORK, SIZES, (), share)
     # Segments come two at a time: the last output may bring one more than the share.
     assert len(work) - len(WORK) == 2 * math.ceil(round(share * 48) / 2)
     for rater in (0, 1):
@@ -219,9 +219,9 @@ def test_control_items_of_the_table_go_to_everyone(tmp_path: Path) -> None:
     rows = [(f"d{d}", "", f"S{s}", f"out {s} {d}", "") for d in range(6) for s in range(2)]
     rows += [("c1", "", "", "garbage", "0..20"), ("c2", "", "", "perfect", "100")]
     items = read_items(table(tmp_path / "i.csv", ("document", "segment", "system", "output", "control"), rows))
-    assert [one.passes[0].written() for one in items.controls] == ["0..20", "100"]
+    assert [one.passes[0].format() for one in items.controls] == ["0..20", "100"]
     screens = [Screen(0, d, s, d) for d in range(6) for s in range(2)]
-    work = with_controls(np.random.default_rng(1), screens, np.ones(6, int), items.controls, None)
+    work = add_controls(np.random.default_rng(1), screens, np.ones(6, int), items.controls, None)
     shown = [one for one in work if one.control]
     assert sorted(one.control.document for one in shown if one.control) == ["c1", "c2"]
     assert [one.task for one in work] == sorted(one.task for one in work)
@@ -233,7 +233,7 @@ def assign_to(tmp_path: Path, people: list[tuple[Any, ...]], **changes: Any) -> 
     folder = planned(tmp_path / "my", config)
     items = items_of(frame_of(config), tmp_path / "items.csv")
     raters = table(tmp_path / "raters.csv", ("rater", "hours", "cap"), people)
-    held = assign(study_of(folder), items, raters, None)
+    held = assign(read_study(folder), items, raters, None)
     return Counter(line.rater for line in held.lines)
 
 
@@ -271,7 +271,7 @@ def test_hours_without_a_clock_are_said_not_to_count(tmp_path: Path) -> None:
     folder = planned(tmp_path / "my", config)
     items = items_of(frame_of(config), tmp_path / "items.csv")
     raters = table(tmp_path / "raters.csv", ("rater", "hours"), [(f"p{k}", 1) for k in range(6)])
-    assert assign(study_of(folder), items, raters, None).said == (
+    assert assign(read_study(folder), items, raters, None).said == (
         "hours are not held against the work: the study has no clock (design.collection)",
     )
 
@@ -282,7 +282,7 @@ def test_systems_and_raters_are_known_by_their_names(tmp_path: Path) -> None:
     turned = replace(frame, system_names=frame.system_names[::-1], rater_names=frame.rater_names[::-1])
     folder = planned(tmp_path / "my", config)
     items, raters = items_of(turned, tmp_path / "i.csv"), raters_of(turned, tmp_path / "r.csv")
-    held = assign(study_of(folder), items, raters, None)
+    held = assign(read_study(folder), items, raters, None)
     assert held.seated.frame.system_names == frame.system_names
     assert held.seated.frame.rater_names == frame.rater_names
     texts = {(line.system, line.output) for line in held.lines}

@@ -14,7 +14,7 @@ from exported_designs import Config, option, patched
 from test_exported_parity import alike, stored
 
 from simlab.concluding import campaigns
-from simlab.concluding.campaigns import beside
+from simlab.concluding.campaigns import locate_sidecar
 from simlab.concluding.plans import read_plan
 from simlab.config.plain_yaml import CAMPAIGN
 from simlab.engine.replaying import collect_campaign
@@ -86,7 +86,7 @@ def test_the_account_is_concluded_from_an_export_too(kind: str, tmp_path: Path) 
     config = study(kind, CREW, {"total": TIGHT[kind]})
     held, out = held_of(config), tmp_path / "came.csv"
     campaigns.export(collect_campaign(config, PLACE), config, {}, PLACE, out, "table")
-    plan = read_plan(beside(out))
+    plan = read_plan(locate_sidecar(out))
     assert plan.told is not None
     ours = identify_kind(config)
     found = ours.conclude(ours.prepare(plan.config), [campaigns.read(out, plan.config, plan.told).collected])
@@ -125,7 +125,7 @@ def test_newcomers_keep_their_names_and_the_hours_of_their_ratings(tmp_path: Pat
 def test_hours_that_nobody_knows_are_written_as_null(tmp_path: Path) -> None:
     config, out = study("rated", None, {"total": TIGHT["rated"]}), tmp_path / "came.csv"
     campaigns.export(collect_campaign(config, PLACE), config, {}, PLACE, out, "table")
-    line = next(one for one in beside(out).read_text(encoding="utf-8").splitlines() if one.startswith(CAMPAIGN))
+    line = next(one for one in locate_sidecar(out).read_text(encoding="utf-8").splitlines() if one.startswith(CAMPAIGN))
     paid = json.loads(line.removeprefix(CAMPAIGN))["told"]["paid"]
     assert (paid["hours"], paid["days"]) == (None, None)
     assert paid["cost"] is not None

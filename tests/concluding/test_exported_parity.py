@@ -15,7 +15,7 @@ from metric_tables import csv
 
 from simlab.answers.conclude import Conclusion
 from simlab.concluding import campaigns
-from simlab.concluding.campaigns import beside
+from simlab.concluding.campaigns import locate_sidecar
 from simlab.concluding.concluding import conclude
 from simlab.concluding.plans import LoadedPlan, read_plan
 from simlab.concluding.sheets import ENDINGS
@@ -49,10 +49,10 @@ def alike(config: Config, place: Place, held: Mapping[str, Array] | None, folder
     for form in ("table", "events"):
         out = folder / f"campaign{ENDINGS[form]}"
         campaigns.export(came, config, {}, place, out, form)
-        plan = read_plan(beside(out))
+        plan = read_plan(locate_sidecar(out))
         assert plan.told is not None
         read = campaigns.read(out, plan.config, plan.told)
-        assert campaigns.differing(came, read.collected) == []
+        assert campaigns.list_differing_parts(came, read.collected) == []
         assert (read.planned, read.deviations) == (len(came.seen.value), [])
         kind = identify_kind(plan.config)
         concluded = kind.conclude(kind.prepare(plan.config), [read.collected])

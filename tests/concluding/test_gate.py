@@ -16,7 +16,7 @@ from simlab.concluding.consistency import contradictions
 from simlab.concluding.judgements import again as judged
 from simlab.concluding.preferences import concluding as compared
 from simlab.concluding.ratings import again
-from simlab.concluding.simulations import seed_from_rows, with_gate
+from simlab.concluding.simulations import apply_gate, seed_from_rows
 from simlab.concluding.wanted import ConcludeOptions
 from simlab.drawing.reports.answers.conclude import report
 from simlab.effort import current_effort, use_effort
@@ -213,4 +213,4 @@ def test_claims_that_stay_are_refused_as_a_contradiction(unheld):
     )
     held = found.changed(promise=found.promise.changed(holds=True, broken=""))
     assert any("not withdrawn" in said for said in contradictions(held))
-    assert with_gate(found).plain()["promise"]["holds"] is False
+    assert apply_gate(found).plain()["promise"]["holds"] is False

@@ -21,7 +21,7 @@ from simlab.cli import answer
 from simlab.commands.conclude import page
 from simlab.commands.exit_codes import REFUSED
 from simlab.concluding.following import reading
-from simlab.concluding.goals import figures, goals_of
+from simlab.concluding.goals import figures, read_goals
 from simlab.concluding.looks import record_of
 from simlab.concluding.plans import read_plan
 from simlab.concluding.wanted import ConcludeOptions
@@ -99,7 +99,7 @@ def test_what_was_planned_stands_beside_what_is_found(tmp_path: Path) -> None:
 
 
 def test_hours_are_those_of_a_table_with_times_or_of_a_campaign_on_a_clock(tmp_path: Path) -> None:
-    goals = goals_of(ANSWER, "my")
+    goals = read_goals(ANSWER, "my")
     assert goals is not None
     assert {one.measure: one.found for one in figures(goals, made.rated(), math.nan, 2.5)}["hours"] == 2.5
     _, folder = planned(tmp_path)
@@ -112,7 +112,7 @@ def test_hours_are_those_of_a_table_with_times_or_of_a_campaign_on_a_clock(tmp_p
 
 
 def test_what_is_simulated_is_found_with_its_error_and_money_where_it_is_said() -> None:
-    goals = goals_of({**ANSWER, "targets": [*ANSWER["targets"], SRP]}, "my")
+    goals = read_goals({**ANSWER, "targets": [*ANSWER["targets"], SRP]}, "my")
     assert goals is not None
     control = Control(
         studies=1000,

@@ -12,7 +12,7 @@ from exported_designs import composed, option, patched
 
 from simlab.answers.conclude import Conclusion
 from simlab.concluding import campaigns
-from simlab.concluding.campaigns import beside
+from simlab.concluding.campaigns import locate_sidecar
 from simlab.concluding.checking import check
 from simlab.concluding.concluding import conclude
 from simlab.concluding.looks import record_of
@@ -72,10 +72,10 @@ def without_rows(table: Path, drop: int) -> list[str]:
 @pytest.mark.parametrize("kind", STUDIES)
 def test_rows_may_stand_in_any_order(kind: str, tmp_path: Path) -> None:
     table = export(STUDIES[kind](), tmp_path / "a.csv")
-    first = concluded(table, beside(table))
+    first = concluded(table, locate_sidecar(table))
     header, *rows = table.read_text().splitlines()
     table.write_text("\n".join([header, *rows[::-1]]) + "\n", encoding="utf-8")
-    again = concluded(table, beside(table))
+    again = concluded(table, locate_sidecar(table))
     assert again.pairs == first.pairs or str(again.pairs) == str(first.pairs)
     assert again.plan is not None
     assert again.plan.look == 1  # the same answers are the same look
@@ -85,7 +85,7 @@ def test_rows_may_stand_in_any_order(kind: str, tmp_path: Path) -> None:
 def test_what_is_missing_is_listed(kind: str, named: str, tmp_path: Path) -> None:
     table = export(STUDIES[kind](), tmp_path / "a.csv")
     n = len(without_rows(table, 2)) - 1
-    found = concluded(table, beside(table))
+    found = concluded(table, locate_sidecar(table))
     assert found.plan is not None
     assert f"2 of {n} planned {named} are missing".replace("planned c", "c") in found.plan.deviations[0]
     assert found.plan.planned == n
@@ -96,16 +96,16 @@ def test_what_is_missing_is_listed(kind: str, named: str, tmp_path: Path) -> Non
 def test_a_table_that_lacks_nearly_half_is_an_interim_look(tmp_path: Path) -> None:
     table = export(ratings(), tmp_path / "a.csv")
     lines = without_rows(table, 20)
-    early = concluded(table, beside(table))
+    early = concluded(table, locate_sidecar(table))
     assert not early.promise.holds
     assert "this is an interim look, at 25 of 45 planned answers" in early.promise.broken
     table.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    late = concluded(table, beside(table))
+    late = concluded(table, locate_sidecar(table))
     assert late.plan is not None
     assert late.plan.look == 2
     assert list(late.plan.deviations) == ["earlier looks: look 1 at 25 answers"]
     assert "this table was looked at before" in late.promise.broken
-    assert concluded(table, beside(table)).plan == late.plan  # the same table once more is no further look
+    assert concluded(table, locate_sidecar(table)).plan == late.plan  # the same table once more is no further look
 
 
 @pytest.mark.parametrize(("kind", "missing", "n"), [("ratings", 20, 25), ("comparisons", 2, None)])
@@ -116,13 +116,13 @@ def test_an_unfinished_table_is_not_looked_at_unless_that_is_wanted(
     lines = without_rows(table, missing)
     planned = len(lines) - 1
     with pytest.raises(InputError, match=rf"holds {n or planned - missing} of {planned} planned answers.*: --look$"):
-        concluded(table, beside(table), look=False)
-    checked = check(table, ConcludeOptions(plan=read_plan(beside(table))))
+        concluded(table, locate_sidecar(table), look=False)
+    checked = check(table, ConcludeOptions(plan=read_plan(locate_sidecar(table))))
     assert (checked.collected, checked.planned, checked.finished) == (n or planned - missing, planned, False)
     table.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    assert check(table, ConcludeOptions(plan=read_plan(beside(table)))).finished
+    assert check(table, ConcludeOptions(plan=read_plan(locate_sidecar(table)))).finished
     # Neither what was refused nor what was checked is a look.
-    found = concluded(table, beside(table), look=False)
+    found = concluded(table, locate_sidecar(table), look=False)
     assert found.promise.holds
     assert found.plan is not None
     assert found.plan.look == 1
@@ -131,19 +131,19 @@ def test_an_unfinished_table_is_not_looked_at_unless_that_is_wanted(
 def test_a_conclusion_that_is_refused_is_no_look(tmp_path: Path) -> None:
     table = export(ratings(), tmp_path / "a.csv")
     with pytest.raises(InputError, match="has no such rater"):
-        concluded(table, beside(table), exclude=("nobody",))
-    assert not record_of(beside(table)).exists()
-    concluded(table, beside(table))
-    assert record_of(beside(table)).exists()
+        concluded(table, locate_sidecar(table), exclude=("nobody",))
+    assert not record_of(locate_sidecar(table)).exists()
+    concluded(table, locate_sidecar(table))
+    assert record_of(locate_sidecar(table)).exists()
 
 
 def test_a_promise_for_any_look_holds_at_each(tmp_path: Path) -> None:
     config = patched(COMPARED, {"decision": option("decision", "anytime", multiplicity="holm")})
     table = export(config, tmp_path / "a.csv")
     lines = without_rows(table, 30)
-    assert concluded(table, beside(table), look=False).promise.holds
+    assert concluded(table, locate_sidecar(table), look=False).promise.holds
     table.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    found = concluded(table, beside(table))
+    found = concluded(table, locate_sidecar(table))
     assert found.plan is not None
     assert (found.plan.look, found.promise.name, found.promise.holds) == (2, "anytime", True)
 
@@ -154,7 +154,7 @@ def test_a_look_that_cannot_be_recorded_is_warned_of(tmp_path: Path, monkeypatch
     def full(*_: object, **__: object) -> int:
         raise OSError(28, os.strerror(28))
 
-    plan = read_plan(beside(table))
+    plan = read_plan(locate_sidecar(table))
     monkeypatch.setattr(Path, "write_text", full)
     found = conclude(table, ConcludeOptions(plan=plan, again=False, gate=False), lambda line: None)
     assert any("this look is not recorded" in one for one in found.warnings)
@@ -163,9 +163,9 @@ def test_a_look_that_cannot_be_recorded_is_warned_of(tmp_path: Path, monkeypatch
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"looks": [3]}', '{"looks": [], "digest": "x"}', "\ufeff{{"])
 def test_a_record_of_looks_that_is_none_is_refused(text: str, tmp_path: Path) -> None:
     table = export(ratings(), tmp_path / "a.csv")
-    record_of(beside(table)).write_text(text, encoding="utf-8")
+    record_of(locate_sidecar(table)).write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match=r"looks\.json: (is no record|the plan was changed)"):
-        concluded(table, beside(table))
+        concluded(table, locate_sidecar(table))
 
 
 def changed(table: Path, old: str, new: str, *, count: int = 1) -> None:
@@ -176,7 +176,7 @@ def test_other_raters_are_listed(tmp_path: Path) -> None:
     table = export(ratings(), tmp_path / "a.csv")
     changed(table, "rater", "else", count=2)  # in the header, which keeps its name below, and in the first row
     changed(table, "else,", "rater,")
-    found = concluded(table, beside(table))
+    found = concluded(table, locate_sidecar(table))
     assert found.plan is not None
     assert list(found.plan.deviations) == [
         "1 rating by other raters than planned, of which 1 rater that the plan does not have"
@@ -210,10 +210,10 @@ def test_a_table_that_contradicts_its_plan_is_refused(
     table = export(STUDIES[kind](), tmp_path / "a.csv")
     changed(table, change[0], change[1], count=change[2])
     with pytest.raises(InputError) as raised:
-        concluded(table, beside(table))
+        concluded(table, locate_sidecar(table))
     assert message in str(raised.value)
     assert "\n" not in str(raised.value)
-    assert not record_of(beside(table)).exists()
+    assert not record_of(locate_sidecar(table)).exists()
 
 
 def test_more_than_was_planned_is_refused(tmp_path: Path) -> None:
@@ -222,7 +222,7 @@ def test_more_than_was_planned_is_refused(tmp_path: Path) -> None:
     with table.open("a", encoding="utf-8") as file:
         file.write(first.replace(",rater", ",somebody") + "\n")
     with pytest.raises(InputError, match="an output has 2 ratings and its plan asked for 1"):
-        concluded(table, beside(table))
+        concluded(table, locate_sidecar(table))
     with pytest.raises(InputError, match=r"an output has 2 ratings and the plan asks for 1 \(design"):
         concluded(table, plan_alone(ratings(), tmp_path))
 
@@ -233,7 +233,7 @@ def test_a_plan_alone_gives_the_analysis_and_what_leaves_it(kind: str, tmp_path:
     if kind == "judgements":  # what a metric says of further outputs is told, and stands in no table
         config["analysis"]["estimator"] = option("analysis/estimator", "sample_mean")
     table = export(config, tmp_path / "a.csv")
-    told = concluded(table, beside(table))
+    told = concluded(table, locate_sidecar(table))
     alone = concluded(table, plan_alone(config, tmp_path))
     assert alone.plan is not None
     assert [one.n for one in alone.systems] == [one.n for one in told.systems]
@@ -254,7 +254,7 @@ def test_a_plan_of_other_sizes_is_said(tmp_path: Path) -> None:
 @pytest.mark.parametrize("other", ["comparisons", "judgements"])
 def test_the_plan_of_another_kind_of_study_is_refused(other: str, tmp_path: Path) -> None:
     table = export(ratings(), tmp_path / "a.csv")
-    for plan in (plan_alone(STUDIES[other](), tmp_path), beside(export(STUDIES[other](), tmp_path / "b.csv"))):
+    for plan in (plan_alone(STUDIES[other](), tmp_path), locate_sidecar(export(STUDIES[other](), tmp_path / "b.csv"))):
         with pytest.raises(InputError) as raised:
             concluded(table, plan)
         assert "\n" not in str(raised.value)
@@ -296,9 +296,9 @@ TAMPERED = [
 @pytest.mark.parametrize("change", TAMPERED, ids=range(len(TAMPERED)))
 def test_what_a_stranger_changed_is_refused_in_one_line(change: Any, tmp_path: Path) -> None:
     table = export(ratings(), tmp_path / "a.csv")
-    tampered(beside(table), change)
+    tampered(locate_sidecar(table), change)
     with pytest.raises(InputError) as raised:
-        concluded(table, beside(table))
+        concluded(table, locate_sidecar(table))
     assert "\n" not in str(raised.value)
     assert "--plan" in str(raised.value)
 
@@ -316,10 +316,10 @@ def test_what_a_stranger_changed_is_refused_in_one_line(change: Any, tmp_path: P
 )
 def test_a_file_that_is_no_plan_runs_nothing(old: str, new: str, message: str, tmp_path: Path) -> None:
     table = export(ratings(), tmp_path / "a.csv")
-    assert old in beside(table).read_text()
-    changed(beside(table), old, new)
+    assert old in locate_sidecar(table).read_text()
+    changed(locate_sidecar(table), old, new)
     with pytest.raises(InputError) as raised:
-        read_plan(beside(table))
+        read_plan(locate_sidecar(table))
     assert message in str(raised.value)
     assert "\n" not in str(raised.value)
 

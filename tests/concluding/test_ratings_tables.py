@@ -14,7 +14,7 @@ from simlab.answers.conclude import Conclusion
 from simlab.concluding.concluding import conclude
 from simlab.concluding.ratings.collecting import collected, config_of, in_whole, of_ratings, without
 from simlab.concluding.ratings.findings import TableReading, concluded
-from simlab.concluding.standing import within
+from simlab.concluding.standing import compare_with_margin
 from simlab.concluding.wanted import ConcludeOptions
 from simlab.rng import stream
 from simlab.studies.ratings.concluding import conclude as conclude_study
@@ -121,7 +121,7 @@ def test_an_unknown_baseline_is_refused_with_the_nearest(table: Path) -> None:
 
 def test_margins_are_judged_by_intervals(table: Path) -> None:
     for one in found(table, margin=1.0).pairs:
-        assert one.within == within(one.low, one.high, 1.0, lower=False)
+        assert one.within == compare_with_margin(one.low, one.high, 1.0, lower=False)
 
 
 def test_a_rater_is_left_out(table: Path) -> None:

@@ -11,7 +11,7 @@ from simlab.cli import answer
 from simlab.concluding import simulations
 from simlab.concluding.concluding import conclude
 from simlab.concluding.ratings import again
-from simlab.concluding.simulations import in_parts, start_in_process, try_to_simulate
+from simlab.concluding.simulations import simulate_parts, start_in_process, try_to_simulate
 from simlab.concluding.wanted import ConcludeOptions
 from simlab.fitting import repetitions
 from simlab.fitting.repetitions import table_world
@@ -109,7 +109,7 @@ def test_a_command_of_its_own_says_the_same_from_two_processes(tmp_path, short_e
     request.getfixturevalue("supervised")
     assert conclude(table, ConcludeOptions(), lambda line: None).plain() == alone.plain()
     assert alone.control is not None
-    assert in_parts(lambda part: list(part), 7, 2) == [[0, 1], [2, 3], [4, 5], [6]]
+    assert simulate_parts(lambda part: list(part), 7, 2) == [[0, 1], [2, 3], [4, 5], [6]]
 
 
 def test_what_a_simulation_aside_raises_is_raised_and_one_that_is_ended_is_carried_out_here(supervised):

@@ -11,7 +11,7 @@ import pytest
 from simlab.answers.conclude import Conclusion
 from simlab.answers.standings import More, Rank, ranked
 from simlab.commands.conclude import ConcludeAnswer, page, write
-from simlab.concluding.standing import within
+from simlab.concluding.standing import compare_with_margin
 from simlab.concluding.wanted import ConcludeOptions
 from simlab.drawing.reports import html
 from simlab.drawing.reports.answers import conclude_charts as charts
@@ -196,7 +196,7 @@ def test_unknown_numbers_are_called_so() -> None:
 
 
 def test_margins_are_answered_by_the_margin() -> None:
-    pairs = [one.changed(within=within(one.low, one.high, 6.0)) for one in made.rated().pairs]
+    pairs = [one.changed(within=compare_with_margin(one.low, one.high, 6.0)) for one in made.rated().pairs]
     text = said(made.rated(about={"margin": 6.0}, pairs=pairs))
     assert "Up to 6 points: better by more: S3 - S6, S3 - S7" in text
     assert "no more apart: S1 - S5," in text

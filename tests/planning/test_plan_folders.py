@@ -16,7 +16,7 @@ from simlab.answers.plan import SIZE, StudyPlan
 from simlab.cli import answer as command
 from simlab.commands.exit_codes import DONE, REFUSED
 from simlab.commands.plan import PlanOptions, keep
-from simlab.concluding.assigning.studying import plan_of, study_of
+from simlab.concluding.assigning.studying import plan_of, read_study
 from simlab.concluding.plans import read_plan
 from simlab.config import compose_sweep
 from simlab.config.studyfile import FrozenFamily, load_study
@@ -95,14 +95,14 @@ def test_the_family_stands_beside_the_study_and_cannot_be_another_than_was_plann
 ) -> None:
     asked = {**ASKED, "family": "against", "against": "S2"}
     keep(Path("my"), *planned(plain), asked, FrozenFamily("against", "S2"))
-    assert read_plan(Path("my")).family == study_of(Path("my")).family == ("against", "S2")
+    assert read_plan(Path("my")).family == read_study(Path("my")).family == ("against", "S2")
     assert composed(Path("my/study.yaml"))["design"]["documents"] == 12
     study = Path("my/study.yaml")
     text = study.read_text()
     for other in (text.replace("against: S2", "against: S3"), text.replace("family: against\nagainst: S2\n", "")):
         assert other != text
         study.write_text(other)
-        for reading in (read_plan, study_of):
+        for reading in (read_plan, read_study):
             with pytest.raises(InputError, match=r"the family of its study is not the one of plan\.json"):
                 reading(Path("my"))
 

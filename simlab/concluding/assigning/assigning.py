@@ -12,8 +12,8 @@ import numpy as np
 from simlab.concluding import campaigns
 from simlab.concluding.assigning import blinding
 from simlab.concluding.assigning.blinding import SheetLine, ShownScreen, lines
-from simlab.concluding.assigning.controls import with_controls
-from simlab.concluding.assigning.dealing import PLACE, DealtCampaign, Seated, deal, seat, seconds_of, within
+from simlab.concluding.assigning.controls import add_controls
+from simlab.concluding.assigning.dealing import PLACE, DealtCampaign, Seated, deal, find_seconds, seat, seat_by_capacity
 from simlab.concluding.assigning.items import Items, RaterCapacity, numbered_people, read_items, read_people
 from simlab.concluding.assigning.studying import KEY, AssignedStudy, RatingScale, scale_of
 from simlab.messages import clip, suggest
@@ -66,11 +66,11 @@ def assign(
     dealt = deal(study.config, seated.frame, own)
     sizes = np.array([len(one) for one in held.segments])
     rng = stream(own, *PLACE.of_study, "assign", "controls")
-    work = with_controls(rng, dealt.screens, sizes, held.controls, _share(study, held, share))
+    work = add_controls(rng, dealt.screens, sizes, held.controls, _share(study, held, share))
     loads = np.bincount([one.rater for one in work for _ in range(_size(one, sizes))], minlength=seated.frame.n_raters)
-    seconds = seconds_of(study.config, world)
-    said = _unheard(people, seconds)
-    seated = within(seated, loads, seconds)
+    seconds = find_seconds(study.config, world)
+    said = _list_unused_hours(people, seconds)
+    seated = seat_by_capacity(seated, loads, seconds)
     dealt = dealt._replace(collected=replace(dealt.collected, frame=seated.frame))
     laid = tuple(lines(work, seated, held, own, study.digest))
     return Assigned(study, held, seated, dealt, laid, scale_of(study.config), own, (*seated.said, *said))
@@ -90,13 +90,13 @@ def _size(screen: ShownScreen, sizes: Ints) -> int:
     return len(screen.control.segments) if screen.control else int(sizes[screen.document])
 
 
-def _unheard(people: Sequence[RaterCapacity], seconds: float | None) -> tuple[str, ...]:
+def _list_unused_hours(people: Sequence[RaterCapacity], seconds: float | None) -> tuple[str, ...]:
     if seconds is None and any(math.isfinite(one.hours) for one in people):
         return ("hours are not held against the work: the study has no clock (design.collection)",)
     return ()
 
 
-def sidecar_of(assigned: Assigned) -> str:
+def write_sidecar(assigned: Assigned) -> str:
     """Write the study with what an analyst is told of the campaign that its sheets make, as an exported one has it."""
     study, came = assigned.study, assigned.dealt.collected
     kept = replace(came, streams=Streams(study.frozen["seed"], came.streams.path))
@@ -106,7 +106,7 @@ def sidecar_of(assigned: Assigned) -> str:
             "seed": assigned.seed,
             "key": KEY,
             "key_sha256": blinding.digest(blinding.text(assigned.lines)),
-            "scale": assigned.scale.plain(),
+            "scale": assigned.scale.serialise(),
         },
     }
-    return campaigns.text(study.frozen, address, campaigns.told(kept, None), KEY, study.family)
+    return campaigns.text(study.frozen, address, campaigns.write_campaign_info(kept, None), KEY, study.family)

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from simlab import files
-from simlab.concluding.assigning.cells import bare, table
+from simlab.concluding.assigning.cells import strip_guard, table
 from simlab.concluding.assigning.dealing import Seated
-from simlab.concluding.assigning.items import ControlItem, Items, Passing, passing
+from simlab.concluding.assigning.items import ControlItem, Items, Passing, parse_passing
 from simlab.messages import clip
 from simlab.rng import stream
 from simlab.tables.cells import load
@@ -84,7 +84,7 @@ def lines(work: Sequence[ShownScreen], seated: Seated, items: Items, seed: int, 
     found: list[SheetLine] = []
     position: dict[int, int] = {}
     for one, code in zip(work, codes, strict=True):
-        of_screen = _of_control(one.control) if one.control else _of_study(one, seated, items, starts)
+        of_screen = _list_control_cells(one.control) if one.control else _list_study_cells(one, seated, items, starts)
         for number, (document, segment, control, source, output, system) in enumerate(of_screen, 1):
             position[one.rater] = position.get(one.rater, 0) + 1
             rater, slot = frame.rater_names[one.rater], f"{code}-{number}"
@@ -93,14 +93,14 @@ def lines(work: Sequence[ShownScreen], seated: Seated, items: Items, seed: int, 
     return found
 
 
-def _of_control(control: ControlItem) -> list[tuple[str, str, str, str, str, str]]:
+def _list_control_cells(control: ControlItem) -> list[tuple[str, str, str, str, str, str]]:
     parts = zip(control.segments, control.passes, control.sources, control.outputs, strict=True)
     return [
-        (control.document, segment, passes.written(), source, output, "") for segment, passes, source, output in parts
+        (control.document, segment, passes.format(), source, output, "") for segment, passes, source, output in parts
     ]
 
 
-def _of_study(
+def _list_study_cells(
     screen: ShownScreen, seated: Seated, items: Items, starts: Ints
 ) -> list[tuple[str, str, str, str, str, str]]:
     document, system = seated.frame.document_names[screen.document], seated.frame.system_names[screen.system]
@@ -191,15 +191,15 @@ def read_key(path: Path, sha256: str | None = None) -> dict[str, Meant]:
         raise InputError(f"{held.where}: is not the key as it was written; put it back")
     found: dict[str, Meant] = {}
     for line, cells in held.rows:
-        one = dict(zip(COLUMNS, map(bare, cells), strict=True))
+        one = dict(zip(COLUMNS, map(strip_guard, cells), strict=True))
         if one["slot"] in found or not (one["number"].isdecimal() and one["position"].isdecimal()):
             raise InputError(f"{held.locate(line)}: is not the key as it was written; put it back")
-        found[one["slot"]] = _meant(one, held.locate(line))
+        found[one["slot"]] = _parse_key_row(one, held.locate(line))
     return found
 
 
-def _meant(one: Mapping[str, str], where: str) -> Meant:
+def _parse_key_row(one: Mapping[str, str], where: str) -> Meant:
     again = one["control"] == REPEAT
-    passes = passing(one["control"], where) if one["control"] and not again else None
+    passes = parse_passing(one["control"], where) if one["control"] and not again else None
     named = (one["system"], one["document"], one["segment"], int(one["number"]))
     return Meant(*named, one["rater"], int(one["position"]), again, passes, one)

@@ -13,33 +13,33 @@ _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 _GUARDED = re.compile(r"'+[=+\-@\t\r]")
 
 
-def files_for(names: Sequence[str]) -> dict[str, str]:
+def name_files(names: Sequence[str]) -> dict[str, str]:
     """Return for each rater a name of files that every disk takes: a number, and what is left of theirs.
 
-    >>> files_for(["Zoë A.", "../x"])
+    >>> name_files(["Zoë A.", "../x"])
     {'Zoë A.': '1-Zoë_A', '../x': '2-x'}
     """
     width = len(str(len(names)))
-    return {name: f"{k:0{width}d}-{_plain(name)}".rstrip("-") for k, name in enumerate(names, 1)}
+    return {name: f"{k:0{width}d}-{_strip_name(name)}".rstrip("-") for k, name in enumerate(names, 1)}
 
 
-def _plain(name: str) -> str:
+def _strip_name(name: str) -> str:
     return re.sub(r"\W+", "_", name).strip("_")[:_LONGEST]
 
 
-def guarded(text: str) -> str:
+def guard_formula(text: str) -> str:
     """Put an apostrophe before a text that a spreadsheet would take for a formula, or that looks like one guarded.
 
-    >>> guarded("=1+1"), guarded("'-x"), guarded("it's")
+    >>> guard_formula("=1+1"), guard_formula("'-x"), guard_formula("it's")
     ("'=1+1", "''-x", "it's")
     """
     return f"'{text}" if _FORMULA.match(text) else text
 
 
-def bare(text: str) -> str:
-    """Take back what `guarded` wrote.
+def strip_guard(text: str) -> str:
+    """Take back what `guard_formula` wrote.
 
-    >>> bare("'=1+1"), bare("''-x"), bare("-3"), bare("it's")
+    >>> strip_guard("'=1+1"), strip_guard("''-x"), strip_guard("-3"), strip_guard("it's")
     ('=1+1', "'-x", '-3', "it's")
     """
     return text[1:] if _GUARDED.match(text) else text
@@ -55,4 +55,4 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def _cell(value: object) -> str:
-    return guarded(value) if isinstance(value, str) else "" if value is None else str(value)
+    return guard_formula(value) if isinstance(value, str) else "" if value is None else str(value)

@@ -24,7 +24,7 @@ class _Placed(NamedTuple):
     shown: ShownScreen
 
 
-def with_controls(
+def add_controls(
     rng: np.random.Generator,
     screens: Sequence[Screen],
     sizes: Ints,
@@ -42,12 +42,16 @@ def with_controls(
         tasks = [list(task) for _, task in groupby(held, key=lambda one: one.task)]
         ratings = sum(int(sizes[one.document]) for task in tasks for one in task)
         wanted = None if share is None else round(share * ratings)
-        own = _of_table(rng, tasks, controls, wanted) if controls else _again(rng, tasks, sizes, wanted or 0)
-        work += _merged(tasks, own)
+        own = (
+            _place_table_controls(rng, tasks, controls, wanted)
+            if controls
+            else _place_repeats(rng, tasks, sizes, wanted or 0)
+        )
+        work += _merge_controls(tasks, own)
     return work
 
 
-def _of_table(
+def _place_table_controls(
     rng: np.random.Generator, tasks: Sequence[Sequence[Screen]], controls: Sequence[ControlItem], wanted: int | None
 ) -> list[_Placed]:
     rater, placed, count = tasks[0][0].rater, list[_Placed](), 0
@@ -61,7 +65,9 @@ def _of_table(
     return placed
 
 
-def _again(rng: np.random.Generator, tasks: Sequence[Sequence[Screen]], sizes: Ints, wanted: int) -> list[_Placed]:
+def _place_repeats(
+    rng: np.random.Generator, tasks: Sequence[Sequence[Screen]], sizes: Ints, wanted: int
+) -> list[_Placed]:
     own = [(k, one) for k, task in enumerate(tasks) for one in task]
     placed, count = list[_Placed](), 0
     for at in rng.permutation(len(own)).tolist():
@@ -73,7 +79,7 @@ def _again(rng: np.random.Generator, tasks: Sequence[Sequence[Screen]], sizes: I
     return placed
 
 
-def _merged(tasks: Sequence[Sequence[Screen]], placed: Sequence[_Placed]) -> list[ShownScreen]:
+def _merge_controls(tasks: Sequence[Sequence[Screen]], placed: Sequence[_Placed]) -> list[ShownScreen]:
     """Put control items before the tasks that they precede, and count tasks anew."""
     merged: list[list[ShownScreen]] = []
     for k in range(len(tasks) + 1):

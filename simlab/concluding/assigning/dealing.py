@@ -38,7 +38,7 @@ PLACE = Place(0)
 """Where among the campaigns of a plan the real one stands: its deal is that of the first one simulated."""
 
 
-def seconds_of(config: Mapping[str, Any], world: World) -> float | None:
+def find_seconds(config: Mapping[str, Any], world: World) -> float | None:
     """Return what a rating takes on average, in seconds, as the study's clock says; None where it has none."""
     told = config["design"].get("collection", {}).get("seconds_per_answer")
     if told is None and world.speeds is not None:
@@ -46,18 +46,18 @@ def seconds_of(config: Mapping[str, Any], world: World) -> float | None:
     return None if told is None else float(told)
 
 
-def within(seated: Seated, loads: Ints, seconds: float | None) -> Seated:
+def seat_by_capacity(seated: Seated, loads: Ints, seconds: float | None) -> Seated:
     """Return raters in seats whose `loads`, in ratings, they can do; who sits where stays where that is well.
 
     Raters who were matched by name keep their seats. Raises InputError, with how much is over, where that cannot be.
     """
-    able = _able(seated.people, seconds)
+    able = _calculate_capacity(seated.people, seconds)
     if bool(np.all(loads <= able)):
         return seated
     everybody = (*seated.people, *seated.spare)
     if seated.by_name:
         _refuse(seated.people, loads, able)
-    able = _able(everybody, seconds)
+    able = _calculate_capacity(everybody, seconds)
     # Who can do most takes the seat with the most work: if that does not fit, nothing does.
     best = np.argsort(-able, kind="stable")[: len(loads)]
     chosen = np.empty(len(loads), np.int64)
@@ -70,7 +70,7 @@ def within(seated: Seated, loads: Ints, seconds: float | None) -> Seated:
     return seated._replace(frame=frame, people=people, spare=spare)
 
 
-def _able(people: Sequence[RaterCapacity], seconds: float | None) -> Floats:
+def _calculate_capacity(people: Sequence[RaterCapacity], seconds: float | None) -> Floats:
     hours = [math.inf if seconds is None else one.hours * HOUR / seconds for one in people]
     return np.floor(np.minimum([one.cap for one in people], hours))
 
@@ -95,7 +95,7 @@ class Screen(NamedTuple):
     document: int
 
 
-def evened(rng: np.random.Generator, screens: Sequence[Screen]) -> list[Screen]:
+def balance_orders(rng: np.random.Generator, screens: Sequence[Screen]) -> list[Screen]:
     """Put the outputs of tasks that show the same systems in orders that form Latin squares, rater by rater.
 
     Screens stand rater by rater and task by task. In as many tasks as there are systems each system stands once in
@@ -147,13 +147,13 @@ def seat(frame: Frame, config: Mapping[str, Any], items: Items, people: Sequence
     asks about, and for raters who are too few for its buckets.
     """
     _check_numbers(frame, config["design"], items, people)
-    order, systems = _matched(frame.system_names, items.systems, "systems")
+    order, systems = _match_names(frame.system_names, items.systems, "systems")
     who = [one.name for one in people]
-    seats_of, raters = _matched(frame.rater_names, who, "raters")
+    seats_of, raters = _match_names(frame.rater_names, who, "raters")
     own = tuple(people[k] for k in seats_of[: frame.n_raters])
     spare = tuple(one for one in people if one not in own)
     document = np.repeat(np.arange(len(items.documents)), [len(one) for one in items.segments])
-    bucket, seats = _buckets(frame, config, len(items.documents))
+    bucket, seats = _assign_buckets(frame, config, len(items.documents))
     names = tuple(items.systems[k] for k in order)
     laid = Frame(
         document=document,
@@ -186,7 +186,7 @@ def _check_numbers(frame: Frame, design: Mapping[str, Any], items: Items, people
         )
 
 
-def _matched(simulated: Sequence[str], real: Sequence[str], what: str) -> tuple[list[int], str]:
+def _match_names(simulated: Sequence[str], real: Sequence[str], what: str) -> tuple[list[int], str]:
     """Return real names in the order of the simulated ones, and how they were matched: by name, else in their order."""
     if set(simulated) <= set(real):
         first = [real.index(name) for name in simulated]
@@ -197,7 +197,7 @@ def _matched(simulated: Sequence[str], real: Sequence[str], what: str) -> tuple[
     return list(range(len(real))), ""
 
 
-def _buckets(frame: Frame, config: Mapping[str, Any], n_documents: int) -> tuple[Ints, Ints]:
+def _assign_buckets(frame: Frame, config: Mapping[str, Any], n_documents: int) -> tuple[Ints, Ints]:
     """Return the bucket of each document, and who sits in each bucket, as worlds of another size have them."""
     seats = find_seated_raters(frame)
     if n_documents == frame.n_documents:
@@ -242,7 +242,7 @@ def deal(config: Mapping[str, Any], frame: Frame, seed: int) -> DealtCampaign:
     if came.asked is None:
         raise ValueError("a deal says whom it asked")
     rng = stream(prepared.seed, *PLACE.of_study, "assign", "order")
-    return DealtCampaign(came, tuple(evened(rng, _screens(prepared, table, frame, came.asked))))
+    return DealtCampaign(came, tuple(balance_orders(rng, _screens(prepared, table, frame, came.asked))))
 
 
 def _screens(prepared: PreparedRatings, table: Any, frame: Frame, assignment: SlotAssignment) -> list[Screen]:
@@ -256,13 +256,13 @@ def _screens(prepared: PreparedRatings, table: Any, frame: Frame, assignment: Sl
     rating = dealt.rating[shown]
     system, document, task = dealt.system[rating], frame.document[dealt.item[rating]], task[shown]
     rater = dealt.tasks.seat[task]
-    own = _counted(rater, task)
+    own = _number_tasks(rater, task)
     flat = zip(rater.tolist(), own.tolist(), system.tolist(), document.tolist(), strict=True)
     screens = [Screen(*one) for one in flat]
     return sorted(screens, key=lambda one: (one.rater, one.task))
 
 
-def _counted(rater: Ints, task: Ints) -> Ints:
+def _number_tasks(rater: Ints, task: Ints) -> Ints:
     """Number the tasks of each rater from 0, in their order."""
     pairs, which = np.unique(np.stack([rater, task], 1), axis=0, return_inverse=True)
     start = np.searchsorted(pairs[:, 0], pairs[:, 0])

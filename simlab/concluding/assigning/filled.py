@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from simlab import files
 from simlab.concluding.assigning.blinding import TEXTS, Meant, text_mark
-from simlab.concluding.assigning.cells import bare
+from simlab.concluding.assigning.cells import strip_guard
 from simlab.files import read_decimal
 from simlab.messages import clip, pluralise
 from simlab.tables.cells import load, rename
@@ -43,7 +43,7 @@ CHANCE = 1e-9
 REMEDY = "put the rows together again, or take this column out"
 
 
-def annotated(path: Path) -> Iterator[FilledRating]:
+def read_annotations(path: Path) -> Iterator[FilledRating]:
     """Go through the ratings of an export; tasks without one are left out.
 
     Raises InputError, naming file and entry, for what is no export, and for a task that several people rated.
@@ -59,10 +59,10 @@ def annotated(path: Path) -> Iterator[FilledRating]:
     if not isinstance(held, list) or not all(isinstance(one, dict) for one in held):
         raise InputError(f"{where}: is no list of tasks; export the project as JSON")
     for number, task in enumerate(held, 1):
-        yield from _of_task(task, f"{where}, task {number}", number)
+        yield from _read_task(task, f"{where}, task {number}", number)
 
 
-def _of_task(task: Mapping[str, Any], where: str, number: int) -> Iterator[FilledRating]:
+def _read_task(task: Mapping[str, Any], where: str, number: int) -> Iterator[FilledRating]:
     data = task.get("data") if isinstance(task.get("data"), dict) else task
     slot = str(data.get("slot", "")) if isinstance(data, dict) else ""
     # Who annotated is known to the tool by a number of its own.
@@ -109,30 +109,30 @@ class FilledRating(NamedTuple):
     beside: Mapping[str, str] = MappingProxyType({})
 
 
-def given(path: Path, told: Mapping[str, str]) -> list[FilledRating]:
+def read_filled(path: Path, told: Mapping[str, str]) -> list[FilledRating]:
     """Read a filled assignment, a file or a folder of them; `told` are the table's own names of columns.
 
     Raises InputError, naming file and line, for what is none.
     """
     if not path.is_dir():
-        return list(_of_file(path, told))
+        return list(_read_filled_file(path, told))
     named = (one for one in path.iterdir() if one.suffix.lower() in ENDINGS and one.name not in LISTS)
     files = sorted(one for one in named if one.is_file())
     if not files:
         raise InputError(f"{clip(path)}: holds no filled sheets ({', '.join(ENDINGS)}); name the folder that does")
-    return [one for file in files for one in _of_file(file, told)]
+    return [one for file in files for one in _read_filled_file(file, told)]
 
 
-def _of_file(path: Path, told: Mapping[str, str]) -> Iterator[FilledRating]:
-    found = annotated(path) if path.suffix.lower() == ".json" else _of_csv(path, told)
+def _read_filled_file(path: Path, told: Mapping[str, str]) -> Iterator[FilledRating]:
+    found = read_annotations(path) if path.suffix.lower() == ".json" else _read_csv(path, told)
     yield from (one for one in found if not is_missing(one.rating))
 
 
-def _of_csv(path: Path, told: Mapping[str, str]) -> Iterator[FilledRating]:
+def _read_csv(path: Path, told: Mapping[str, str]) -> Iterator[FilledRating]:
     first = next(numbered_lines(path), (0, ""))[1]
     dialect = find_dialect(first)
     if not told and _is_appraise(cut(first, dialect)):
-        yield from _of_appraise(path, dialect)
+        yield from _read_appraise(path, dialect)
         return
     table = rename(load(path, FORM), USUAL, told)
     for name in ("slot", "rating"):
@@ -142,7 +142,7 @@ def _of_csv(path: Path, told: Mapping[str, str]) -> Iterator[FilledRating]:
     slot, rating = table.column("slot"), table.column("rating")
     others = [(name, table.column(name)) for name in BESIDE if name in table.header]
     for line, cells in table.rows:
-        beside = {name: bare(cells[at]) for name, at in others}
+        beside = {name: strip_guard(cells[at]) for name, at in others}
         said = write_point(cells[rating], table.commas)
         yield FilledRating(cells[slot], beside.pop("rater", ""), said, table.locate(line), line, beside)
 
@@ -152,7 +152,7 @@ def _is_appraise(first: Sequence[str]) -> bool:
     return len(first) >= APPRAISE and first[3] in ("TGT", "CHK", "BAD", "REF") and first[2].isdecimal()
 
 
-def _of_appraise(path: Path, dialect: Dialect) -> Iterator[FilledRating]:
+def _read_appraise(path: Path, dialect: Dialect) -> Iterator[FilledRating]:
     where = clip(path)
     for line, cells in rows(numbered_lines(path), dialect, where):
         at = f"{where}, line {line}"
@@ -166,7 +166,7 @@ def refuse_other_cells(rating: FilledRating, meant: Meant) -> None:
     """Raise InputError where a cell beside a code is not that of the key; an empty cell says nothing."""
     for name, cell in rating.beside.items():
         own = meant.cells.get(name, cell)
-        if not cell or _same(name, cell, own):
+        if not cell or _matches_cell(name, cell, own):
             continue
         if name in TEXTS:
             raise InputError(f"{rating.where}: {name} is not the text of {rating.slot} (key.csv); {REMEDY}")
@@ -176,7 +176,7 @@ def refuse_other_cells(rating: FilledRating, meant: Meant) -> None:
         )
 
 
-def _same(name: str, cell: str, own: str) -> bool:
+def _matches_cell(name: str, cell: str, own: str) -> bool:
     """True for cells that say the same: spreadsheets write 3 as 3.0, and accents and blanks in their own way."""
     if name in TEXTS:
         return text_mark(cell) == own

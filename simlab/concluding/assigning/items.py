@@ -73,15 +73,15 @@ class Passing(NamedTuple):
     low: float
     high: float
 
-    def written(self) -> str:
+    def format(self) -> str:
         """Write it as it is typed: `0..20`, or one number."""
         return f"{self.low:g}" if self.low == self.high else f"{self.low:g}..{self.high:g}"
 
 
-def passing(text: str, where: str) -> Passing:
+def parse_passing(text: str, where: str) -> Passing:
     """Read what passes: a number, or `A..B`; raise InputError, beginning with `where`, for anything else.
 
-    >>> passing("0..20", "items.csv, line 2")
+    >>> parse_passing("0..20", "items.csv, line 2")
     Passing(low=0.0, high=20.0)
     """
     low, sign, high = text.partition("..")
@@ -139,8 +139,8 @@ def read_items(path: Path) -> Items:
             there = clip(", ".join(table.header), 120)
             raise InputError(f"{table.where}: has no column {name}; it has {there}; give a table of {FORM}")
     rows = [_row(table, line, cells) for line, cells in table.rows]
-    items = _laid(table, [row for row in rows if not row.control])
-    return _with_controls(items, table, [row for row in rows if row.control])
+    items = _lay_out_items(table, [row for row in rows if not row.control])
+    return _add_controls(items, table, [row for row in rows if row.control])
 
 
 def _row(table: CellTable, line: int, cells: Sequence[str]) -> _Row:
@@ -151,7 +151,7 @@ def _row(table: CellTable, line: int, cells: Sequence[str]) -> _Row:
     return _Row(line, **held)
 
 
-def _laid(table: CellTable, rows: Sequence[_Row]) -> Items:
+def _lay_out_items(table: CellTable, rows: Sequence[_Row]) -> Items:
     systems, documents = Numbers(), Numbers()
     segments: dict[str, Numbers] = {}
     outputs: dict[tuple[str, str, str], _Row] = {}
@@ -161,7 +161,7 @@ def _laid(table: CellTable, rows: Sequence[_Row]) -> Items:
         at = (row.system, row.document, row.segment)
         if at in outputs:
             raise InputError(
-                f"{table.locate(row.line)}: the output of {_named(*at)} is there a second time "
+                f"{table.locate(row.line)}: the output of {_name_output(*at)} is there a second time "
                 f"(line {outputs[at].line}); keep one"
             )
         outputs[at] = row
@@ -189,7 +189,7 @@ def _check_names(table: CellTable, systems: Numbers, documents: Numbers) -> None
     refuse_alike(documents, "documents", table.where, table.path)
 
 
-def _named(system: str, document: str, segment: str) -> str:
+def _name_output(system: str, document: str, segment: str) -> str:
     of = f"{clip(document, 40)}, segment {clip(segment, 40)}" if segment else clip(document, 40)
     return f"{clip(system, 40)} for {of}"
 
@@ -200,7 +200,9 @@ def _refuse_missing(
     places: Sequence[tuple[str, str]],
     outputs: Mapping[tuple[str, str, str], _Row],
 ) -> None:
-    lacking = [_named(system, *place) for place in places for system in systems if (system, *place) not in outputs]
+    lacking = [
+        _name_output(system, *place) for place in places for system in systems if (system, *place) not in outputs
+    ]
     if not lacking:
         return
     more = f" and {len(lacking) - MOST_LONGEST:,} more" if len(lacking) > MOST_LONGEST else ""
@@ -223,7 +225,7 @@ def _source(table: CellTable, rows: Sequence[_Row]) -> str:
     return told[0].source if told else ""
 
 
-def _with_controls(items: Items, table: CellTable, rows: Sequence[_Row]) -> Items:
+def _add_controls(items: Items, table: CellTable, rows: Sequence[_Row]) -> Items:
     screens: dict[tuple[str, str], list[_Row]] = {}
     for row in rows:
         screens.setdefault((row.system, row.document), []).append(row)
@@ -233,7 +235,7 @@ def _with_controls(items: Items, table: CellTable, rows: Sequence[_Row]) -> Item
             tuple(row.segment for row in held),
             tuple(row.source for row in held),
             tuple(row.output for row in held),
-            tuple(passing(row.control, table.locate(row.line)) for row in held),
+            tuple(parse_passing(row.control, table.locate(row.line)) for row in held),
         )
         for held in screens.values()
     )

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from xml.sax.saxutils import quoteattr
 
 from simlab.concluding.assigning.blinding import SheetLine
-from simlab.concluding.assigning.cells import files_for, table
+from simlab.concluding.assigning.cells import name_files, table
 from simlab.concluding.assigning.studying import RatingScale
 from simlab.messages import clip
 from simlab.types import InputError
@@ -58,10 +58,10 @@ def accounts(raters: Sequence[str], spoken: Languages) -> dict[str, str]:
     return {name: f"{spoken.source}{spoken.target}{NUMBER:02x}{k:0{digits}x}" for k, name in enumerate(raters, 1)}
 
 
-def rater_of(account: str, raters: Sequence[str]) -> str | None:
+def find_rater(account: str, raters: Sequence[str]) -> str | None:
     """Return whose account one is; None for an account that is none of these raters'.
 
-    >>> rater_of("engdeu0102", ["Ann", "Bob"])
+    >>> find_rater("engdeu0102", ["Ann", "Bob"])
     'Bob'
     """
     found = _ACCOUNT.fullmatch(account)
@@ -76,7 +76,8 @@ def check_scale(scale: RatingScale) -> None:
     ends = [end for end in (scale.low, scale.high) if math.isfinite(end)]
     if not scale.loose or any(not 0 <= end <= 100 for end in ends):
         raise InputError(
-            f"--as appraise: its slider goes from 0 to 100, and this study rates {scale.said()}; choose another form"
+            f"--as appraise: its slider goes from 0 to 100, and this study rates {scale.describe()}; choose another "
+            "form"
         )
 
 
@@ -87,13 +88,13 @@ def appraise_files(lines: Sequence[SheetLine], raters: Sequence[str], spoken: La
     named = accounts(raters, spoken)
     rows = [(name, named[name], k, len(held)) for k, (name, held) in enumerate(zip(raters, own, strict=True), 1)]
     return {
-        "manifest.json": _json(_manifest(len(raters), spoken, study)),
-        "batches.json": _json(batches),
+        "manifest.json": _format_json(_manifest(len(raters), spoken, study)),
+        "batches.json": _format_json(batches),
         "accounts.csv": table(("rater", "account", "batch", "ratings"), rows),
     }
 
 
-def _json(held: Any) -> str:
+def _format_json(held: Any) -> str:
     return json.dumps(held, ensure_ascii=False, indent=1) + "\n"
 
 
@@ -143,7 +144,7 @@ def _item(line: SheetLine, *, complete: bool) -> Mapping[str, Any]:
 
 def project_files(lines: Sequence[SheetLine], raters: Sequence[str], scale: RatingScale) -> dict[str, str]:
     """Return the files of all projects by their names: tasks and config of each, and a list of who has which."""
-    named = files_for(raters)
+    named = name_files(raters)
     own = {name: [line for line in lines if line.rater == name] for name in raters}
     held: dict[str, str] = {}
     for name, stem in named.items():

@@ -62,12 +62,12 @@ class RatingScale(NamedTuple):
         """True if a rating lies beyond all values that a pilot showed."""
         return bool(self.loose and self.values) and not self.low <= value <= self.high
 
-    def plain(self) -> dict[str, Any]:
+    def serialise(self) -> dict[str, Any]:
         """Write it as JSON has it: None is no end."""
         low, high = (end if math.isfinite(end) else None for end in (self.low, self.high))
         return {"low": low, "high": high, "step": self.step, "values": list(self.values), "loose": self.loose}
 
-    def said(self) -> str:
+    def describe(self) -> str:
         """Describe the scale in words."""
         if self.values and not self.loose:
             return " ".join(f"{value:g}" for value in self.values)
@@ -77,7 +77,7 @@ class RatingScale(NamedTuple):
         return f"{self.low:g} or more{by}" if math.isfinite(self.low) else f"any number{by}"
 
 
-def restored(held: Any, where: str) -> RatingScale:
+def read_scale(held: Any, where: str) -> RatingScale:
     """Read what `plain` wrote; raise InputError, beginning with `where`, for anything else."""
     try:
         low, high = held["low"], held["high"]
@@ -94,7 +94,7 @@ def restored(held: Any, where: str) -> RatingScale:
 
 def scale_of(config: Mapping[str, Any]) -> RatingScale:
     """Return the scale of a study's ratings; of a world that has none, any number."""
-    world = draw_world(_fresh(config), 0)
+    world = draw_world(_redraw_errors(config), 0)
     law, loose = world.answers[RATE], is_chosen(config["systems"], fitted, config.get("plugins", ()))
     if not isinstance(law, ScaledRatings):
         # What counts errors has no end above; tables say nothing of theirs.
@@ -105,7 +105,7 @@ def scale_of(config: Mapping[str, Any]) -> RatingScale:
     return RatingScale(*score_range(scale), scale.step if scale.law == "gaussian" else 0.0, values, loose)
 
 
-def _fresh(config: Mapping[str, Any]) -> Mapping[str, Any]:
+def _redraw_errors(config: Mapping[str, Any]) -> Mapping[str, Any]:
     """Let every study have errors of its own: fixed ratings do not say which scale they are of."""
     own = {
         name: {**config[name], "noise": "fresh"}
@@ -128,7 +128,7 @@ class AssignedStudy(NamedTuple):
     family: FrozenFamily | None = None
 
 
-def study_of(path: Path, plugins: Sequence[str] = ()) -> AssignedStudy:
+def read_study(path: Path, plugins: Sequence[str] = ()) -> AssignedStudy:
     """Read the study of a plan's folder, or a study file; raise InputError for what is none, or cannot be assigned."""
     from simlab.config.plain_yaml import split_campaign_line
     from simlab.config.studyfile import read_config, read_family
@@ -150,7 +150,7 @@ def study_of(path: Path, plugins: Sequence[str] = ()) -> AssignedStudy:
         raise InputError(f"{where}: {STUDY} is not the study of {PLAN}; put it back, or plan in a folder of its own")
     family = read_family(content)
     refuse_other_family(path, family)
-    return AssignedStudy(file.parent, _at_hand(config, file.parent), config, own, family)
+    return AssignedStudy(file.parent, _locate_files(config, file.parent), config, own, family)
 
 
 def refuse_other_family(path: Path, family: FrozenFamily | None) -> None:
@@ -205,7 +205,7 @@ def _check_assignable(config: Mapping[str, Any], where: str) -> None:
         )
 
 
-def _at_hand(config: Mapping[str, Any], folder: Path) -> Mapping[str, Any]:
+def _locate_files(config: Mapping[str, Any], folder: Path) -> Mapping[str, Any]:
     """Name files that a study reads, and that lie beside it, by where they are."""
     own = {
         section: {**config[section], "path": str(folder / path)}

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from simlab.concluding.assigning import filled
 from simlab.concluding.assigning.blinding import Meant, read_key
 from simlab.concluding.assigning.cells import table
-from simlab.concluding.assigning.filled import FilledRating, given
-from simlab.concluding.assigning.platforms import rater_of
+from simlab.concluding.assigning.filled import FilledRating, read_filled
+from simlab.concluding.assigning.platforms import find_rater
 from simlab.concluding.assigning.studying import RatingScale
 from simlab.concluding.campaigns import CampaignInfo
 from simlab.concluding.ratings.planned import collected
@@ -86,14 +86,14 @@ def read(
     ratings off the scale.
     """
     key, people = read_key(sheets.key, sheets.key_sha256), info.frame.rater_names
-    rated = unblinded(given(path, columns), key, sheets.scale, people, clip(path))
+    rated = unblind_ratings(read_filled(path, columns), key, sheets.scale, people, clip(path))
     unlisted = write(sheets.key.with_name(NAME), key, {one.given.slot.lower() for one in rated})
     found = collected(info, rows([one for one in rated if one.meant.counts], clip(path)), config)
-    deviations = [*found.deviations, *_beyond(rated, sheets.scale), *controls(rated)]
+    deviations = [*found.deviations, *_describe_new_values(rated, sheets.scale), *controls(rated)]
     return found._replace(deviations=deviations, unlisted=unlisted)
 
 
-def unblinded(
+def unblind_ratings(
     came: Iterable[FilledRating], key: Mapping[str, Meant], scale: RatingScale, people: Sequence[str], where: str
 ) -> list[UnblindedRating]:
     """Find what each rating is of.
@@ -128,7 +128,7 @@ def _rater(rating: FilledRating, meant: Meant, people: Sequence[str]) -> str:
     """Return the rater: who is named, by their account perhaps, else who was asked."""
     if not rating.rater or rating.rater in people:
         return rating.rater or meant.rater
-    return rater_of(rating.rater, people) or rating.rater
+    return find_rater(rating.rater, people) or rating.rater
 
 
 def _value(rating: FilledRating, scale: RatingScale) -> float:
@@ -138,7 +138,9 @@ def _value(rating: FilledRating, scale: RatingScale) -> float:
             f"{rating.where}: rating {clip(ascii(rating.rating), 40)} is no number; mend it, or leave it empty"
         )
     if not scale.holds(value):
-        raise InputError(f"{rating.where}: rating {clip(rating.rating, 40)} is off the scale, {scale.said()}; mend it")
+        raise InputError(
+            f"{rating.where}: rating {clip(rating.rating, 40)} is off the scale, {scale.describe()}; mend it"
+        )
     return value + 0.0  # -0.0 would be another zero
 
 
@@ -154,17 +156,17 @@ def rows(rated: Sequence[UnblindedRating], where: str) -> SheetRows:
     return SheetRows(where, cells, [one.given.line for one in rated])
 
 
-def _beyond(rated: Sequence[UnblindedRating], scale: RatingScale) -> Iterator[str]:
+def _describe_new_values(rated: Sequence[UnblindedRating], scale: RatingScale) -> Iterator[str]:
     """State which ratings lie beyond what a pilot showed of its scale."""
     new = [one for one in rated if scale.is_new(one.value)]
     if new:
-        said = f"{pluralise(len(new), 'rating')} beyond those of the pilot, {scale.said()}"
+        said = f"{pluralise(len(new), 'rating')} beyond those of the pilot, {scale.describe()}"
         yield f"{said} (first: {clip(new[0].given.rating, 20)}, {new[0].given.where})"
 
 
 def controls(rated: Sequence[UnblindedRating]) -> list[str]:
     """Report who failed control items, and how far those who rated an output twice were from themselves."""
-    return [*_failures(rated), *_repeats(rated)]
+    return [*_failures(rated), *_describe_repeats(rated)]
 
 
 def _failures(rated: Sequence[UnblindedRating]) -> Iterator[str]:
@@ -178,7 +180,7 @@ def _failures(rated: Sequence[UnblindedRating]) -> Iterator[str]:
             yield f"{name} failed {failed} of {pluralise(len(passes), 'control item')}"
 
 
-def _repeats(rated: Sequence[UnblindedRating]) -> Iterator[str]:
+def _describe_repeats(rated: Sequence[UnblindedRating]) -> Iterator[str]:
     first = {(one.rater, *_place(one)): one.value for one in rated if one.meant.counts}
     apart: dict[str, list[float]] = {}
     for one in rated:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from simlab.concluding.assigning import blinding, platforms
-from simlab.concluding.assigning.assigning import Assigned, sidecar_of
+from simlab.concluding.assigning.assigning import Assigned, write_sidecar
 from simlab.concluding.assigning.blinding import SheetLine
 from simlab.concluding.assigning.cells import table
 from simlab.concluding.assigning.platforms import Languages
@@ -66,7 +66,7 @@ def write(assigned: Assigned, out: Path, form: As, spoken: Languages) -> list[Pa
     Raises InputError where the folder holds the key of another assignment, whose sheets nobody could read any more.
     """
     folder = assigned.study.folder
-    own = {folder / KEY: blinding.text(assigned.lines), folder / ASSIGNED: sidecar_of(assigned)}
+    own = {folder / KEY: blinding.text(assigned.lines), folder / ASSIGNED: write_sidecar(assigned)}
     _refuse_other(folder / KEY, own[folder / KEY])
     beside = folder / ASSIGNED
     if not beside.exists() or beside.read_bytes() != own[beside].encode():

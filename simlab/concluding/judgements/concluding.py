@@ -29,7 +29,7 @@ from simlab.concluding.judgements.estimates import (
 )
 from simlab.concluding.judgements.gathering import OutputEvidence, gather
 from simlab.concluding.judgements.metrics import metric_of, uneven_labels
-from simlab.concluding.simulations import NOT_ASKED, seed_from_rows, try_to_simulate, unrepeated, with_gate
+from simlab.concluding.simulations import NOT_ASKED, apply_gate, note_unrepeated, seed_from_rows, try_to_simulate
 from simlab.concluding.wanted import ConcludeOptions
 from simlab.effort import current_effort
 from simlab.messages import pluralise
@@ -204,7 +204,7 @@ def _again(
 ) -> Conclusion:
     """Hold a conclusion against studies with equal systems, then add how a repetition would come out."""
     if not wanted.gate or not current_effort().equal_studies:
-        return unrepeated(conclusion, NOT_ASKED)
+        return note_unrepeated(conclusion, NOT_ASKED)
     say("carrying the study out again, with its documents drawn anew")
     rows = (evidence.system, evidence.item, evidence.human, *evidence.metrics.values())
     seed = seed_from_rows((*evidence.system_names, *evidence.metrics), *rows)
@@ -213,7 +213,7 @@ def _again(
             evidence, systems, way.of, comparison.places, corrected=corrected, level=comparison.level, seed=seed
         )
     )
-    conclusion = with_gate(conclusion.changed(control=checked, control_missing=unchecked))
+    conclusion = apply_gate(conclusion.changed(control=checked, control_missing=unchecked))
     if conclusion.withdrawn:
         return conclusion
     if not wanted.again:

@@ -23,7 +23,7 @@ from simlab.answers.conclude import Conclusion, Promise
 from simlab.answers.standings import Limit, More, Pair, Rank, System, ranked
 from simlab.concluding.judgements.gathering import OutputEvidence
 from simlab.concluding.ratings.limits import TECHNIQUE
-from simlab.concluding.standing import ranks_of, within
+from simlab.concluding.standing import bound_ranks, compare_with_margin
 from simlab.concluding.wanted import LEVEL, ConcludeOptions
 from simlab.messages import clip, pluralise, suggest
 from simlab.parts import name_of
@@ -132,7 +132,7 @@ def pairs_of(
                 adjusted=float(differences.adjusted[k]),
                 direction=direction,
                 verdict=direction if claimed else 0,
-                within=None if margin is None else within(*oriented, margin),
+                within=None if margin is None else compare_with_margin(*oriented, margin),
                 more=more[k] if known and not claimed else None,
             )
         )
@@ -273,7 +273,7 @@ def concluded(
 
 def _systems(outcome: Mapping[str, Array], collected: Collected) -> list[System]:
     names = collected.frame.system_names
-    low, high = ranks_of(np.where(outcome["significant"], outcome["direction"], 0), len(names))
+    low, high = bound_ranks(np.where(outcome["significant"], outcome["direction"], 0), len(names))
     n = np.bincount(collected.seen.unit, minlength=len(names))
     rows = zip(names, n, outcome["estimate"], outcome["low"], outcome["high"], low, high, strict=True)
     return [

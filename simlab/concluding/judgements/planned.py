@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simlab.concluding.campaigns import CampaignInfo, check, in_type, refuse, untold, whole
-from simlab.concluding.goals import expected, systems_apart
-from simlab.concluding.sheets import Read, Sheet, SheetRows, column, known, number
+from simlab.concluding.campaigns import CampaignInfo, cast_column, check, check_count, fill_unknown, refuse
+from simlab.concluding.goals import describe_other_systems, read_expected
+from simlab.concluding.sheets import Read, Sheet, SheetRows, column, number, number_by_plan
 from simlab.concluding.wanted import ConcludeOptions
 from simlab.messages import clip, pluralise
 from simlab.parts import name_of
@@ -123,24 +123,26 @@ def collected(info: CampaignInfo, rows: SheetRows, config: Mapping[str, Any]) ->
     Raises InputError for other systems or outputs than those of the campaign, and for an output that is there twice.
     """
     n = _check_known(info, config, rows.where)
-    unit = np.array(known(rows, "system", info.frame.system_names), np.int64)
+    unit = np.array(number_by_plan(rows, "system", info.frame.system_names), np.int64)
     item = _items(rows, unit, info, n, shared=config["design"]["shared_inputs"])
     key = unit * max(n, 1) + item
     both, start = np.unique(key, return_index=True)
     if len(both) < len(unit):
         k = int(np.setdiff1d(np.arange(len(unit)), start)[0])
-        before = rows.differing(int(np.argmax(key == key[k])), k)
-        raise InputError(f"{rows.at(k)}: this output is there a second time, before on {before}; keep one of the two")
+        before = rows.describe_difference(int(np.argmax(key == key[k])), k)
+        raise InputError(
+            f"{rows.name_line(k)}: this output is there a second time, before on {before}; keep one of the two"
+        )
     came = np.array([k for k, text in enumerate(column(rows, "human")) if not is_missing(text)], np.int64)
     value = _values(rows, came, binary=info.known["binary"])
     at = np.lexsort((item[came], unit[came]))
     seen = Seen(
-        in_type(unit[came][at], info, "unit"),
-        in_type(item[came][at], info, "item"),
-        untold(len(came), info, "rater"),
-        in_type(value[at], info, "value"),
-        untold(len(came), info, "errors"),
-        at=in_type([number(rows, "at", k) for k in came[at]], info, "at") if "at" in info.types else None,
+        cast_column(unit[came][at], info, "unit"),
+        cast_column(item[came][at], info, "item"),
+        fill_unknown(len(came), info, "rater"),
+        cast_column(value[at], info, "value"),
+        fill_unknown(len(came), info, "errors"),
+        at=cast_column([number(rows, "at", k) for k in came[at]], info, "at") if "at" in info.types else None,
     )
     paid = reduce_payment(info.paid, info.answers - len(came), read_prices(config["budget"], JUDGE))
     held = Collected(info.frame, None, None, seen, _metric(rows, info, unit, item), info.known, paid, info.streams)
@@ -153,7 +155,7 @@ def _check_known(info: CampaignInfo, config: Mapping[str, Any], where: str) -> i
     held, systems = info.known, info.frame.n_systems
     if held.keys() - {_OUTPUTS} != _KNOWN or not isinstance(held["binary"], bool):
         refuse(where, "does not say what one knows of judgements")
-    n = info.answers // systems if _OUTPUTS not in held else whole(held[_OUTPUTS], where, _OUTPUTS)
+    n = info.answers // systems if _OUTPUTS not in held else check_count(held[_OUTPUTS], where, _OUTPUTS)
     if info.answers != n * systems and _OUTPUTS not in held:
         refuse(where, f"has answers={info.answers}, not as many of each of {systems} systems")
     for name, width in (("calibration", 4), ("calibration_parts", 4)):
@@ -163,9 +165,9 @@ def _check_known(info: CampaignInfo, config: Mapping[str, Any], where: str) -> i
         check(held[name], where, name, shape=(systems,))
     if held["document"] is not None:
         check(held["document"], where, "document", shape=(systems, n), low=0)
-    whole(held["outputs_per_document"], where, "outputs_per_document")
+    check_count(held["outputs_per_document"], where, "outputs_per_document")
     if held["test_set"] is not None:
-        whole(held["test_set"], where, "test_set")
+        check_count(held["test_set"], where, "test_set")
     _check_metric(info, where, n)
     _check_rest(held, where, systems)
     return n
@@ -188,7 +190,7 @@ def _check_rest(held: Mapping[str, Any], where: str, systems: int) -> None:
     if rest is not None:
         if not isinstance(rest, tuple) or len(rest) != 3:
             refuse(where, "does not say what its metric says of further outputs")
-        whole(int(rest[0]) if isinstance(rest[0], np.integer) else rest[0], where, "rest")
+        check_count(int(rest[0]) if isinstance(rest[0], np.integer) else rest[0], where, "rest")
         for one in rest[1:]:
             check(one, where, "rest", shape=(systems,))
     if parts is not None:
@@ -207,7 +209,7 @@ def _items(rows: SheetRows, unit: Ints, info: CampaignInfo, n: int, *, shared: b
     for k, name in enumerate(cells):
         if name not in numbers[0 if shared else unit[k]]:
             raise InputError(
-                f"{rows.at(k)}: item {clip(name, 40)} is none of the {n} of the plan; take the row out, or name "
+                f"{rows.name_line(k)}: item {clip(name, 40)} is none of the {n} of the plan; take the row out, or name "
                 "the plan of this study"
             )
     return np.array([numbers[0 if shared else unit[k]][name] for k, name in enumerate(cells)], np.int64)
@@ -216,7 +218,9 @@ def _items(rows: SheetRows, unit: Ints, info: CampaignInfo, n: int, *, shared: b
 def _values(rows: SheetRows, came: Ints, *, binary: bool) -> Floats:
     value = np.array([number(rows, "human", k) for k in came], float)
     for k in np.flatnonzero((value != 0) & (value != 1))[:1] if binary else ():
-        raise InputError(f"{rows.at(came[k])}: human={value[k]:g}, and in its plan humans say 0 or 1; mend the line")
+        raise InputError(
+            f"{rows.name_line(came[k])}: human={value[k]:g}, and in its plan humans say 0 or 1; mend the line"
+        )
     return value
 
 
@@ -266,7 +270,7 @@ def of_plan(table: Path, wanted: ConcludeOptions, config: Mapping[str, Any]) -> 
         found = pluralise(len(outputs.metrics), "metric")
         raise InputError(f"{where}: the plan uses one metric and the table has {found}; name one with --metric COLUMN")
     human = _human(outputs, wanted, binary, where)
-    deviations = systems_apart(outputs.system_names, expected(config), where)
+    deviations = describe_other_systems(outputs.system_names, read_expected(config), where)
     laid = _laid(outputs, human, next(iter(outputs.metrics.values())) if metric else None, config, where)
     per_system, n = _per_system(config), np.isfinite(laid.y).sum(1)
     if per_system is not None and int(n.max()) > per_system:

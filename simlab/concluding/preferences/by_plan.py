@@ -15,12 +15,12 @@ from simlab.analysis.preferences.places import known_orders
 from simlab.analysis.preferences.votes import FEWEST
 from simlab.answers.conclude import Conclusion, Promise
 from simlab.answers.standings import Limit, Pair, Rank, System
-from simlab.concluding.goals import expected, systems_apart
+from simlab.concluding.goals import describe_other_systems, read_expected
 from simlab.concluding.preferences.concluding import UNIT, of_held
 from simlab.concluding.preferences.votes import NamedVotes, named_pairs, of_collected, of_table, pair_of
 from simlab.concluding.sheets import Read
-from simlab.concluding.simulations import unrepeated
-from simlab.concluding.standing import ranks_of
+from simlab.concluding.simulations import note_unrepeated
+from simlab.concluding.standing import bound_ranks
 from simlab.concluding.wanted import ConcludeOptions
 from simlab.messages import clip, pluralise, suggest
 from simlab.parts import name_of
@@ -67,7 +67,7 @@ def concluded(
         if len(collected.seen.value)
         else (Limit("no comparison came: nothing can be claimed", Rank.CLAIMS),),
     )
-    found = unrepeated(found, "studies that the rule of a plan ends are not carried out again after the fact")
+    found = note_unrepeated(found, "studies that the rule of a plan ends are not carried out again after the fact")
     return _with_strengths(found, config, collected, wanted, say) if len(collected.seen.value) else found
 
 
@@ -75,7 +75,7 @@ def _systems(outcome: Mapping[str, Array], collected: Collected) -> list[System]
     names, seen = collected.frame.system_names, collected.seen
     first, second = np.triu_indices(len(names), 1)
     n = np.bincount(np.concatenate([first[seen.unit], second[seen.unit]]), minlength=len(names))
-    low, high = ranks_of(outcome["verdict"], len(names))
+    low, high = bound_ranks(outcome["verdict"], len(names))
     return [
         System(
             system=name,
@@ -210,7 +210,7 @@ def of_plan(table: Path, wanted: ConcludeOptions, config: Mapping[str, Any]) -> 
     if held.n_systems < 2 or not len(held.outcome):
         raise InputError(f"{where}: no comparison says who won; fill in winner")
     _refuse_orders(of_table(held, where), where)
-    deviations = systems_apart(held.system_names, expected(config), where)
+    deviations = describe_other_systems(held.system_names, read_expected(config), where)
     pair = pair_of(held.first, held.second, held.n_systems)
     per_pair, budget = int(config["budget"]["annotations_per_pair"]), config["budget"]
     count = np.bincount(pair, minlength=held.n_systems * (held.n_systems - 1) // 2)

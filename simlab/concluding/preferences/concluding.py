@@ -20,8 +20,8 @@ from simlab.concluding.preferences.again import MOST, control, repetition
 from simlab.concluding.preferences.claims import PreferenceClaims, claims, thin
 from simlab.concluding.preferences.consensus import group_answers, learn_consensus
 from simlab.concluding.preferences.votes import NamedVotes, named_pairs, of_table, pair_of, without_raters
-from simlab.concluding.simulations import NOT_ASKED, seed_from_rows, try_to_simulate, unrepeated, with_gate
-from simlab.concluding.standing import within
+from simlab.concluding.simulations import NOT_ASKED, apply_gate, note_unrepeated, seed_from_rows, try_to_simulate
+from simlab.concluding.standing import compare_with_margin
 from simlab.concluding.wanted import LEVEL, ConcludeOptions
 from simlab.effort import current_effort
 from simlab.fitting.preferences.moments import world_of
@@ -267,22 +267,22 @@ def _again(
     """Hold a conclusion against studies with equal systems, then add how a repetition would come out."""
     n, fitted, scale = len(named.votes.pair), stands.fitted, stands.scale
     if not wanted.gate or not current_effort().equal_studies:
-        return unrepeated(concluded, NOT_ASKED)
+        return note_unrepeated(concluded, NOT_ASKED)
     if fitted is None or scale is None or not len(claims.votes.pair):
-        return unrepeated(
+        return note_unrepeated(
             concluded, "no strengths can be told from these comparisons, so that no world follows from them"
         )
     if n > MOST:
-        return unrepeated(concluded, f"{n:,} comparisons are more than {MOST:,}")
+        return note_unrepeated(concluded, f"{n:,} comparisons are more than {MOST:,}")
     say(f"carrying {current_effort().equal_studies:,} studies like this one out again ...")
     world, why = try_to_simulate(lambda: world_of(named.votes, fitted))
     if world is None:
-        return unrepeated(concluded, why)
+        return note_unrepeated(concluded, why)
     votes = named.votes
     place = np.zeros(n) if votes.place is None else votes.place
     check_seed = seed_from_rows(named.system_names, votes.pair, votes.value, votes.rater, votes.item, place)
     checked, unchecked = try_to_simulate(lambda: control(claims, world, check_seed, ordered=named.ordered))
-    concluded = with_gate(concluded.changed(control=checked, control_missing=unchecked))
+    concluded = apply_gate(concluded.changed(control=checked, control_missing=unchecked))
     if concluded.withdrawn:
         return concluded
     if not wanted.again:
@@ -336,7 +336,7 @@ def _pair(first: str, second: str, k: int, named: NamedVotes, claims: Preference
         adjusted=float(of.adjusted[k]),
         direction=int(claims.direction[k]),
         verdict=verdict,
-        within=None if margin is None else within(low, high, margin),
+        within=None if margin is None else compare_with_margin(low, high, margin),
         more=standing.more(named, claims, k),
     )
 

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simlab.concluding.campaigns import CampaignInfo, check, in_type, refuse, untold, whole
-from simlab.concluding.sheets import Read, Sheet, SheetRows, column, known, number
+from simlab.concluding.campaigns import CampaignInfo, cast_column, check, check_count, fill_unknown, refuse
+from simlab.concluding.sheets import Read, Sheet, SheetRows, column, number, number_by_plan
 from simlab.design.protocol import list_looks
 from simlab.messages import clip, pluralise
 from simlab.studies.money import read_prices, reduce_payment
@@ -112,9 +112,9 @@ def collected(info: CampaignInfo, rows: SheetRows, config: Mapping[str, Any]) ->
     """
     _check_known(info, config, rows.where)
     names = info.frame.system_names
-    first, second = (np.array(known(rows, name, names), np.int64) for name in ("system_a", "system_b"))
+    first, second = (np.array(number_by_plan(rows, name, names), np.int64) for name in ("system_a", "system_b"))
     for k in np.flatnonzero(first == second)[:1]:
-        raise InputError(f"{rows.at(k)}: {clip(names[first[k]], 40)} is compared with itself; mend the line")
+        raise InputError(f"{rows.name_line(k)}: {clip(names[first[k]], 40)} is compared with itself; mend the line")
     pair, item = _pair_of(info.frame)[first, second], _items(rows, info)
     said = _codes(rows, "winner", first, second)
     came = np.flatnonzero(said >= 0)
@@ -123,13 +123,13 @@ def collected(info: CampaignInfo, rows: SheetRows, config: Mapping[str, Any]) ->
     placed = np.lexsort((order, pair[came]))
     at, n = came[placed], len(came)
     seen = Seen(
-        in_type(pair[at], info, "unit"),
-        in_type(item[at], info, "item"),
-        untold(n, info, "rater"),
-        in_type(said[at], info, "value"),
-        untold(n, info, "errors"),
-        order=in_type(order[placed], info, "order"),
-        at=in_type([number(rows, "at", k) for k in at], info, "at") if "at" in info.types else None,
+        cast_column(pair[at], info, "unit"),
+        cast_column(item[at], info, "item"),
+        fill_unknown(n, info, "rater"),
+        cast_column(said[at], info, "value"),
+        fill_unknown(n, info, "errors"),
+        order=cast_column(order[placed], info, "order"),
+        at=cast_column([number(rows, "at", k) for k in at], info, "at") if "at" in info.types else None,
     )
     paid = reduce_payment(info.paid, info.answers - n, read_prices(config["budget"], COMPARE))
     metric = _metric(
@@ -150,8 +150,8 @@ def _check_known(info: CampaignInfo, config: Mapping[str, Any], where: str) -> N
         shape = info.metric
         if not isinstance(shape, list) or len(shape) != 3 or shape[0] not in ("int8", "int64") or shape[1] != n_pairs:
             refuse(where, "does not say what its metric compared")
-        whole(shape[2], where, "outputs")
-        whole(n_pairs * shape[2], where, "outputs")
+        check_count(shape[2], where, "outputs")
+        check_count(n_pairs * shape[2], where, "outputs")
     n_outputs = info.metric[2] if info.metric else 0
     if "can_be_rated" in held:
         check(held["can_be_rated"], where, "can_be_rated", shape=(n_pairs, n_items), dtype="bool")
@@ -180,7 +180,7 @@ def _items(rows: SheetRows, info: CampaignInfo) -> Ints:
     for k, name in enumerate(cells):
         if name not in names:
             raise InputError(
-                f"{rows.at(k)}: item {clip(name, 40)} is none of the {n} of the plan; take the row out, or name "
+                f"{rows.name_line(k)}: item {clip(name, 40)} is none of the {n} of the plan; take the row out, or name "
                 "the plan of this study"
             )
     return np.array([names[name] for name in cells], np.int64)
@@ -203,7 +203,9 @@ def _codes(rows: SheetRows, name: str, first: Ints, second: Ints, bins: int = 1)
         elif bins == 1 and (place := SHARES.get(text, place_of(text))) >= 0:
             codes[k] = place
         elif not is_missing(text):
-            raise InputError(f"{rows.at(k)}: {name}={clip(text, 40)} names none of the two, nor a tie; mend the line")
+            raise InputError(
+                f"{rows.name_line(k)}: {name}={clip(text, 40)} names none of the two, nor a tie; mend the line"
+            )
     return np.where(turned & (codes >= 0), 2 * bins - codes, codes)
 
 
@@ -231,15 +233,18 @@ def _refuse_more(
         )
     outside = (order < 0) | (order >= most) | (item[came] >= n_items)
     for k in np.flatnonzero(outside)[:1]:
-        raise InputError(f"{rows.at(came[k])}: the plan has no such comparison (order {order[k]}); mend the line")
+        raise InputError(
+            f"{rows.name_line(came[k])}: the plan has no such comparison (order {order[k]}); mend the line"
+        )
     for what, number_of, size in (("these outputs", item[came], n_items), ("this order", order, most)):
         key = pair[came] * max(size, 1) + number_of
         both, start = np.unique(key, return_index=True)
         if len(both) < len(came):
             k = int(np.setdiff1d(np.arange(len(came)), start)[0])
-            before = rows.differing(came[int(np.argmax(key == key[k]))], came[k])
+            before = rows.describe_difference(came[int(np.argmax(key == key[k]))], came[k])
             raise InputError(
-                f"{rows.at(came[k])}: the pair has a comparison with {what} already, on {before}; keep one of the two"
+                f"{rows.name_line(came[k])}: the pair has a comparison with {what} already, on {before}; keep one of "
+                "the two"
             )
 
 

@@ -30,7 +30,7 @@ from simlab.analysis.settling import NeededUnits, ObservedEstimate, units_needed
 from simlab.answers.standings import Limit, More, Rank, System, ranked
 from simlab.concluding.preferences.claims import PreferenceClaims, thin
 from simlab.concluding.preferences.votes import NamedVotes
-from simlab.concluding.standing import ranks_of
+from simlab.concluding.standing import bound_ranks
 from simlab.messages import pluralise
 from simlab.rng import stream
 from simlab.types import Bools, Floats, Ints
@@ -204,7 +204,7 @@ def systems(named: NamedVotes, claims: PreferenceClaims, stands: FittedStrengths
     if stands.ranks_by == "strengths" and stands.scale:
         # A claim binds: strengths say the rest, so that no rank contradicts a claim.
         verdict = np.where(verdict != 0, verdict, stands.scale.verdict)
-    low_rank, high_rank = ranks_of(verdict, named.votes.n_systems)
+    low_rank, high_rank = bound_ranks(verdict, named.votes.n_systems)
     share, low, high = shares(named, stands, level)
     return [
         System.of(name, *row)

@@ -23,7 +23,14 @@ from simlab.concluding.consistency import kept_repetition
 from simlab.concluding.ratings.families import question_of
 from simlab.concluding.ratings.judging import excluded_in_studies, family_of, judge_studies, study_leads
 from simlab.concluding.ratings.table_world import check_seed
-from simlab.concluding.simulations import NOT_ASKED, in_parts, share_again, try_to_simulate, unrepeated, with_gate
+from simlab.concluding.simulations import (
+    NOT_ASKED,
+    apply_gate,
+    note_unrepeated,
+    share_again,
+    simulate_parts,
+    try_to_simulate,
+)
 from simlab.concluding.wanted import ConcludeOptions
 from simlab.effort import current_effort
 from simlab.fitting.predictions import widen_by_chance
@@ -104,11 +111,13 @@ def with_again(
     table alone; the repetition follows the seed, too.
     """
     if not current_effort().equal_studies:
-        return unrepeated(conclusion, NOT_ASKED)
+        return note_unrepeated(conclusion, NOT_ASKED)
     if name_of(config["analysis"]["normalization"]) == "error":
-        return unrepeated(conclusion, "analysis.normalization=error weighs errors, and worlds answer with scores alone")
+        return note_unrepeated(
+            conclusion, "analysis.normalization=error weighs errors, and worlds answer with scores alone"
+        )
     if collected.metric is not None:
-        return unrepeated(conclusion, "worlds fitted to ratings know no metric that corrects them")
+        return note_unrepeated(conclusion, "worlds fitted to ratings know no metric that corrects them")
     prepared = prepare(_with_fewer_flips(config))
     question = question_of(config, wanted)
     family = family_of(collected.frame.system_names, question.against)
@@ -122,12 +131,12 @@ def with_again(
     with threadpool_limits(1):
         world, why = try_to_simulate(fitted)
         if world is None:
-            return unrepeated(conclusion, why)
+            return note_unrepeated(conclusion, why)
         if prepared.studies is not None:
             study = replace(study, shared=prepared.studies(_rated(study)))
         checked, unchecked = try_to_simulate(lambda: control(study, world, check_seed(ratings)))
         rough = ranked(Rank.LEFT_OUT, _lies(world))
-        conclusion = with_gate(
+        conclusion = apply_gate(
             conclusion.changed(control=checked, control_missing=unchecked, warnings=(*rough, *conclusion.warnings))
         )
         if conclusion.withdrawn:
@@ -210,7 +219,7 @@ def _repeat(
         return np.concatenate(by_draw, axis=1), claims[:, claimed].reshape(len(some), -1, len(claimed))
 
     # All ways at once: each time that work is shared out costs a process.
-    parts = in_parts(repeat, len(ways) * n_draws, AT_ONCE // EACH)
+    parts = simulate_parts(repeat, len(ways) * n_draws, AT_ONCE // EACH)
     leads, claims = (np.concatenate(one) for one in zip(*parts, strict=True))
     shape = len(ways), n_draws
     return leads.reshape(*shape, *leads.shape[1:]), claims.reshape(*shape, *claims.shape[1:])
@@ -252,7 +261,7 @@ def control(study: RepeatedStudy, world: TableWorld, seed: int, studies: int | N
         p_value = segment_t(np.stack(scores), ratings.system, ratings.item, ratings.n_systems)
         return claims, np.asarray((p_value[:, study.family] <= study.level).any(1))
 
-    claims, plain = (np.concatenate(one) for one in zip(*in_parts(simulate, studies, AT_ONCE), strict=True))
+    claims, plain = (np.concatenate(one) for one in zip(*simulate_parts(simulate, studies, AT_ONCE), strict=True))
     # Where each pair is promised something by itself it matters how many are claimed; of best systems, each one.
     some, claimed = np.asarray(claims.any(1)), claims.mean(1)
     most: Bools = np.asarray(claims[:, int(claims.sum(0).argmax())], bool)
@@ -292,7 +301,7 @@ def _by_others(study: RepeatedStudy, world: TableWorld, seed: int, studies: int)
             tested.append(_drawn(with_scores(study, score), seed, k, "at_large"))
         return np.asarray(study.judge(tested)[1].any(1))
 
-    claimed = np.concatenate(in_parts(simulate, len(at), AT_ONCE)).reshape(draws, each)
+    claimed = np.concatenate(simulate_parts(simulate, len(at), AT_ONCE)).reshape(draws, each)
     by_world = float(claimed.mean(1).std(ddof=1)) / math.sqrt(draws) if draws > 1 else 0.0
     return share_again(claimed[:, :, None]), max(by_world, _mcse(claimed.ravel()))
 

@@ -13,7 +13,7 @@ from simlab.answers.conclude import Conclusion
 from simlab.concluding.far_scores import is_undecided
 from simlab.concluding.ratings.collecting import ComparableRatings, collected, in_order, in_whole, without
 from simlab.concluding.ratings.table_world import fit_world
-from simlab.concluding.simulations import NOT_ASKED, unrepeated
+from simlab.concluding.simulations import NOT_ASKED, note_unrepeated
 from simlab.concluding.wanted import ConcludeOptions
 from simlab.messages import clip, pluralise
 from simlab.tables import understood
@@ -102,7 +102,7 @@ def _of(study: TableStudy, wanted: ConcludeOptions, say: Callable[[str], None]) 
 
     found = concluded(study.config, study.collected, wanted, study.table, study.notes)
     if study.world is None:
-        return unrepeated(found, NOT_ASKED)
+        return note_unrepeated(found, NOT_ASKED)
     say("carrying the study out again, in a world fitted to it")
     return with_again(found, study.ratings, study.config, study.collected, wanted, study.world)
 

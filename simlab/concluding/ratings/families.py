@@ -13,7 +13,7 @@ from simlab.analysis.multiplicity import Multiplicity, adjust_p_values
 from simlab.answers.standings import Candidate, Family, FamilySays, System
 from simlab.concluding.ratings.judging import family_of, verdicts
 from simlab.concluding.ratings.standing import MODELS, PairVerdicts, Spans
-from simlab.concluding.standing import beats
+from simlab.concluding.standing import lay_out_claims
 from simlab.concluding.wanted import ConcludeOptions
 from simlab.formulas import passes
 from simlab.parts import name_of
@@ -175,7 +175,7 @@ class Answering(NamedTuple):
         outcome = {key: value for key, value in self.outcome.items() if key != "adjusted_p_value"}
         family = family_of(self.names, against)
         found = verdicts(prepared, self.collected, outcome, self.rated, family, self.told.of.centre)
-        better = np.argwhere(beats(found.verdict, len(self.names)))
+        better = np.argwhere(lay_out_claims(found.verdict, len(self.names)))
         claims = tuple((self.names[i], self.names[j]) for i, j in better)
         tiers = tiers_of(found.verdict, self.names, self.order) if name == "ranks" else ()
         return Family(name=name, says=NOTHING_PROMISED, candidates=(), tiers=tiers, claims=claims)
@@ -215,7 +215,7 @@ def tiers_of(verdict: Array, names: Sequence[str], order: Sequence[str]) -> tupl
     (('B', 'A'), ('C',))
     """
     place = [list(names).index(name) for name in order]
-    better = beats(verdict, len(names))[np.ix_(place, place)]
+    better = lay_out_claims(verdict, len(names))[np.ix_(place, place)]
     cuts = [k for k in range(1, len(place)) if better[:k, k:].all()]
     ends = zip([0, *cuts], [*cuts, len(place)], strict=True)
     return tuple(tuple(order[start:end]) for start, end in ends)

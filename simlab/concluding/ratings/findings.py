@@ -35,7 +35,7 @@ from simlab.concluding.ratings.standing import (
     raters_of,
     systems_of,
 )
-from simlab.concluding.standing import groups_of
+from simlab.concluding.standing import list_groups
 from simlab.concluding.wanted import ConcludeOptions
 from simlab.parts import name_of
 from simlab.studies.ratings.concluding import conclude, document_totals, make_scored_ratings, score_ratings
@@ -288,7 +288,7 @@ def _about(
         "flips": test.get("flips", test.get("permutations")),
         "drawn": sorted(drawn),
         "raters": "drawn" if "raters" in drawn else "given",
-        "groups": [[names[k] for k in group] for group in groups_of(verdict, order) if question.name != "best"],
+        "groups": [[names[k] for k in group] for group in list_groups(verdict, order) if question.name != "best"],
         **({"estimate": "mixed model"} if name_of(test) in MODELS else {}),
         "intervals": f"of systems each by itself; of differences {INTERVALS.get(question.name, 'all at once')}",
         **({"margin": wanted.margin} if wanted.margin is not None else {}),

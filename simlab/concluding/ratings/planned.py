@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 
 from simlab.answers.conclude import Conclusion
-from simlab.concluding.campaigns import CampaignInfo, in_type, untold
-from simlab.concluding.goals import Expected, expected, systems_apart
+from simlab.concluding.campaigns import CampaignInfo, cast_column, fill_unknown
+from simlab.concluding.goals import Expected, describe_other_systems, read_expected
 from simlab.concluding.ratings.again import with_again
 from simlab.concluding.ratings.collecting import collected as collect
 from simlab.concluding.ratings.collecting import in_order
 from simlab.concluding.ratings.findings import TableReading
 from simlab.concluding.ratings.findings import concluded as of_ratings
 from simlab.concluding.ratings.table_world import fit_world
-from simlab.concluding.sheets import Read, Sheet, SheetRows, column, known, number
-from simlab.concluding.simulations import NOT_ASKED, unrepeated
+from simlab.concluding.sheets import Read, Sheet, SheetRows, column, number, number_by_plan
+from simlab.concluding.simulations import NOT_ASKED, note_unrepeated
 from simlab.concluding.wanted import ConcludeOptions
 from simlab.formulas import normalized_entropy
 from simlab.messages import clip, pluralise
@@ -121,14 +121,16 @@ def _seen(frame: Frame, info: CampaignInfo, rows: SheetRows, came: Ints) -> Seen
     pairs = list(zip(column(rows, "document"), column(rows, "segment"), strict=True))
     values = [number(rows, "score", k) for k in came]
     marked = "errors" in rows.cells
-    errors = [int(number(rows, "errors", k)) for k in came] if marked else untold(len(came), info, "errors")
+    errors = [int(number(rows, "errors", k)) for k in came] if marked else fill_unknown(len(came), info, "errors")
     return Seen(
-        in_type(known(rows, "system", frame.system_names, came), info, "unit"),
-        in_type(_items(rows, items, pairs, came), info, "item"),
-        in_type(known(rows, "rater", frame.rater_names, came), info, "rater"),
-        in_type(values, info, "value"),
-        in_type(errors, info, "errors"),
-        **{name: in_type([number(rows, name, k) for k in came], info, name) for name in CLOCK if name in info.types},
+        cast_column(number_by_plan(rows, "system", frame.system_names, came), info, "unit"),
+        cast_column(_items(rows, items, pairs, came), info, "item"),
+        cast_column(number_by_plan(rows, "rater", frame.rater_names, came), info, "rater"),
+        cast_column(values, info, "value"),
+        cast_column(errors, info, "errors"),
+        **{
+            name: cast_column([number(rows, name, k) for k in came], info, name) for name in CLOCK if name in info.types
+        },
     )
 
 
@@ -139,8 +141,8 @@ def _items(
         if pairs[k] not in items:
             document, segment = (clip(name, 40) for name in pairs[k])
             raise InputError(
-                f"{rows.at(k)}: segment {segment} of {document} is nothing that the plan asked about; take the row "
-                "out, or name the plan of this study"
+                f"{rows.name_line(k)}: segment {segment} of {document} is nothing that the plan asked about; take the "
+                "row out, or name the plan of this study"
             )
     return [items[pairs[k]] for k in came]
 
@@ -160,16 +162,17 @@ def _refuse_unasked(rows: SheetRows, came: Ints, seen: Seen, n_asked: Ints, fram
     counts = np.bincount(output, minlength=1)
     for k in np.flatnonzero(counts[output] > n_asked)[:1]:
         raise InputError(
-            f"{rows.at(came[k])}: an output has {pluralise(int(counts[output[k]]), 'rating')} and its plan asked for "
-            f"{n_asked[k]}; take out what does not belong to this study, or name its own plan"
+            f"{rows.name_line(came[k])}: an output has {pluralise(int(counts[output[k]]), 'rating')} and its plan "
+            f"asked for {n_asked[k]}; take out what does not belong to this study, or name its own plan"
         )
     key = output * (frame.n_raters + 1) + seen.rater
     both, first = np.unique(key, return_index=True)
     if len(both) < len(output):
         k = int(np.setdiff1d(np.arange(len(output)), first)[0])
-        before = rows.differing(int(came[int(np.argmax(key == key[k]))]), int(came[k]))
+        before = rows.describe_difference(int(came[int(np.argmax(key == key[k]))]), int(came[k]))
         raise InputError(
-            f"{rows.at(came[k])}: the rater rates this output a second time, before on {before}; keep one of the two"
+            f"{rows.name_line(came[k])}: the rater rates this output a second time, before on {before}; keep one of "
+            "the two"
         )
 
 
@@ -209,7 +212,7 @@ def concluded(
     world = fit_world(ratings_of(collected)) if wanted.gate else None
     found = of_ratings(config, collected, wanted, TableReading(read, f"{line}{pluralise(raters, 'rater')}{better}"))
     if world is None:
-        return unrepeated(found, NOT_ASKED)
+        return note_unrepeated(found, NOT_ASKED)
     say("carrying the study out again, in a world fitted to it")
     return with_again(found, ratings_of(collected), config, collected, wanted, world)
 
@@ -253,8 +256,8 @@ def of_plan(table: Path, wanted: ConcludeOptions, config: Mapping[str, Any]) -> 
             f"{where}: the plan corrects ratings by a metric, whose scores of all segments only an exported campaign "
             "tells; plan with metric=none"
         )
-    plan = expected(config)
-    deviations = systems_apart(ratings.system_names, plan, where)
+    plan = read_expected(config)
+    deviations = describe_other_systems(ratings.system_names, plan, where)
     counts = _counts(ratings)
     if (most := int(counts.max())) > per_output:
         raise InputError(

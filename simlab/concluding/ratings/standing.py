@@ -22,7 +22,7 @@ from simlab.analysis.raters.uncertainty import (
 from simlab.analysis.settling import ObservedEstimate, least_detectable_difference, units_needed
 from simlab.analysis.simultaneous import bar, reconcile_intervals
 from simlab.answers.standings import FamilySays, More, Pair, Rater, System
-from simlab.concluding.standing import ranks_of, within
+from simlab.concluding.standing import bound_ranks, compare_with_margin
 from simlab.concluding.wanted import ConcludeOptions
 from simlab.formulas import SLACK
 from simlab.parts import name_of
@@ -236,7 +236,7 @@ def systems_of(
     known = (freedom > 0) & np.isfinite(error) & (error > least_error(rated))
     reach = stdtrit(np.where(known, freedom, 1.0), 1 - level / 2) * np.where(known, error, 0.0)
     reach = np.where(known, reach, np.inf)
-    best, worst = ranks_of(verdict, len(names))
+    best, worst = bound_ranks(verdict, len(names))
     order = np.argsort(estimate if collected.frame.lower_is_better else -estimate, kind="stable")
     return tuple(
         System(
@@ -306,7 +306,9 @@ def pairs_of(
             adjusted=float(verdicts.adjusted[k]),
             direction=int(verdicts.direction[k]),
             verdict=int(verdicts.verdict[k]),
-            within=None if wanted.margin is None else within(low[k], high[k], wanted.margin, lower=lower_is_better),
+            within=None
+            if wanted.margin is None
+            else compare_with_margin(low[k], high[k], wanted.margin, lower=lower_is_better),
             more=needed_more(spans, int(k)) if foreseen[k] else None,
             plain_mean=float(spans.of.means[k]),
             scope="raters_at_large" if at_large[k] else "these_raters",

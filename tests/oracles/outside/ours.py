@@ -19,7 +19,7 @@ from simlab.analysis.normalization import zscore as normalised
 from simlab.analysis.preferences import strengths
 from simlab.analysis.preferences.consensus import ConsensusChains
 from simlab.analysis.raters import t_tests
-from simlab.concluding.standing import within
+from simlab.concluding.standing import compare_with_margin
 from simlab.fitting import agreement, agreement_coefficients
 from simlab.fitting.components import PilotComponents, coefficients, variances
 from simlab.types import Estimates, Floats, Judged, ScoredRatings, Seen
@@ -101,7 +101,7 @@ def _estimated(y: Floats) -> Estimates:
 
 def equivalence(seed: int) -> Numbers:
     of = _of_pair(seed, shared=True)
-    said = [within(of["low"], of["high"], margin) for margin in MARGINS]
+    said = [compare_with_margin(of["low"], of["high"], margin) for margin in MARGINS]
     return {"equivalent": [float(one == "equivalent") for one in said]}
 
 

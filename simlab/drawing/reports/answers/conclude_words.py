@@ -8,7 +8,7 @@ from typing import Any
 
 from simlab.answers.conclude import SIGN_BY_CHANCE, Conclusion, Control, PlannedFigure, ReadCounts, Repetition
 from simlab.answers.standings import Candidate, Family, Interval, Metric, MetricQuality, Pair, System, WithinMargin
-from simlab.concluding.simulations import NOT_ASKED, withdrawal
+from simlab.concluding.simulations import NOT_ASKED, warn_of_withdrawal
 from simlab.drawing.reports.answers import conclude_numbers as numbers
 from simlab.drawing.text.tables import measured, number
 from simlab.messages import clip, join_words, pluralise
@@ -481,7 +481,7 @@ def warnings(conclusion: Conclusion) -> list[str]:
     return [
         one
         for one in conclusion.warnings
-        if not (conclusion.withdrawn and one == withdrawal(conclusion.promise.broken))
+        if not (conclusion.withdrawn and one == warn_of_withdrawal(conclusion.promise.broken))
     ]
 
 
