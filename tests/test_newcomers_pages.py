@@ -117,7 +117,7 @@ def test_the_truth_that_first_steps_show_is_that_of_the_demonstration() -> None:
     )
     rows = re.findall(r"(?m)^  (\w+) +(\d+\.\d) ", shown)
     assert {name: float(mean) for name, mean in rows} == {
-        name: round(mean, 1) for name, mean in planted.planted(1).means.items()
+        name: round(mean, 1) for name, mean in planted.plant_truth(1).means.items()
     }
 
 

@@ -72,7 +72,7 @@ class Accessor:
 
         >>> simlab.open_results("outputs/item_grouping").simlab.quantiles("power", [0.1, 0.5])  # doctest: +SKIP
         """
-        with self._narrowed(measure, conditions) as held:
+        with self._narrow(measure, conditions) as held:
             return over_cells.world_quantiles(held, measure, quantiles)
 
     def share(self, bound: str, *conditions: Setting) -> xr.Dataset:
@@ -84,7 +84,7 @@ class Accessor:
         >>> simlab.open_results("outputs/item_grouping").simlab.share("power>=.8")  # doctest: +SKIP
         """
         wanted = over_cells.read_bound(bound)
-        with self._narrowed(wanted.name, conditions) as held:
+        with self._narrow(wanted.name, conditions) as held:
             return over_cells.world_shares(held, wanted)
 
     def share_better(self, measure: str, margin: float, *conditions: Setting, by: str, baseline: object) -> xr.Dataset:
@@ -96,7 +96,7 @@ class Accessor:
         >>> store = simlab.open_results("outputs/item_grouping").simlab  # doctest: +SKIP
         >>> store.share_better("power", 0.02, by="grouping", baseline="ungrouped")  # doctest: +SKIP
         """
-        with self._narrowed(measure, conditions) as held:
+        with self._narrow(measure, conditions) as held:
             return over_cells.estimate_shares_better(held, by, measure, margin, baseline)
 
     def importance(self, measure: str, *conditions: Setting, by: str | None = None) -> xr.Dataset:
@@ -109,7 +109,7 @@ class Accessor:
 
         >>> simlab.open_results("outputs/item_grouping").simlab.importance("power")  # doctest: +SKIP
         """
-        with self._narrowed(measure, conditions) as held:
+        with self._narrow(measure, conditions) as held:
             return over_cells.axis_importance(held, measure, by)
 
     def sensitivity(
@@ -125,7 +125,7 @@ class Accessor:
 
         >>> simlab.open_results("outputs/item_grouping").simlab.sensitivity("power")  # doctest: +SKIP
         """
-        with self._narrowed(measure, conditions) as held:
+        with self._narrow(measure, conditions) as held:
             return over_cells.measure_axis_sensitivity(held, measure, read_base(held, around))
 
     def solve(self, axis: str, *conditions: Setting, **target: float | str) -> xr.Dataset:
@@ -144,15 +144,15 @@ class Accessor:
         if len(target) != 1:
             raise InputError(f"solve takes one target, such as power=.8; {len(target)} are given")
         ((measure, value),) = target.items()
-        with self._narrowed(measure, conditions) as held:
+        with self._narrow(measure, conditions) as held:
             if isinstance(value, str):
                 return over_cells.solve_crossings(held, axis, measure, value)
             return over_cells.solve_axis(held, axis, over_cells.reach(measure, float(value)))
 
     @contextmanager
-    def _narrowed(self, measure: str, conditions: Sequence[Setting]) -> Iterator[xr.Dataset]:
+    def _narrow(self, measure: str, conditions: Sequence[Setting]) -> Iterator[xr.Dataset]:
         """Hold the cells that meet conditions, with the measure."""
-        with stores.opened(self._dataset, stores.apart(conditions)) as held:
+        with stores.open_narrowed(self._dataset, stores.split_conditions(conditions)) as held:
             yield ensure_measures(held, [measure])
 
     def plot(self, *conditions: Setting, **asked: Any) -> Figure:

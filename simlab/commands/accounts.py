@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from simlab.commands.flags import ConfigDir, File, Plugins, path_of
+from simlab.commands.flags import ConfigDir, File, Plugins, make_path
 from simlab.commands.typed import verb
 from simlab.types import InputError
 
@@ -109,7 +109,7 @@ def verify(
             f"{'--debug' if debug else '--plugins'} goes with --replay CELL.WORLD.STUDY; `simlab verify --help` shows "
             "how"
         )
-    return checks.carry_out(path_of(store), replay=replay, plugins=plugins or [], debug=debug)
+    return checks.carry_out(make_path(store), replay=replay, plugins=plugins or [], debug=debug)
 
 
 def examples(
@@ -123,7 +123,7 @@ def examples(
     """
     from simlab.commands.examples import carry_out
 
-    return carry_out(path_of(copy))
+    return carry_out(make_path(copy))
 
 
 def demo(
@@ -146,9 +146,9 @@ def demo(
 
 
 def _label_quote(quotes: Sequence[Quote]) -> xr.Dataset:
-    from simlab.commands.notebook_answers import listed
+    from simlab.commands.notebook_answers import lay_out_records
 
-    answer = listed("cell", [_make_row(one) for one in quotes], list(quotes[0].at))
+    answer = lay_out_records("cell", [_make_row(one) for one in quotes], list(quotes[0].at))
     for field, unit in UNITS.items():
         for variable in (field, f"{field}_low", f"{field}_high"):
             answer[variable].attrs["units"] = unit
@@ -235,13 +235,15 @@ def timeline(
 
     >>> simlab.timeline("outputs/deadline", collection="crowd", world=3)  # doctest: +SKIP
     """
-    from simlab.commands.timeline import drawn
+    from simlab.commands.timeline import draw_timeline
     from simlab.commands.words import words
     from simlab.drawing.figures import files
     from simlab.store.folder import last_store
     from simlab.types import Place
 
-    files.check_suffix(path_of(out))
+    files.check_suffix(make_path(out))
     folder = last_store() if store is None else Path(store)
     place = Place(world, pool, draw, study)
-    return drawn(folder, words([*conditions, axes], axes=False), place, list(plugins or ()), file=path_of(out))
+    return draw_timeline(
+        folder, words([*conditions, axes], axes=False), place, list(plugins or ()), file=make_path(out)
+    )

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from simlab.answers.agreement import Agreement
-from simlab.commands.next_steps import ended, words_of
+from simlab.commands.next_steps import add_next_step, write_table_words
 from simlab.commands.notes import name_table, note_table
 from simlab.commands.typed import Given, Launched
 from simlab.drawing.figures import files
@@ -25,7 +25,7 @@ def write(agreement: Agreement, form: Form, given: Given) -> Launched:
     """Write how far raters agree in a form."""
     if form != "table":
         return Launched(write_tables(agreement, form))
-    return Launched(ended(page(report(agreement)), "fit", *words_of(given)))
+    return Launched(add_next_step(page(report(agreement)), "fit", *write_table_words(given)))
 
 
 def measure(

@@ -61,13 +61,13 @@ def carry_out(folder: Path, options: AssignOptions, plugins: Sequence[str] = ())
     """
     said: tuple[str, ...] = ()
     if options.after is not None:
-        from simlab.commands.assign_after import following
+        from simlab.commands.assign_after import write_next_study
 
         wanted = ConcludeOptions(told=options.told, again=False)
-        second = following(folder, options.after, options.items, wanted, alone=options.alone, plugins=plugins)
+        second = write_next_study(folder, options.after, options.items, wanted, alone=options.alone, plugins=plugins)
         folder, said = second.folder, (second.batch.why,)
         options = options._replace(items=second.items, after=None)
-    assigned, files = carried_out(folder, options, plugins)
+    assigned, files = assign_study(folder, options, plugins)
     return WrittenSheets(replace(assigned, said=(*said, *assigned.said)), folder, files)
 
 
@@ -79,7 +79,7 @@ def write(sheets: WrittenSheets, form: Form, given: Given) -> Launched:
     return Launched(json.dumps(record, indent=1, ensure_ascii=False) if form == "json" else to_csv(record["loads"]))
 
 
-def carried_out(folder: Path, options: AssignOptions, plugins: Sequence[str] = ()) -> tuple[Assigned, list[Path]]:
+def assign_study(folder: Path, options: AssignOptions, plugins: Sequence[str] = ()) -> tuple[Assigned, list[Path]]:
     """Assign a study and write its sheets; return the assignment, and the sheets, the key and the study.
 
     Raises InputError, before anything is written, for what does not fit.
@@ -106,11 +106,11 @@ def _sheets(assigned: Assigned, folder: Path, files: Sequence[Path]) -> text.Ass
         seed=assigned.seed,
         said=assigned.said,
         files=[clip(file, 200) for file in files],
-        following=f"{program()} conclude {_filled(files[0])} --plan {shlex.quote(str(folder))}",
+        following=f"{program()} conclude {_name_filled(files[0])} --plan {shlex.quote(str(folder))}",
     )
 
 
-def _filled(sheets: Path) -> str:
+def _name_filled(sheets: Path) -> str:
     """Name what is read back: the sheet itself once it is filled in, else what a tool exports."""
     return "EXPORTED" if sheets.is_dir() else shlex.quote(str(sheets))
 

@@ -35,7 +35,7 @@ class Following(NamedTuple):
     batch: SecondBatch
 
 
-def following(
+def write_next_study(
     first: Path, after: Path, items: Path, wanted: ConcludeOptions, *, alone: bool, plugins: Sequence[str] = ()
 ) -> Following:
     """Conclude from what came, as is `wanted`, and write the study of the open pairs into a folder below the first.

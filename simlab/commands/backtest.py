@@ -13,7 +13,7 @@ from simlab.answers.backtest import AdviceSource, Backtest, BacktestAdvice, Back
 from simlab.answers.fit import PREFERENCE
 from simlab.answers.records import read_record
 from simlab.answers.tables import ReadTable
-from simlab.commands.next_steps import ended, words_of
+from simlab.commands.next_steps import add_next_step, write_table_words
 from simlab.commands.notes import name_table, note, note_table
 from simlab.commands.typed import Given, Launched
 from simlab.drawing.figures import files
@@ -75,10 +75,10 @@ def write(answer: Backtest | BacktestAdvice | BacktestPapers, form: Form, given:
     from simlab.drawing.reports.answers.backtest import report
     from simlab.drawing.reports.text import page
 
-    return Launched(ended(page(report(answer)), "fit", *words_of(given)))
+    return Launched(add_next_step(page(report(answer)), "fit", *write_table_words(given)))
 
 
-def answer_of(
+def run_backtest(
     table: Path | None,
     options: BacktestOptions,
     *,
@@ -128,9 +128,9 @@ def _predict_ratings(
     """Return the law that was fitted, what was read of the table, and all predictions."""
     from simlab.engine.progress import progress
 
-    plan = planned(table, options)
+    plan = plan_backtest(table, options)
     wanted = tasks(plan.world, plan.pilot_share, options.splits, plan.size)
-    to_fit, to_observe = sources(wanted), list(dict.fromkeys(_observed(task) for task in wanted))
+    to_fit, to_observe = sources(wanted), list(dict.fromkeys(_name_observed(task) for task in wanted))
     if not quiet:
         note_table(table, plan.ratings)
         counts = pluralise(len(to_fit), "fit"), pluralise(len(wanted), "prediction"), pluralise(options.splits, "split")
@@ -140,12 +140,12 @@ def _predict_ratings(
     weight = steps(plan.size, "predicted")
     total = sum(part[1] * len(part[2]) for part in (fits, studies)) + weight * len(wanted)
     with progress(total, quiet=quiet, of="steps") as advance:
-        effects = dict(zip(to_fit, each(fits, options.jobs, advance), strict=True))
-        real = dict(zip(to_observe, each(studies, options.jobs, advance), strict=True))
+        effects = dict(zip(to_fit, run_calls(fits, options.jobs, advance), strict=True))
+        real = dict(zip(to_observe, run_calls(studies, options.jobs, advance), strict=True))
         calls = [(plan, task, effects.get(task.source, ())) for task in wanted]
-        expected = list(each((predict, weight, calls), options.jobs, advance))
+        expected = list(run_calls((predict, weight, calls), options.jobs, advance))
     pairs = zip(wanted, expected, strict=True)
-    records = [one for task, found in pairs for one in compare(plan, task, found, real[_observed(task)])]
+    records = [one for task, found in pairs for one in compare(plan, task, found, real[_name_observed(task)])]
     return plan.law.name, understood.record(plan.ratings), records
 
 
@@ -170,11 +170,13 @@ def _predict_preferences(
     parts = [backtest.split(whole, options.pilot_share, number, options.seed) for number in range(options.splits)]
     calls = [(whole, part, number, options.seed, size) for number, part in enumerate(parts)]
     with progress(len(calls), quiet=quiet, of="splits") as advance:
-        records = [one for found in each((backtest.predict_split, 1, calls), options.jobs, advance) for one in found]
+        records = [
+            one for found in run_calls((backtest.predict_split, 1, calls), options.jobs, advance) for one in found
+        ]
     return PREFERENCE, read, records
 
 
-def planned(table: Path | None, options: BacktestOptions) -> BacktestRun:
+def plan_backtest(table: Path | None, options: BacktestOptions) -> BacktestRun:
     """Read a table and choose the law for it.
 
     Raises InputError for a table that cannot be read, and for a law that it does not allow.
@@ -198,12 +200,12 @@ def planned(table: Path | None, options: BacktestOptions) -> BacktestRun:
     return BacktestRun(world, chosen(laws(), ratings, options.law), ratings, options.pilot_share, size, options.seed)
 
 
-def _observed(task: PredictionTask) -> tuple[int, str]:
+def _name_observed(task: PredictionTask) -> tuple[int, str]:
     """Name the real studies that a task is held against; those on all documents are the same in every split."""
     return (0 if task.target == "all" else task.source.split), task.target
 
 
-def each(part: Part, jobs: int | None, advance: Callable[[int], None]) -> Iterator[Any]:
+def run_calls(part: Part, jobs: int | None, advance: Callable[[int], None]) -> Iterator[Any]:
     """Carry out all calls of a part, several at a time, in their order; tell each that is done."""
     from joblib import Parallel, delayed
 
@@ -227,7 +229,7 @@ def judge_advice(table: Path | None, options: BacktestOptions, *, quiet: bool = 
         note(f"{plan.law.name}: {pluralise(options.splits, 'fit')}, of {pluralise(options.splits, 'split')}")
     part: Part = (advise, A_FIT, [(plan, split) for split in range(options.splits)])
     with progress(A_FIT * options.splits, quiet=quiet, of="steps") as advance:
-        rows = tuple(row for found in each(part, options.jobs, advance) for row in found)
+        rows = tuple(row for found in run_calls(part, options.jobs, advance) for row in found)
     return BacktestAdvice(
         read=read_record(ReadTable, understood.record(plan.ratings), "read"),
         law=plan.law.name,
@@ -242,7 +244,7 @@ def _plan_advice(table: Path | None, options: BacktestOptions) -> BacktestRun:
 
     if options.law == PREFERENCE or (table is not None and preferences.is_table(table, options.told)):
         raise InputError("--advice: designs are named for studies that rate outputs; preferences have one design only")
-    plan = planned(table, options)
+    plan = plan_backtest(table, options)
     check(plan.world, plan.pilot_share)
     for split in range(options.splits):
         advising.candidates(target_of(plan, split, "held_out"))
@@ -259,7 +261,7 @@ def judge_papers(table: Path | None, options: BacktestOptions, *, quiet: bool = 
 
     if options.law == PREFERENCE or (table is not None and preferences.is_table(table, options.told)):
         raise InputError("--advice papers: the advice is of studies that rate outputs; give a table of ratings")
-    plan, amount = planned(table, options), papers.QUICK if options.quick else papers.FULL
+    plan, amount = plan_backtest(table, options), papers.QUICK if options.quick else papers.FULL
     metric = None if options.metric is None else _read_metric(table, options.metric, options.told, plan)
     places: dict[AdviceSource, list[World]] = {"recorded": papers.parts_of(plan, metric), "fitted": [plan.world]}
     settings = {
@@ -286,7 +288,7 @@ def judge_papers(table: Path | None, options: BacktestOptions, *, quiet: bool = 
     }
     with progress(len(asked), quiet=quiet, of="steps") as advance:
         part: Part = (papers.measure_arm, 1, list(asked.values()))
-        found = dict(zip(asked, each(part, options.jobs, advance), strict=True))
+        found = dict(zip(asked, run_calls(part, options.jobs, advance), strict=True))
     records = []
     for (source, name), setting in settings.items():
         for test in studies[source]:

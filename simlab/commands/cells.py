@@ -27,9 +27,9 @@ def one_cell(book: Ledger, conditions: Sequence[str]) -> tuple[LedgerEntry, dict
         raise InputError(f"{book.folder} has no cells; it holds a calculation, or nothing was ever asked of it")
     for name, text in wanted:
         held = [show(values[name]) for _, values in placed]
-        if not any(_meant(text, values[name]) for _, values in placed):
+        if not any(_means_value(text, values[name]) for _, values in placed):
             raise InputError(f"{name}={clip(text, 40)} is not in the store; {suggest(text, dict.fromkeys(held))}")
-    found = [(e, values) for e, values in placed if all(_meant(text, values[name]) for name, text in wanted)]
+    found = [(e, values) for e, values in placed if all(_means_value(text, values[name]) for name, text in wanted)]
     if len(found) == 1:
         return found[0]
     if not found:
@@ -56,7 +56,7 @@ def _values(entry: LedgerEntry, axes: Sequence[Mapping[str, Any]]) -> dict[str, 
     return {axis["name"]: axis["values"][k] for axis, k in zip(axes, entry.position, strict=True)}
 
 
-def _meant(text: str, value: Any) -> bool:
+def _means_value(text: str, value: Any) -> bool:
     """True if a text means a value; 20 and 20.0 are the same number."""
     if text in (show(value), str(value)):
         return True

@@ -12,7 +12,7 @@ from simlab.answers.compare import ChangedStores
 from simlab.commands import stores
 from simlab.commands.exit_codes import DONE, RESERVED
 from simlab.commands.flags import Form, Setting, Store
-from simlab.commands.next_steps import ended
+from simlab.commands.next_steps import add_next_step
 from simlab.commands.typed import Given, Launched
 from simlab.comparing import changes, contrasts
 from simlab.comparing.contrasts import Comparison, Row, group_by_cell
@@ -68,19 +68,19 @@ def ask(
     typed = [one for one in wanted if isinstance(one, str)]
     with ExitStack() as stack:
         if len(folders) > 1 and axes:
-            opened = stores.several(stack, folders)
-            said = stores.compared_jointly(opened, stores.apart(wanted), axes, measure, baseline, at_equal)
+            opened = stores.open_several(stack, folders)
+            said = stores.rank_jointly(opened, stores.split_conditions(wanted), axes, measure, baseline, at_equal)
             return ComparedDesigns(said, {}, None, folders[0], typed, stores.Remarks())
         if not axes:
-            opened = stores.several(stack, folders)
-            said = stores.compared_stores(opened, stores.apart(wanted), measure, baseline)
+            opened = stores.open_several(stack, folders)
+            said = stores.compared_stores(opened, stores.split_conditions(wanted), measure, baseline)
             return ComparedDesigns(said, {}, None, folders[0], typed, stores.Remarks())
         where, _ = stores.choose(folders[0] if folders else None, ())
-        dataset = stack.enter_context(stores.opened(where, stores.apart(wanted)))
+        dataset = stack.enter_context(stores.open_narrowed(where, stores.split_conditions(wanted)))
         if len(axes) > 1:
-            said = stores.compared_jointly({"": dataset}, [], axes, measure, baseline, at_equal)
+            said = stores.rank_jointly({"": dataset}, [], axes, measure, baseline, at_equal)
         else:
-            said = stores.compared(dataset, axes[0], measure, baseline, at_equal)
+            said = stores.compare_axis(dataset, axes[0], measure, baseline, at_equal)
         attributes = {axis: dict(dataset[axis].attrs) for axis in name_axes(dataset)}
         conditional = int(dataset.attrs.get("conditional", 0))
         return ComparedDesigns(said, attributes, conditional, where, typed, stores.remarks(dataset))
@@ -98,8 +98,8 @@ def ask_changed(
     if len(folders) != 2 or not all(isinstance(one, str | os.PathLike) for one in folders):
         raise InputError("--changed holds two stores against each other; name OLD and NEW, the folders of two")
     old, new = (Path(one) for one in folders if isinstance(one, str | os.PathLike))
-    typed = stores.apart(wanted)
-    with stores.opened(old, typed) as before, stores.opened(new, typed) as after:
+    typed = stores.split_conditions(wanted)
+    with stores.open_narrowed(old, typed) as before, stores.open_narrowed(new, typed) as after:
         return changes.compare_stores(before, after, (os.fspath(old), os.fspath(new)), measure)
 
 
@@ -151,7 +151,7 @@ def write(found: ComparedDesigns | ChangedStores, form: Form, given: Given) -> L
     """Write a comparison; what is to be said of its store stands below."""
     if isinstance(found, ChangedStores):
         return _write_changed(found, form)
-    notes, said = stores.said(found.remarks), found.comparison
+    notes, said = stores.gather_notes(found.remarks), found.comparison
     listed = contrasts.records(said.rows, said.by, said.measure)
     fixed = {HELD_FIXED: said.held_fixed} if said.held_fixed else {}
     parts = [said.designs.get(row.design, {}) for row in said.rows]
@@ -163,7 +163,7 @@ def write(found: ComparedDesigns | ChangedStores, form: Form, given: Given) -> L
             tables.write(contrasts.flatten_marks(listed) if form == "csv" else listed, form), notes, _code(said)
         )
     words = ["plot", os.fspath(found.folder), *found.conditions, "--measure", said.measure]
-    return Launched(ended(page(comparing.report(said)), *words), notes, _code(said))
+    return Launched(add_next_step(page(comparing.report(said)), *words), notes, _code(said))
 
 
 def _write_changed(found: ChangedStores, form: Form) -> Launched:
@@ -174,7 +174,7 @@ def _write_changed(found: ChangedStores, form: Form) -> Launched:
         return Launched(tables.write([{k: row[k] for k in row if k != "at"} for row in rows], form), code=code)
     if form == "json":
         return Launched(tables.write_tables(found, form), code=code)
-    return Launched(ended(page(changed_report.report(found)), "verify", found.new), code=code)
+    return Launched(add_next_step(page(changed_report.report(found)), "verify", found.new), code=code)
 
 
 def _cells(said: Comparison) -> list[dict[str, object]]:

@@ -72,7 +72,7 @@ def carry_out(
     plan, which says how it will be concluded. Raises InputError before anything is estimated for what is asked wrongly
     or malformed; nothing is written then.
     """
-    folder, conditions = campaigns.apart(words, place, plan)
+    folder, conditions = campaigns.separate_folder(words, place, plan)
     table, wanted = understand([str(folder)] if folder else words, plan, wanted, plugins)
     if check:
         if folder:
@@ -88,7 +88,7 @@ def carry_out(
     if table is None:
         return _answer_plan(wanted, figure)
     found = conclude(table, wanted, note)
-    following = conclude_next.following(table, wanted, found.question, figure, paragraph)
+    following = conclude_next.suggest_next(table, wanted, found.question, figure, paragraph)
     written, unkept = _write_beside(found, figure, paragraph)
     lost = bool(unkept)
     if wanted.plan is not None:
@@ -156,7 +156,7 @@ def _check(table: Path | None, wanted: ConcludeOptions, figure: Path | None, par
     found = check(table, wanted)
     # A study that is under way is checked again.
     again = [] if found.finished else ["--check"]
-    following = f"{program()} {shlex.join(['conclude', *conclude_next.asked(table, wanted), *again])}"
+    following = f"{program()} {shlex.join(['conclude', *conclude_next.list_words(table, wanted), *again])}"
     unkept = (found.unlisted,) if found.unlisted else ()
     return ConcludeAnswer(found, wanted, following, notes=(*found.notes, *unkept), lost=bool(unkept))
 
@@ -169,7 +169,7 @@ def _answer_plan(wanted: ConcludeOptions, figure: Path | None) -> ConcludeAnswer
         )
     if figure is not None:
         raise InputError(f"--figure {clip(figure)}: nothing is drawn before there is a table; leave it out")
-    for option, given in _in_vain(wanted):
+    for option, given in _list_idle_options(wanted):
         if given:
             raise InputError(f"{option}: {NO_TABLE}")
     return ConcludeAnswer(wanted.plan, wanted)
@@ -182,7 +182,7 @@ def _keep_in_plan(conclusion: Conclusion, plan: LoadedPlan) -> list[str]:
     if not plan.path.is_dir():
         return []
     try:
-        write_whole({plan.path / CONCLUSION: to_json(conclusion) + "\n"})
+        write_whole({plan.path / CONCLUSION: format_json(conclusion) + "\n"})
     except OSError as error:
         return [f"{clip(plan.path / CONCLUSION)}: not kept ({reason(error)})"]
     return []
@@ -232,7 +232,7 @@ def write(answered: ConcludeAnswer, form: Form, given: Given) -> Launched:
     if not found.promise.holds or found.confounded:
         code = RESERVED
     if form == "json":
-        return Launched(to_json(found), notes, code)
+        return Launched(format_json(found), notes, code)
     if form == "csv":
         rows = [one.model_dump(by_alias=True) for one in found.systems]
         return Launched(tables.to_csv(rows), (*notes, *found.warnings), code)
@@ -256,7 +256,7 @@ def _write_check(answered: ConcludeAnswer, check: TableCheck, form: Form, given:
     if form == "csv":
         raise InputError("--format csv: --check answers as table or json; take one of these")
     if form == "json":
-        return json.dumps(_plain(check.record()), indent=1, allow_nan=False)
+        return json.dumps(_make_plain(check.record()), indent=1, allow_nan=False)
     return checks.page(check, answered.following)
 
 
@@ -272,7 +272,7 @@ def _write_plan(plan: LoadedPlan, form: Form, given: Given) -> str:
     return said
 
 
-def _in_vain(wanted: ConcludeOptions) -> list[tuple[str, bool]]:
+def _list_idle_options(wanted: ConcludeOptions) -> list[tuple[str, bool]]:
     """Return which options are given that mean nothing without a table."""
     return [
         ("--promise", wanted.promise is not None),
@@ -297,14 +297,14 @@ def check_names(figure: Path | None, paragraph: Path | None) -> None:
     check_writable(paragraph, "--paragraph")
 
 
-def to_json(conclusion: Conclusion) -> str:
+def format_json(conclusion: Conclusion) -> str:
     """Write a conclusion as JSON; what is not a finite number is null."""
     return json.dumps(conclusion.plain(), indent=1, allow_nan=False)
 
 
-def _plain(value: Any) -> Any:
+def _make_plain(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _plain(one) for key, one in value.items()}
+        return {key: _make_plain(one) for key, one in value.items()}
     if isinstance(value, str) or not isinstance(value, Sequence):
         return tables.plain([{"value": value}])[0]["value"]
-    return [_plain(one) for one in value]
+    return [_make_plain(one) for one in value]

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 MOST_ROUNDS = 8
 
 
-def apart(words: Sequence[str], place: Mapping[str, int | None], plan: Path | None) -> tuple[Path | None, list[str]]:
+def separate_folder(
+    words: Sequence[str], place: Mapping[str, int | None], plan: Path | None
+) -> tuple[Path | None, list[str]]:
     """Separate the folder of a store, and conditions on its axes, from tables; None where a table is meant.
 
     With a plan, a folder that is no store holds filled sheets. Raises InputError for what goes with a folder only, and
@@ -52,7 +54,7 @@ def conclude_campaign(
     Returns the conclusion, the command that comes next, and what is to be doubted. Raises InputError for a campaign
     that the folder does not hold, and for what a table alone can be asked.
     """
-    from simlab.commands.export import carried_out
+    from simlab.commands.export import repeat_campaign
     from simlab.concluding.campaigns import digest
     from simlab.concluding.following import conclude_collected
     from simlab.concluding.plans import LoadedPlan
@@ -60,20 +62,20 @@ def conclude_campaign(
 
     if wanted.level is not None:
         raise InputError(f"--level {wanted.level:g}: the study of {clip(folder)} has its own; leave it out")
-    for option, given in _of_tables(wanted):
+    for option, given in _list_table_options(wanted):
         if given:
             raise InputError(f"{option}: is for tables; export a campaign of {clip(folder)} first")
     at = Place(*((place.get(name) or 0) for name in Place._fields))
-    again = carried_out(folder, conditions, at, plugins)
+    again = repeat_campaign(folder, conditions, at, plugins)
     question = identify_kind(again.config).question
     refuse_misplaced(wanted, question)
     plan = LoadedPlan(folder, question, again.config, digest(again.config), None, folder)
     found = conclude_collected(again.collected, replace(wanted, again=False), plan, note)
-    found = found.changed(line=f"{_where(again)}: {found.line}", lines=(*found.lines, *_rounds(found)))
+    found = found.changed(line=f"{_locate(again)}: {found.line}", lines=(*found.lines, *_rounds(found)))
     return found, _export(folder, conditions, at), again.doubts
 
 
-def _of_tables(wanted: ConcludeOptions) -> list[tuple[str, bool]]:
+def _list_table_options(wanted: ConcludeOptions) -> list[tuple[str, bool]]:
     """Return which options are given that tell of a table, or change what is taken from it."""
     told = wanted.told
     return [
@@ -93,11 +95,11 @@ def _of_tables(wanted: ConcludeOptions) -> list[tuple[str, bool]]:
     ]
 
 
-def _where(again: RepeatedCampaign) -> str:
-    from simlab.commands.export import named
+def _locate(again: RepeatedCampaign) -> str:
+    from simlab.commands.export import name_campaign
 
     cell = [f"{name}={show(value)}" for name, value in again.cell.items()]
-    return ", ".join([*cell, named(again.place)])
+    return ", ".join([*cell, name_campaign(again.place)])
 
 
 def _rounds(conclusion: Conclusion) -> list[str]:

@@ -13,13 +13,15 @@ from simlab.types import JUDGE
 FIGURE, PARAGRAPH = Path("order.png"), Path("paragraph.md")
 
 
-def following(table: Path, wanted: ConcludeOptions, question: str, figure: Path | None, paragraph: Path | None) -> str:
+def suggest_next(
+    table: Path, wanted: ConcludeOptions, question: str, figure: Path | None, paragraph: Path | None
+) -> str:
     """Return a command that works where it is typed, with all that was asked for here.
 
     What is not drawn or written yet is; where all is, the next step is what the table says about other studies.
     """
     if figure is None or paragraph is None:
-        words = ["conclude", *asked(table, wanted)]
+        words = ["conclude", *list_words(table, wanted)]
         words += ["--figure", str(figure or FIGURE), "--paragraph", str(paragraph or PARAGRAPH)]
     elif question == JUDGE:
         words = ["fit-metric", str(table), *told_words(wanted.told)]
@@ -28,7 +30,7 @@ def following(table: Path, wanted: ConcludeOptions, question: str, figure: Path 
     return f"{program()} {shlex.join(words)}"
 
 
-def asked(table: Path, wanted: ConcludeOptions) -> list[str]:
+def list_words(table: Path, wanted: ConcludeOptions) -> list[str]:
     """Write what was asked as the words of the command line."""
     return [
         str(table),

@@ -34,7 +34,7 @@ def find_folder(name: str) -> Path | None:
     return folder if (folder / FILE).is_file() and ("/" in name or not is_sweep(name)) else None
 
 
-def declared_in(folder: Path, plugins: Sequence[str]) -> Declared:
+def read_declared(folder: Path, plugins: Sequence[str]) -> Declared:
     """Return the sweep that a folder holds, so that what is typed beside it continues it.
 
     Raises InputError where the folder does not say by what it was filled, or was filled with other plug-ins.
@@ -53,10 +53,10 @@ def declared_in(folder: Path, plugins: Sequence[str]) -> Declared:
         declared = replace(declared, command=("sweep", str(folder)), finding=str(held["finding"]), grows=True)
         declared = replace(declared, adapted=str(held.get("adapted", "")))
         # A crossing is located on the whole grid of the file, of which the folder has a part.
-        return declared if declared.locate else _with_axes(declared, held)
+        return declared if declared.locate else _extend_axes(declared, held)
 
 
-def _with_axes(declared: Declared, held: dict[str, Any]) -> Declared:
+def _extend_axes(declared: Declared, held: dict[str, Any]) -> Declared:
     """Give a sweep the values that the axes of its folder have come to have, and as many worlds and studies."""
     axes = {axis["key"]: axis for axis in held["axes"]}
     linked = {keys[0]: keys for keys in declared.linked}

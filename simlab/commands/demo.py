@@ -61,7 +61,7 @@ def carry_out(out: Path, seed: int, answer: Command, say: Callable[[str], None])
     """
     places.begin(out)
     try:
-        for block in _story(out, planted.planted(seed), answer):
+        for block in _run_story(out, planted.plant_truth(seed), answer):
             say(block)
     except Stopped as stopped:
         return stopped.code
@@ -74,7 +74,7 @@ def write(code: int, form: Form, given: Given) -> Launched:
     return Launched("", code=code)
 
 
-def _story(out: Path, truth: planted.Planted, carry_out: Command) -> Iterator[str]:
+def _run_story(out: Path, truth: planted.Planted, carry_out: Command) -> Iterator[str]:
     planted.write_pilot(truth, out / "pilot.csv")
     yield (
         f"Four systems, eight raters, and a truth that only simlab knows. A pilot lies in {out / 'pilot.csv'}:\n"
@@ -83,11 +83,11 @@ def _story(out: Path, truth: planted.Planted, carry_out: Command) -> Iterator[st
     planted.write_items(truth, out / "items.csv")
     fit, plan, assign, *rest = _steps(out)
     for step in (fit, plan, assign):
-        yield from _told(step, carry_out)
+        yield from _show_step(step, carry_out)
     n = planted.fill(truth, out / "study" / "assignment.csv", out / "study" / "key.csv", out / "filled.csv")
     yield f"\nCollect: in place of people, simulated raters give the {n} ratings: {out / 'filled.csv'}"
     for step in rest:
-        yield from _told(step, carry_out)
+        yield from _show_step(step, carry_out)
     yield from _truth(out, truth)
 
 
@@ -126,7 +126,7 @@ def _steps(out: Path) -> tuple[DemoStep, ...]:
     return steps if find_spec("simlab.commands.report") else steps[:-1]
 
 
-def _told(step: DemoStep, carry_out: Command) -> Iterator[str]:
+def _show_step(step: DemoStep, carry_out: Command) -> Iterator[str]:
     """Announce a step, carry it out, and show what its answer comes to; raise Stopped where there is none."""
     yield f"\n{step.why}\n$ {program()} {shlex.join(step.words)}"
     said, errors = io.StringIO(), io.StringIO()
@@ -137,13 +137,13 @@ def _told(step: DemoStep, carry_out: Command) -> Iterator[str]:
     if code not in (DONE, RESERVED):
         yield errors.getvalue().rstrip()
         raise Stopped(code)
-    yield "\n".join(f"  {line}" for line in essence(said.getvalue(), step.passages))
+    yield "\n".join(f"  {line}" for line in extract_passages(said.getvalue(), step.passages))
 
 
-def essence(page: str, passages: Sequence[tuple[str, str]]) -> list[str]:
+def extract_passages(page: str, passages: Sequence[tuple[str, str]]) -> list[str]:
     r"""Return the passages of a page; a page that has none of them as a whole.
 
-    >>> essence("Law  a\n  b\nChecks\n\nnext: c", [("^Law", "^Checks")])
+    >>> extract_passages("Law  a\n  b\nChecks\n\nnext: c", [("^Law", "^Checks")])
     ['Law  a', '  b']
     """
     lines = page.rstrip("\n").split("\n")

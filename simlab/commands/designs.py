@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 def _label_detect(answer: DetectedSettings | Path) -> xr.Dataset | Path:
     if isinstance(answer, Path):
         return answer
-    from simlab.commands.notebook_answers import of_grid
+    from simlab.commands.notebook_answers import label_grid
 
-    return of_grid(answer.detections, answer.given)
+    return label_grid(answer.detections, answer.given)
 
 
 @verb(_label_detect)
@@ -66,12 +66,14 @@ def detect(
     >>> simlab.detect(n_human=100, n_metric=[1000, 10000], rho=.7, eta=.7)["detectable"]  # doctest: +SKIP
     """
     from simlab.commands.detect import DetectedSettings, detections
-    from simlab.commands.detect_words import parsed
+    from simlab.commands.detect_words import parse_words
 
     if page is not None:
         return _write_page(Path(page), bool(settings or more or difference or solve or prices or joint or points))
     costs = prices if prices is None or isinstance(prices, str) else ",".join(f"{k}={v}" for k, v in prices.items())
-    given = {key: list(dict.fromkeys(values)) for key, values in parsed(_write_settings([*settings, more])).items()}
+    given = {
+        key: list(dict.fromkeys(values)) for key, values in parse_words(_write_settings([*settings, more])).items()
+    }
     return DetectedSettings(detections(given, difference, solve, costs, joint, points), given)
 
 

@@ -11,8 +11,8 @@ from simlab.analysis.adequacy.inverse import compute_detections, systems_compare
 from simlab.analysis.adequacy.plans import Plan
 from simlab.answers.detect import COUNTS, DIFFERENCES, POWERS, SOLUTIONS, Detection, Detections
 from simlab.answers.records import LARGEST
-from simlab.commands.detect_words import FREE, METRIC, Given, Row, combined
-from simlab.commands.next_steps import ended
+from simlab.commands.detect_words import FREE, METRIC, Given, Row, list_combinations
+from simlab.commands.next_steps import add_next_step
 from simlab.commands.typed import Launched
 from simlab.drawing.text import tables
 from simlab.drawing.text.tables import Form
@@ -44,7 +44,7 @@ def write(answer: DetectedSettings | Path, form: Form, given: Mapping[str, Any])
     from simlab.drawing.reports.answers.detect import report
     from simlab.drawing.reports.text import page
 
-    return Launched(ended(page(report(answer.detections)), "detect", "--page", "detect.html"))
+    return Launched(add_next_step(page(report(answer.detections)), "detect", "--page", "detect.html"))
 
 
 def detections(
@@ -58,17 +58,17 @@ def detections(
     """
     share = _share(difference, points)
     if solve is not None:
-        rows = solved(given, solve, share, prices, joint)
+        rows = solve_settings(given, solve, share, prices, joint)
     elif prices or joint:
         raise InputError("--prices and --joint go with --solve; `simlab detect --help` shows how")
     else:
-        rows = measured(given, share)
+        rows = measure_settings(given, share)
     asked: Row = {} if "alpha" in given else {"alpha_assumed": True}
     asked |= {"solved": solve} if solve else {}
     asked |= {"joint": True} if joint else {}
     asked |= {} if difference is None else {"difference": difference}
     asked |= {"unit": "points"} if points else {}
-    return Detections(tuple(Detection(**_in_unit(row, points), **asked) for row in rows))
+    return Detections(tuple(Detection(**_convert_units(row, points), **asked) for row in rows))
 
 
 def _share(difference: float | None, points: bool) -> float | None:
@@ -84,16 +84,16 @@ def _share(difference: float | None, points: bool) -> float | None:
     return difference / 100 if points else difference
 
 
-def _in_unit(row: Row, points: bool) -> Row:
+def _convert_units(row: Row, points: bool) -> Row:
     """Return a row with whole counts, and with differences in points where that is wanted."""
     counts = {name: int(row[name]) for name in COUNTS if row.get(name) is not None}
     scaled = {name: 100 * row[name] for name in DIFFERENCES if points and row.get(name) is not None}
     return row | counts | scaled
 
 
-def measured(given: Given, difference: float | None) -> list[Row]:
+def measure_settings(given: Given, difference: float | None) -> list[Row]:
     """Return each setting with its measurable and detectable differences, and the power at a `difference`."""
-    rows = combined(given)
+    rows = list_combinations(given)
     if not given.keys() & {"n_human", "n_metric"}:
         raise InputError(
             "detect needs numbers of ratings a system; give n_human=100,1000, or n_metric=1000 accuracy=.8, or "
@@ -102,7 +102,7 @@ def measured(given: Given, difference: float | None) -> list[Row]:
     return [row | found for row, found in zip(rows, compute_detections(rows, difference), strict=True)]
 
 
-def solved(given: Given, solve: str, difference: float | None, prices: str | None, joint: bool) -> list[Row]:
+def solve_settings(given: Given, solve: str, difference: float | None, prices: str | None, joint: bool) -> list[Row]:
     """Return each setting with the smallest value of what is solved for, or the cheapest mix, and what it measures.
 
     Where several settings are asked about, one that cannot reach the difference has no value; alone it is an error.
@@ -115,8 +115,8 @@ def solved(given: Given, solve: str, difference: float | None, prices: str | Non
     for name in taken:
         if name in given:
             raise InputError(f"{name} is what --solve {solve} looks for; leave it out")
-    find = _mixer(given, prices, joint) if solve == "mix" else _finder(given, solve, prices, joint)
-    rows = combined({key: values for key, values in given.items() if values != [FREE]}, solve == "accuracy")
+    find = _make_mixer(given, prices, joint) if solve == "mix" else _make_finder(given, solve, prices, joint)
+    rows = list_combinations({key: values for key, values in given.items() if values != [FREE]}, solve == "accuracy")
     missing: list[InputError] = []
     solutions = []
     for row in rows:
@@ -129,10 +129,10 @@ def solved(given: Given, solve: str, difference: float | None, prices: str | Non
             solutions.append(row | dict.fromkeys(SOLUTIONS[solve]))
     if len(missing) == len(rows):
         raise missing[0]
-    return [row | _reached(row, difference) for row in solutions]
+    return [row | _measure_solution(row, difference) for row in solutions]
 
 
-def _finder(given: Row, solve: str, prices: str | None, joint: bool) -> Callable[[Row, float], Row]:
+def _make_finder(given: Row, solve: str, prices: str | None, joint: bool) -> Callable[[Row, float], Row]:
     if prices:
         raise InputError("--prices goes with --solve mix; leave it out")
     if solve != "accuracy" and solve != "n_human" and not any(name in given for name in METRIC):
@@ -149,7 +149,7 @@ def _finder(given: Row, solve: str, prices: str | None, joint: bool) -> Callable
     return find
 
 
-def _mixer(given: Row, prices: str | None, joint: bool) -> Callable[[Row, float], Row]:
+def _make_mixer(given: Row, prices: str | None, joint: bool) -> Callable[[Row, float], Row]:
     if joint:
         raise InputError("--joint does not go with --solve mix, which looks at the published difference; leave it out")
     if not any(name in given for name in METRIC):
@@ -193,7 +193,7 @@ def _prices(given: str | None) -> inverse.RatingPrices:
     return inverse.RatingPrices(**prices)
 
 
-def _reached(row: Row, difference: float) -> Row:
+def _measure_solution(row: Row, difference: float) -> Row:
     """State what a solution measures, and how often it finds the difference; nothing where there is none."""
     names = (*DIFFERENCES[:3], *POWERS)
     if row["n_metric"] is None or row["n_human"] is None or (row["n_metric"] and row["rho"] is None):

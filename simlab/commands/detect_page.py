@@ -47,7 +47,7 @@ def write_page(file: Path) -> Path:
     files.check_writable(file, "--page")
     from simlab.drawing.calculators.page import page
 
-    text = page(known())
+    text = page(gather_page_data())
     try:
         files.write_whole({file: text})
     except OSError as error:
@@ -66,7 +66,7 @@ def write(file: Path, form: Form) -> Launched:
     return Launched(f"{said}; open it in any browser, offline")
 
 
-def known() -> dict[str, Any]:
+def gather_page_data() -> dict[str, Any]:
     """Return what the page is told: how to integrate, the published axes, and some settings with their answers."""
     return {
         "simlab": simlab.__version__,

@@ -26,7 +26,7 @@ FREE = "free"
 MOST = 1000
 
 
-def parsed(words: Sequence[str]) -> Given:
+def parse_words(words: Sequence[str]) -> Given:
     """Read words; raise InputError for what is no known key with numbers."""
     given: Given = {}
     for word in words:
@@ -57,7 +57,7 @@ def _value(key: str, text: str) -> float | str | None:
     return value
 
 
-def combined(given: Given, metric_wanted: bool = False) -> list[Row]:
+def list_combinations(given: Given, metric_wanted: bool = False) -> list[Row]:
     """List all combinations, the first key varying slowest, with rho and eta however they were given.
 
     `metric_wanted`: how good the metric is will be found out, so it need not be said.
@@ -71,7 +71,7 @@ def combined(given: Given, metric_wanted: bool = False) -> list[Row]:
     # Of two systems nothing is said that was not asked.
     defaults = DEFAULTS | (Among()._asdict() if "n_systems" in given else {})
     return [
-        _with_metric(defaults | dict(zip(order, values, strict=True)))
+        _add_metric(defaults | dict(zip(order, values, strict=True)))
         for values in itertools.product(*(given[key] for key in order))
     ]
 
@@ -95,7 +95,7 @@ def _check_several(given: Given) -> None:
             raise InputError(f"{name} speaks of the pairs of several systems, and two are one pair; add n_systems=8")
 
 
-def _with_metric(row: Row) -> Row:
+def _add_metric(row: Row) -> Row:
     if "accuracy" in row:
         accuracy = row.pop("accuracy")
         return row | {"rho": accuracy, "eta": accuracy}

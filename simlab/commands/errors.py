@@ -42,7 +42,7 @@ def explain(error: Exception) -> int:
     if os.environ.get("SIMLAB_TRACEBACK"):
         raise error
     if isinstance(error, UsageError):
-        return complain(_misuse(error), REFUSED)
+        return complain(_describe_misuse(error), REFUSED)
     if isinstance(error, InputError):
         return complain(str(error), REFUSED)
     if isinstance(error, OSError) and error.filename is not None:
@@ -54,11 +54,11 @@ def explain(error: Exception) -> int:
             f"{(error.strerror or '').lower()}; {describe_need(error)} and run the same command again", REFUSED
         )
     return complain(
-        f"this is a bug in simlab ({shorten(f'{type(error).__name__}: {error}', 300)}); {_kept(error)}", BUG
+        f"this is a bug in simlab ({shorten(f'{type(error).__name__}: {error}', 300)}); {_keep_traceback(error)}", BUG
     )
 
 
-def _kept(error: Exception) -> str:
+def _keep_traceback(error: Exception) -> str:
     """Keep the traceback in a file; say where it is, or how to see it where no file can be written."""
     try:
         descriptor, path = tempfile.mkstemp(prefix="simlab-bug-", suffix=".txt")
@@ -71,21 +71,21 @@ def _kept(error: Exception) -> str:
 
 def complain(line: str, code: int) -> int:
     """Write a line on stderr; return the exit code."""
-    print(f"simlab: {in_a_line(line)}", file=sys.stderr)
+    print(f"simlab: {flatten_message(line)}", file=sys.stderr)
     return code
 
 
-def in_a_line(text: str) -> str:
+def flatten_message(text: str) -> str:
     """Write a message on one line: no word of it, such as a name out of a file, is longer than anybody reads.
 
-    >>> len(in_a_line("x" * 5000))
+    >>> len(flatten_message("x" * 5000))
     300
     """
     words = (word if word.isprintable() else ascii(word) for word in text.split())
     return " ".join(shorten(word, LONGEST_WORD) for word in words)
 
 
-def _misuse(error: Any) -> str:
+def _describe_misuse(error: Any) -> str:
     """Describe the fault of a command line, and name the nearest right word."""
     context = error.ctx
     command = context.command_path if context else "simlab"

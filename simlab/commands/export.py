@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from simlab.commands.cells import one_cell
 from simlab.commands.exit_codes import DONE, RESERVED
-from simlab.commands.next_steps import reported, step
+from simlab.commands.next_steps import report_words, step
 from simlab.commands.typed import Launched
 from simlab.messages import clip
 from simlab.types import Collected, InputError, Place
@@ -59,21 +59,21 @@ def carry_out(
     for a folder that cannot be trusted.
     """
     if form == "netcdf" or form == "parquet" or form == "archive":
-        from simlab.commands.stores import apart, named
+        from simlab.commands.stores import find_store, split_conditions
 
-        where = named(folder)
+        where = find_store(folder)
         if form == "archive":
             return _archive(where, conditions, given, out)
-        files, code = whole(where, apart(conditions), given, out, form)
-        return ExportedFiles(files, (), step(*reported(where)), code)
+        files, code = export_store(where, split_conditions(conditions), given, out, form)
+        return ExportedFiles(files, (), step(*report_words(where)), code)
     from simlab.commands.words import words
     from simlab.concluding import campaigns
 
     campaigns.check_names(out, form)
     place = Place(**{name: number or 0 for name, number in given.items()})
-    again = carried_out(folder, words(conditions, axes=False), place, plugins)
+    again = repeat_campaign(folder, words(conditions, axes=False), place, plugins)
     files = campaigns.export(again.collected, again.study, again.cell, place, out, form)
-    return ExportedFiles(files, again.doubts, _following(files), RESERVED if again.doubts else DONE)
+    return ExportedFiles(files, again.doubts, _suggest_next(files), RESERVED if again.doubts else DONE)
 
 
 def write(files: ExportedFiles, form: str, given: Mapping[str, Any]) -> Launched:
@@ -82,7 +82,7 @@ def write(files: ExportedFiles, form: str, given: Mapping[str, Any]) -> Launched
     return Launched(names, (*files.doubts, files.following), files.code)
 
 
-def whole(
+def export_store(
     folder: Path | None, conditions: Sequence[Condition], given: Mapping[str, int | None], out: Path, form: Whole
 ) -> tuple[list[Path], int]:
     """Write a store, or the cells of it that meet conditions, to files; return these, and the exit code.
@@ -91,13 +91,13 @@ def whole(
     with it, and for a store that is not there or that is damaged.
     """
     from simlab.commands import launch
-    from simlab.commands.stores import named, opened
+    from simlab.commands.stores import find_store, open_narrowed
     from simlab.store import exporting
 
     _refuse_place(given, form)
     exporting.check(out, form)
-    with opened(named(folder), conditions) as dataset:
-        return exporting.export(dataset, out, form), launch.soundness(dataset)
+    with open_narrowed(find_store(folder), conditions) as dataset:
+        return exporting.export(dataset, out, form), launch.judge_soundness(dataset)
 
 
 def _refuse_place(given: Mapping[str, int | None], form: Whole) -> None:
@@ -133,20 +133,20 @@ def _archive(
     with dataset:
         about = describe_store(folder).entry
         beside = archive.describe(dataset.attrs, folder, about, read_labels(dataset))
-        code = launch.soundness(dataset)
+        code = launch.judge_soundness(dataset)
     with exporting.write_aside([out]) as parts:
         archive.write(parts[out], valid_store(folder), beside)
     doubts = (incomplete,) if incomplete else ()
     return ExportedFiles([out], doubts, step("query", out), RESERVED if incomplete else code)
 
 
-def _following(files: Sequence[Path]) -> str:
+def _suggest_next(files: Sequence[Path]) -> str:
     """State how what is written is concluded from."""
     table, study = files
     return step("conclude", table, "--plan", study)
 
 
-def carried_out(
+def repeat_campaign(
     folder: Path | None, conditions: Sequence[str], place: Place, plugins: Sequence[str] = ()
 ) -> RepeatedCampaign:
     """Carry out one campaign of a folder again, by the rules of `verify --replay`, up to what it collects.
@@ -165,20 +165,20 @@ def carried_out(
         held = find_block(book, entry, place)
         asked = book.read_requested_sizes().studies_by_world(entry.cell)
     if held is None:
-        raise InputError(f"{clip(where)} holds no {named(place)} of this cell; {_there(asked)}")
+        raise InputError(f"{clip(where)} holds no {name_campaign(place)} of this cell; {_describe_sizes(asked)}")
     if held.failed:
         raise InputError(
-            f"{named(place)}: its block failed ({held.reason}); `simlab verify --replay` carries it out again"
+            f"{name_campaign(place)}: its block failed ({held.reason}); `simlab verify --replay` carries it out again"
         )
     config = trusted_config(entry, plugins, str(where))
-    enter_phase(f"carrying out {named(place)}", plugins)
+    enter_phase(f"carrying out {name_campaign(place)}", plugins)
     start_clock(block_limits(entry))
     collected = replaying.collect_campaign(config, place)
     differing = replaying.differs(config, collected, held, place.study)
     stop_clock()
     doubts = [
-        f"{named(place)} gave another {name} than {clip(where)} keeps: it was carried out by another version, or on "
-        "another machine"
+        f"{name_campaign(place)} gave another {name} than {clip(where)} keeps: it was carried out by another "
+        "version, or on another machine"
         for name in differing[:1]
     ]
     study = {**config, "measure": entry.config.get("measure", {}), "engine": _engine(entry)}
@@ -193,13 +193,13 @@ def _engine(entry: LedgerEntry) -> dict[str, Any]:
     return {key: own.get(key, value) for key, value in compose()["engine"].items()}
 
 
-def named(place: Place) -> str:
+def name_campaign(place: Place) -> str:
     """Name a campaign; the first pool and draw of documents leave no word."""
     nested = "".join(f", {word} {k}" for word, k in (("pool", place.pool), ("draw", place.draw)) if k)
     return f"world {place.world}{nested}, study {place.study}"
 
 
-def _there(asked: Sequence[int]) -> str:
+def _describe_sizes(asked: Sequence[int]) -> str:
     if not asked:
         return "nothing of it was carried out"
     return f"worlds are 0 to {len(asked) - 1}, studies 0 to {max(asked) - 1}"

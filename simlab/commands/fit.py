@@ -13,7 +13,7 @@ from simlab.answers.fit import PREFERENCE, Component, Fit
 from simlab.answers.records import read_record
 from simlab.answers.tables import ReadTable
 from simlab.commands.exit_codes import DONE, RESERVED
-from simlab.commands.next_steps import step, told_in, told_words
+from simlab.commands.next_steps import read_overrides, step, told_words
 from simlab.commands.notes import note
 from simlab.commands.typed import Given, Launched
 from simlab.drawing.figures import files
@@ -79,7 +79,7 @@ def carry_out(
     """
     check_cut(cut)
     check_names(out, plot)
-    found = found_in(table, overrides, law, seed, note, cut)
+    found = fit_table(table, overrides, law, seed, note, cut)
     if out is not None:
         reports.write(out, found.world)
     if plot is not None:
@@ -95,12 +95,12 @@ def write(result: FitResult, form: Form, given: Given) -> Launched:
     elif form == "csv":
         text = tables.to_csv([dict(one) for one in result.fit.components])
     else:
-        then = following(result, given["out"], given["table"], told_in(given))
+        then = suggest_next(result, given["out"], given["table"], read_overrides(given))
         text = f"{text_page(make_report(result.fit))}\n\n{then}"
     return Launched(text, result.notes, code)
 
 
-def found_in(
+def fit_table(
     table: Path | None, overrides: ColumnOverrides, law: str, seed: int, say: Say, cut: float = CUT
 ) -> FitResult:
     """Read a table (None: the built-in ratings), fit the law that is asked for or the best, and look at it.
@@ -113,13 +113,15 @@ def found_in(
     if compared and law not in (AUTO, PREFERENCE):
         raise InputError(f"--law {law}: {clip(table)} is a table of preferences; leave --law out")
     if compared and table is not None:
-        return _of_preferences(table, overrides, seed, say)
+        return _fit_preferences(table, overrides, seed, say)
     if law == PREFERENCE:
         raise InputError("--law preference: the table holds ratings, not comparisons of two systems; leave --law out")
-    return _of_ratings(table, overrides, law, seed, say, cut)
+    return _fit_ratings(table, overrides, law, seed, say, cut)
 
 
-def _of_ratings(table: Path | None, overrides: ColumnOverrides, law: str, seed: int, say: Say, cut: float) -> FitResult:
+def _fit_ratings(
+    table: Path | None, overrides: ColumnOverrides, law: str, seed: int, say: Say, cut: float
+) -> FitResult:
     from simlab.fitting.laws import law_named
     from simlab.tables import understood
 
@@ -131,13 +133,13 @@ def _of_ratings(table: Path | None, overrides: ColumnOverrides, law: str, seed: 
     return FitResult(
         found.answer(understood.record(read)),
         option="systems=fitted systems.path={path}",
-        world=found.content(about(table, found)),
+        world=found.content(describe_source(table, found)),
         notes=(*ratings.notes, *understood.list_remarks(understood.record(read))),
         posterior=found.fitted.posterior,
     )
 
 
-def _of_preferences(table: Path, overrides: ColumnOverrides, seed: int, say: Say) -> FitResult:
+def _fit_preferences(table: Path, overrides: ColumnOverrides, seed: int, say: Say) -> FitResult:
     """Fit the law to comparisons, and check it; raise InputError where nothing can be learned from them."""
     from simlab.fitting.preferences.checks import checks, components, content
     from simlab.fitting.preferences.fitting import fitted as fitted_to
@@ -178,7 +180,7 @@ def _list_components(said: Mapping[str, Mapping[str, Any]]) -> Iterator[Componen
             yield Component(name=name, sd=one["estimate"], low=one["low"], high=one["high"])
 
 
-def about(table: Path | None, report: FitReport) -> dict[str, Any]:
+def describe_source(table: Path | None, report: FitReport) -> dict[str, Any]:
     """Name the table that a world comes from, and how its law was chosen."""
     source = {"table": "built-in"} if table is None else {"table": table.name, "sha256": on_disk.digest(table)}
     rows = (one.plain() for one in report.compared)
@@ -201,7 +203,7 @@ def draw(fit: Fit, out: Path) -> None:
     files.write(lambda: figure_of(make_report(fit)), out)
 
 
-def following(result: FitResult, out: Path | None, table: Path | None, overrides: ColumnOverrides) -> str:
+def suggest_next(result: FitResult, out: Path | None, table: Path | None, overrides: ColumnOverrides) -> str:
     """Return the next command: a plan on the world, or where it failed its checks another law, or a look at raters.
 
     A world that is not written yet is written first.

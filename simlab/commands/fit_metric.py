@@ -61,7 +61,7 @@ class MetricFits:
         write_whole({self.paths[name]: content for name, content in self.texts.items()})
 
 
-def learned_from(
+def learn_metrics(
     file: Path,
     metrics: str | None,
     references: int | None,
@@ -74,7 +74,7 @@ def learned_from(
     Raises InputError for what is asked wrongly or malformed, and where nothing can be learned.
     """
     _check_out(out)
-    options = _directed(options, beside)
+    options = _set_direction(options, beside)
     data = evidence.read(
         file, beside, [name.strip() for name in (metrics or "").split(",") if name.strip()], references
     )
@@ -92,7 +92,7 @@ def learned_from(
     return MetricFits(read, files.records(fit), files.notes(fit), texts, paths, _commands(fit, paths), out is not None)
 
 
-def _directed(options: Options, beside: ColumnOverrides) -> Options:
+def _set_direction(options: Options, beside: ColumnOverrides) -> Options:
     """Take `--better` for the direction of human scores; raise InputError where it contradicts another option."""
     if beside.better is None:
         return options

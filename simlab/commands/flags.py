@@ -228,7 +228,7 @@ class TableOptions(TypedDict, total=False):
     decimal: Decimal
 
 
-def told_of(
+def make_overrides(
     columns: Columns = None,
     better: Better = None,
     scale: Scale = None,
@@ -252,7 +252,7 @@ def told_of(
         names.parse_columns(columns) if isinstance(columns, str) else columns or {},
         better,
         direction.scale(scale) if isinstance(scale, str) else scale,
-        path_of(people),
+        make_path(people),
         rows,
         alike=alike,
         wide=names.parse_names(wide) if isinstance(wide, str) else tuple(wide or ()),
@@ -274,6 +274,6 @@ def write_targets(targets: Mapping[str, float] | str | None) -> str | None:
     return ",".join(f"{name}={value!r}" for name, value in targets.items())
 
 
-def path_of(file: File | None) -> Path | None:
+def make_path(file: File | None) -> Path | None:
     """Return the path of a file, None for none."""
     return None if file is None else Path(file)

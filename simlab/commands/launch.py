@@ -75,7 +75,7 @@ class Launch:
     @cached_property
     def part(self) -> Shard | None:
         """Return the shard that is wanted, if one is; raise InputError for none, and for what has no shards."""
-        return part_of(self.shard, self.declared)
+        return read_shard(self.shard, self.declared)
 
     @cached_property
     def sweep(self) -> Sweep | Calculation:
@@ -91,7 +91,7 @@ class Launch:
     def folder(self) -> Path:
         """Name the folder that is filled; raise InputError where a file is in its way."""
         preset = self.declared.preset
-        return folder_of(
+        return choose_folder(
             self.name,
             [
                 *self.overrides,
@@ -152,7 +152,7 @@ def write(launch: Launch, form: Form, given: Given) -> Launched:
 
             return Launched(sweep_script.fill_in(script, launch, shards))
         if dry_run:
-            return Launched(_foresee(launch))
+            return Launched(_write_forecast(launch))
         carried = launch.carried
         if carried.shard is not None:
             from simlab.commands import shards as parts
@@ -179,7 +179,7 @@ def load_filled(folder: Path, lines: Sequence[str], *, whole: bool, level: int) 
     for line in lines:
         warnings.warn(line, stacklevel=level)
     dataset = open_filled(folder) if whole else open_results(folder)
-    for line in [*doubted(dataset), *filter(None, [skewness_warning(dataset)])]:
+    for line in [*list_doubts(dataset), *filter(None, [skewness_warning(dataset)])]:
         warnings.warn(line, stacklevel=level)
     # Else measures would be read when they are used, and by then the folder may hold others.
     for variable in dataset.variables.values():
@@ -188,7 +188,7 @@ def load_filled(folder: Path, lines: Sequence[str], *, whole: bool, level: int) 
     return dataset
 
 
-def _foresee(launch: Launch) -> str:
+def _write_forecast(launch: Launch) -> str:
     """Write what a launch would take, and where it would go."""
     from simlab.config import Sweep
     from simlab.drawing.text import forecast as text
@@ -235,7 +235,7 @@ def carry_out(
     with redirect_stdout(sys.stderr):
         if isinstance(sweep, Sweep):
             measures = bound_measures_of(sweep.base)
-            reservations = told(
+            reservations = list_failures(
                 filling.fill(
                     sweep,
                     folder,
@@ -252,7 +252,7 @@ def carry_out(
     return [*reservations, *remember_last(folder)]
 
 
-def doubted(dataset: xr.Dataset) -> list[str]:
+def list_doubts(dataset: xr.Dataset) -> list[str]:
     """List what the values of a store hide: measures and worlds that failed, campaigns that tell nothing apart."""
     from simlab.store.measures import failures
     from simlab.store.reservations import undivided_warning
@@ -271,8 +271,8 @@ def finding(folder: Path, form: Form = "table") -> Launched:
 
     following = ""
     with open_filled(folder) as dataset:
-        doubts, code = doubted(dataset), soundness(dataset)
-        if (located := locating.located_in(dataset)) is not None and code != NOTHING:
+        doubts, code = list_doubts(dataset), judge_soundness(dataset)
+        if (located := locating.read_locate(dataset)) is not None and code != NOTHING:
             text, following = locating.write(dataset, located, form), locating.next_step(located, folder)
         elif form != "table":
             text = tables.write(records(dataset, measures_of(dataset)), form)
@@ -289,7 +289,7 @@ def finding(folder: Path, form: Form = "table") -> Launched:
         return Launched(text, notes, code or (RESERVED if doubts else DONE))
 
 
-def soundness(dataset: xr.Dataset) -> int:
+def judge_soundness(dataset: xr.Dataset) -> int:
     """Return the exit code for what became of the campaigns of a store; a calculation has none that could fail.
 
     A precision that was asked for and is not reached is a reservation; where no error can be told there is none.
@@ -307,34 +307,34 @@ def soundness(dataset: xr.Dataset) -> int:
     return DONE if (ran == OK).all() and UNDIVIDED not in dataset.attrs and not short else RESERVED
 
 
-def told(summary: RunSummary | Merged) -> list[str]:
+def list_failures(summary: RunSummary | Merged) -> list[str]:
     """State what went wrong in a run, or before a merge: torn blocks run again, blocks and campaigns that failed."""
-    failed = _of_blocks(summary.failures)
-    designs = _grouped(summary.failed_designs)
+    failed = _describe_blocks(summary.failures)
+    designs = _describe_reasons(summary.failed_designs)
     torn = [f"{summary.torn} blocks of an earlier run were damaged and ran again"] if summary.torn else []
     return [*torn, *summary.notes, *failed, *designs]
 
 
-def _of_blocks(failures: Sequence[Failure]) -> list[str]:
+def _describe_blocks(failures: Sequence[Failure]) -> list[str]:
     """List in three lines at most which blocks failed and why: one of those that share a reason is named."""
     blocks: dict[str, list[Failure]] = {}
     for one in failures:
         blocks.setdefault(one.reason, []).append(one)
     ranked = sorted(blocks.items(), key=lambda entry: -len(entry[1]))
     shown = ranked if len(ranked) <= MOST_REASONS else ranked[: MOST_REASONS - 1]
-    lines = [_of_block(first, len(rest)) for _, (first, *rest) in shown]
+    lines = [_describe_block(first, len(rest)) for _, (first, *rest) in shown]
     if hidden := ranked[len(shown) :]:
         lines.append(f"failed: {sum(len(of) for _, of in hidden)} more blocks, for {len(hidden)} more reasons")
     return lines
 
 
-def _of_block(failed: Failure, others: int) -> str:
+def _describe_block(failed: Failure, others: int) -> str:
     more = f" and {others} more block{'s' if others > 1 else ''}" if others else ""
     alone = f", `simlab verify DIR --replay {failed.campaign} --debug` stops where it fails" if failed.campaign else ""
     return f"failed: {failed.address}{more}: {failed.reason}; the same command tries again{alone}"
 
 
-def _grouped(reasons: Mapping[str, int]) -> list[str]:
+def _describe_reasons(reasons: Mapping[str, int]) -> list[str]:
     """List why campaigns failed in three lines at most, the most common reasons first."""
     ranked = sorted(reasons.items(), key=lambda entry: -entry[1])
     shown = ranked if len(ranked) <= MOST_REASONS else ranked[: MOST_REASONS - 1]
@@ -344,7 +344,7 @@ def _grouped(reasons: Mapping[str, int]) -> list[str]:
     return lines
 
 
-def part_of(text: str | None, declared: Declared) -> Shard | None:
+def read_shard(text: str | None, declared: Declared) -> Shard | None:
     """Read which shard is wanted, if one is; raise InputError for none, and for what has no shards."""
     if text is None:
         return None
@@ -363,7 +363,7 @@ def part_of(text: str | None, declared: Declared) -> Shard | None:
     return shard
 
 
-def folder_of(
+def choose_folder(
     name: str | None,
     overrides: Sequence[str],
     out: Path | None,

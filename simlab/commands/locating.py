@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
-def located_in(dataset: xr.Dataset) -> Locate | None:
+def read_locate(dataset: xr.Dataset) -> Locate | None:
     """Return what the last run of a store located; None where it filled its grid."""
     located = json.loads(dataset.attrs.get("sweep", "{}")).get("locate")
     return None if located is None else read("locate", located)

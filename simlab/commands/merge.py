@@ -51,7 +51,7 @@ def carry_out(
     # What parts print in this process, in a measure, is not the answer.
     with redirect_stdout(sys.stderr):
         merged, missing = merge(out, folders, labels=LABELS, plugins=plugins, allow_version=allow_version, quiet=quiet)
-    lines = list(launch.told(merged))
+    lines = list(launch.list_failures(merged))
     lines += remember_last(out) if merged.blocks else []
     for line in lines:
         note(line)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from simlab.answers.mutt import MetricAgreement, PassRates
 from simlab.commands import mutt_making
-from simlab.commands.next_steps import ended
+from simlab.commands.next_steps import add_next_step
 from simlab.commands.notes import note
 from simlab.commands.typed import Given, Launched
 from simlab.drawing.figures import files as figures
@@ -52,7 +52,7 @@ def carry_out(
         raise InputError(f"--tolerance {tolerance} must be a number from 0; .15 is the published one")
     if not 0 <= near_tie < 1:
         raise InputError(f"--near-tie {near_tie} must be a share of the scores, from 0 to below 1; for example 1e-9")
-    wanted = chosen(names, plugins)
+    wanted = choose_metrics(names, plugins)
     if agreement and sum(len(metric.names) for metric in wanted) < 2:
         raise InputError("--agreement compares metrics, and there is one; name two with --metrics")
     collected = files.read(source, _numbers(references), _kinds(kinds))
@@ -89,24 +89,26 @@ def write(answer: PassRates | MetricAgreement | CorruptedSentences, form: Form, 
         return Launched(tables.write_tables(answer, form))
     from simlab.drawing.reports.text import page
 
-    return Launched(ended(page(report(answer)), *_following(given["source"], given["metrics"], given["scores"])))
+    return Launched(
+        add_next_step(page(report(answer)), *_suggest_next(given["source"], given["metrics"], given["scores"]))
+    )
 
 
-def _following(source: Path, names: str, scores: Path | None) -> list[str]:
+def _suggest_next(source: Path, names: str, scores: Path | None) -> list[str]:
     """Return the next command: what the metrics are worth for a study, for which scores are kept first."""
     if scores is not None:
         return ["fit-metric", str(scores)]
     return ["mutt", str(source), "--metrics", names, "--scores", "scores.csv"]
 
 
-def chosen(names: str, plugins: Sequence[str]) -> list[TestedMetric]:
+def choose_metrics(names: str, plugins: Sequence[str]) -> list[TestedMetric]:
     """Return the metrics of a comma-separated list: those of common packages, and functions of plug-ins by path."""
     words = list(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
     if not words:
         raise InputError(f"--metrics {names!r} names none; for example --metrics bleu,chrf")
     return [
         *metrics.list_built_in_metrics([word for word in words if "." not in word]),
-        *(_own(word, plugins) for word in words if "." in word),
+        *(_find_own_metric(word, plugins) for word in words if "." in word),
     ]
 
 
@@ -147,7 +149,7 @@ def _failures(pairs: Sequence[ScorePairs]) -> Iterator[str]:
             )
 
 
-def _own(path: str, plugins: Sequence[str]) -> TestedMetric:
+def _find_own_metric(path: str, plugins: Sequence[str]) -> TestedMetric:
     """Find a function of a plug-in package; nothing outside the packages that were named is imported."""
     from simlab.parts import resolve
 

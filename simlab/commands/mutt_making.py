@@ -23,7 +23,7 @@ def make(source: Path, types: str, words: Path | None, out: Path, *, seed: int) 
     """
     if out.suffix.lower() != ".jsonl":
         raise InputError(f"--make {clip(out)}: trials are written as .jsonl; end the name with it")
-    if _same(out, source):
+    if _are_same(out, source):
         raise InputError(f"--make {clip(out)}: it holds the sentences themselves; choose another file")
     check_writable(out, "--make")
     wanted = sentences.choose_corruptions(types)
@@ -43,7 +43,7 @@ def write(made: sentences.CorruptedSentences, form: Form, given: Given) -> Launc
     return Launched(_table(rows, made, given["make"]) if form == "table" else tables.write(rows, form))
 
 
-def _same(out: Path, source: Path) -> bool:
+def _are_same(out: Path, source: Path) -> bool:
     with contextlib.suppress(OSError, ValueError):
         return out.samefile(source)
     return False

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from simlab.commands.flags import TableOptions, told_of
+from simlab.commands.flags import TableOptions, make_overrides
 from simlab.commands.notes import program
 
 if TYPE_CHECKING:
@@ -25,20 +25,20 @@ def step(*words: str | Path) -> str:
     return f"next: {program()} {shlex.join(map(str, words))}"
 
 
-def ended(text: str, *words: str | Path) -> str:
+def add_next_step(text: str, *words: str | Path) -> str:
     """Put the next command below an answer for people."""
     return f"{text.rstrip()}\n\n{step(*words)}"
 
 
-def of_store(dataset: xr.Dataset, folder: Path, conditions: Sequence[str]) -> list[str]:
+def suggest_for_store(dataset: xr.Dataset, folder: Path, conditions: Sequence[str]) -> list[str]:
     """Return what is asked of a store after its measures: which design is best, or of one cell a report."""
     from simlab.drawing.text.findings import next_words
 
     words = shlex.split(next_words(dataset, folder))
-    return [*words[:2], *conditions, *words[2:]] if words[0] == "compare" else reported(folder)
+    return [*words[:2], *conditions, *words[2:]] if words[0] == "compare" else report_words(folder)
 
 
-def reported(folder: Path) -> list[str]:
+def report_words(folder: Path) -> list[str]:
     """Return the words that make a report of a store."""
     return ["report", str(folder), "--out", "report.html"]
 
@@ -64,12 +64,12 @@ def option(name: str, value: object) -> list[str]:
     return [f"--{name}", f"{value:.12g}" if isinstance(value, float) else str(value)]
 
 
-def words_of(given: Mapping[str, Any]) -> Iterator[str]:
+def write_table_words(given: Mapping[str, Any]) -> Iterator[str]:
     """Write the table that a verb was given, and what was told of it, as words of the command line."""
     yield from [] if given["table"] is None else [str(given["table"])]
-    yield from told_words(told_in(given))
+    yield from told_words(read_overrides(given))
 
 
-def told_in(given: Mapping[str, Any]) -> ColumnOverrides:
+def read_overrides(given: Mapping[str, Any]) -> ColumnOverrides:
     """Take what was told of a table from what a verb was given."""
-    return told_of(**{name: given[name] for name in TableOptions.__annotations__})
+    return make_overrides(**{name: given[name] for name in TableOptions.__annotations__})

@@ -110,7 +110,7 @@ class FittedMetrics:
         return f"<FittedMetrics: {len(self.learned.row)} numbers; files of {', '.join(self.texts)}>"
 
 
-def of_fit(result: FitResult) -> FittedWorld:
+def label_fit(result: FitResult) -> FittedWorld:
     """Label a fit."""
     fit = result.fit
     components = [{"component": one.name, **dict(one)} for one in fit.components]
@@ -118,7 +118,9 @@ def of_fit(result: FitResult) -> FittedWorld:
     for row in (*components, *checks):
         del row["name"]
     tree = label_draws(result.posterior, {"system": result.world["systems"], "rater": result.world["raters"]})
-    return FittedWorld(listed("component", components), listed("trait", checks), result.world, fit, tree)
+    return FittedWorld(
+        lay_out_records("component", components), lay_out_records("trait", checks), result.world, fit, tree
+    )
 
 
 def label_draws(drawn: SampledPosterior | None, names: Mapping[str, Sequence[str]]) -> xr.DataTree:
@@ -135,20 +137,20 @@ def label_draws(drawn: SampledPosterior | None, names: Mapping[str, Sequence[str
     return xr.DataTree.from_dict({"posterior": posterior.assign_coords({**chains, **coords}), "sample_stats": stats})
 
 
-def of_grid(detections: Detections, given: Mapping[str, Sequence[Any]]) -> xr.Dataset:
+def label_grid(detections: Detections, given: Mapping[str, Sequence[Any]]) -> xr.Dataset:
     """Label what was calculated for all combinations of settings; those with several values are axes."""
     rows = [{name: held for name, held in row.items() if name != "unit"} for _, row in detections.each_row()]
     axes = {key: values for key, values in given.items() if len(values) > 1}
     # Counts are whole numbers in the rows, and as they were read in what was given.
     values = {key: list(dict.fromkeys(row[key] for row in rows)) if key in rows[0] else axes[key] for key in axes}
-    answer = with_units(label_records(rows, values))
+    answer = attach_units(label_records(rows, values))
     for name in (*DIFFERENCES, "difference") if detections.rows[0].unit else ():
         if name in answer:
             answer[name].attrs["units"] = "points"
     return answer
 
 
-def listed(dim: str, records: Sequence[Mapping[str, Any]], about: Sequence[str] = ()) -> xr.Dataset:
+def lay_out_records(dim: str, records: Sequence[Mapping[str, Any]], about: Sequence[str] = ()) -> xr.Dataset:
     """Label records along one dimension; a field of its name is the coordinate, those in `about` lie beside it."""
     import xarray as xr
 
@@ -156,7 +158,7 @@ def listed(dim: str, records: Sequence[Mapping[str, Any]], about: Sequence[str] 
     return xr.Dataset(fields).set_coords([name for name in (*about, dim) if name in fields])
 
 
-def with_units(dataset: xr.Dataset) -> xr.Dataset:
+def attach_units(dataset: xr.Dataset) -> xr.Dataset:
     """Attach the unit of each number."""
     for name, variable in dataset.variables.items():
         if str(name) in UNITS and variable.dtype.kind in "if":

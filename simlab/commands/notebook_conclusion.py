@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from simlab.commands.flags import File, path_of
-from simlab.commands.notebook_answers import listed
+from simlab.commands.flags import File, make_path
+from simlab.commands.notebook_answers import lay_out_records
 from simlab.types import InputError
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Concluded:
         from simlab.drawing.figures import files, look
 
         with look.worn(look.look(style, width)):
-            return files.write(lambda: draw(self.found), path_of(out))
+            return files.write(lambda: draw(self.found), make_path(out))
 
     def paragraph(self) -> str:
         """Return the paragraph on methods and findings, with references."""
@@ -72,8 +72,8 @@ def label_conclusion(answered: ConcludeAnswer) -> Concluded:
     if not isinstance(found := answered.found, Conclusion):
         raise InputError("notebooks conclude from a table; name one, and leave check out")
     return Concluded(
-        _in_unit(listed("system", [one.model_dump() for one in found.systems]), found.unit),
-        _in_unit(listed("pair", [_pair(one) for one in found.pairs], ("first", "second")), found.unit),
+        _set_unit(lay_out_records("system", [one.model_dump() for one in found.systems]), found.unit),
+        _set_unit(lay_out_records("pair", [_pair(one) for one in found.pairs], ("first", "second")), found.unit),
         found.promise.model_dump(),
         tuple(found.warnings),
         found.plain(),
@@ -92,7 +92,7 @@ def _pair(pair: Any) -> dict[str, Any]:
     return {**held, "more_unit": "" if more is None else more.unit}
 
 
-def _in_unit(dataset: xr.Dataset, unit: str) -> xr.Dataset:
+def _set_unit(dataset: xr.Dataset, unit: str) -> xr.Dataset:
     for name in ("estimate", "difference", "low", "high"):
         if name in dataset:
             dataset[name].attrs["units"] = unit

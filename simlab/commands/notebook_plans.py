@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simlab.answers.plan import front_rows
-from simlab.commands.flags import File, path_of
-from simlab.commands.notebook_answers import listed
+from simlab.commands.flags import File, make_path
+from simlab.commands.notebook_answers import lay_out_records
 from simlab.commands.plan import WrittenPlan, page
 
 if TYPE_CHECKING:
@@ -59,17 +59,17 @@ class PlannedStudy:
         from simlab.drawing.reports.static import figure_of
 
         with look.worn(look.look(style, width)):
-            return files.write(lambda: figure_of(report(self.found)), path_of(out))
+            return files.write(lambda: figure_of(report(self.found)), make_path(out))
 
 
-def of_plan(planned: WrittenPlan) -> PlannedStudy:
+def label_plan(planned: WrittenPlan) -> PlannedStudy:
     """Label a plan."""
     (record,) = planned.record.plain()
     return PlannedStudy(
         planned.plan.reached,
         record["design"],
         record["measures"],
-        listed("candidate", front_rows(planned.plan)),
+        lay_out_records("candidate", front_rows(planned.plan)),
         record,
         page(planned),
         planned.out,

@@ -40,7 +40,7 @@ def name_table(file: Path | None) -> str:
 
 
 @contextmanager
-def quiet(wanted: bool = True) -> Iterator[None]:
+def silence_notes(wanted: bool = True) -> Iterator[None]:
     """Let notes go nowhere, as notebooks want it."""
     before = _QUIET.set(wanted)
     try:
@@ -61,13 +61,13 @@ def reservations() -> Iterator[list[str]]:
     with warnings.catch_warnings():
         shown = warnings.showwarning
 
-        def kept(message: Any, category: type[Warning], *more: Any, **named: Any) -> None:
+        def keep(message: Any, category: type[Warning], *more: Any, **named: Any) -> None:
             if not issubclass(category, Reservation):
                 shown(message, category, *more, **named)
             elif str(message) not in said:
                 said.append(str(message))
 
-        warnings.showwarning = kept
+        warnings.showwarning = keep
         warnings.simplefilter("always", Reservation)
         # Joblib says when imported that it found no semaphores; whoever needs them says where, and what to do.
         warnings.filterwarnings("ignore", ".*joblib will operate in serial mode")

@@ -23,8 +23,8 @@ from simlab.commands.flags import (
     Seed,
     Table,
     TableOptions,
-    path_of,
-    told_of,
+    make_overrides,
+    make_path,
 )
 from simlab.commands.typed import verb
 
@@ -76,17 +76,17 @@ def agreement(
     """
     from simlab.commands.agreement import measure
 
-    return measure(path_of(table), path_of(plot), told_of(**told), cut, path_of(speeds))
+    return measure(make_path(table), make_path(plot), make_overrides(**told), cut, make_path(speeds))
 
 
 def _label_fit(result: FitResult) -> FittedWorld:
-    from simlab.commands.notebook_answers import of_fit
+    from simlab.commands.notebook_answers import label_fit
 
     for line in result.fit.unmixed:
         warnings.warn(line, stacklevel=3)
     if result.failed:
         warnings.warn(f"the world fails checks against its pilot: {', '.join(result.failed)}", stacklevel=3)
-    return of_fit(result)
+    return label_fit(result)
 
 
 @verb(_label_fit)
@@ -133,19 +133,19 @@ def fit(
     """
     from simlab.commands import fit as fits
 
-    return fits.carry_out(path_of(table), told_of(**told), law, path_of(out), path_of(report), seed, cut)
+    return fits.carry_out(make_path(table), make_overrides(**told), law, make_path(out), make_path(report), seed, cut)
 
 
 def _label_backtest(answer: Backtest | BacktestAdvice | BacktestPapers) -> xr.Dataset:
     from simlab.answers.backtest import BacktestAdvice, BacktestPapers
-    from simlab.commands.notebook_answers import listed, with_units
+    from simlab.commands.notebook_answers import attach_units, lay_out_records
 
     rows = [dict(one) for one in answer.records]
     if isinstance(answer, BacktestPapers):
-        return listed("row", rows, ("advice", "source", "test", "measure", "repetition", "verdict", "reason"))
+        return lay_out_records("row", rows, ("advice", "source", "test", "measure", "repetition", "verdict", "reason"))
     if isinstance(answer, BacktestAdvice):
-        return listed("candidate", rows, (*DESIGN, "rules"))
-    return with_units(listed("prediction", rows, (*DESIGN, "target", "method", "law", "measure", "unknown")))
+        return lay_out_records("candidate", rows, (*DESIGN, "rules"))
+    return attach_units(lay_out_records("prediction", rows, (*DESIGN, "target", "method", "law", "measure", "unknown")))
 
 
 @verb(_label_backtest)
@@ -197,16 +197,18 @@ def backtest(
     """
     from simlab.commands import backtest as backtests
 
-    asked = backtests.BacktestOptions(pilot_share, splits, quick, seed, jobs, law, told_of(**told), metric, price)
-    return backtests.answer_of(path_of(table), asked, advice=advice, plot=path_of(plot), quiet=not progress)
+    asked = backtests.BacktestOptions(
+        pilot_share, splits, quick, seed, jobs, law, make_overrides(**told), metric, price
+    )
+    return backtests.run_backtest(make_path(table), asked, advice=advice, plot=make_path(plot), quiet=not progress)
 
 
 def _label_mutt(answer: PassRates | MetricAgreement | CorruptedSentences) -> PassRates | MetricAgreement | xr.Dataset:
-    from simlab.commands.notebook_answers import listed
+    from simlab.commands.notebook_answers import lay_out_records
     from simlab.metric_tests.sentences import CorruptedSentences, summary
 
     if isinstance(answer, CorruptedSentences):
-        return listed("corruption", summary(answer), ("kind", "needs"))
+        return lay_out_records("corruption", summary(answer), ("kind", "needs"))
     return answer
 
 
@@ -277,7 +279,7 @@ def mutt(
     if make is not None:
         from simlab.commands import mutt_making
 
-        return mutt_making.make(Path(source), types or "all", path_of(words), Path(make), seed=seed or 0)
+        return mutt_making.make(Path(source), types or "all", make_path(words), Path(make), seed=seed or 0)
     return unit_tests.carry_out(
         Path(source),
         names,
@@ -287,15 +289,15 @@ def mutt(
         near_tie=near_tie,
         agreement=agreement,
         plugins=plugins or [],
-        figure=path_of(figure),
-        scores=path_of(scores),
+        figure=make_path(figure),
+        scores=make_path(scores),
     )
 
 
 def _label_fit_metric(fits: MetricFits) -> FittedMetrics:
-    from simlab.commands.notebook_answers import FittedMetrics, listed
+    from simlab.commands.notebook_answers import FittedMetrics, lay_out_records
 
-    learned = listed("row", fits.rows, ("metric", "what", "rests_on"))
+    learned = lay_out_records("row", fits.rows, ("metric", "what", "rests_on"))
     if fits.named:
         fits.write()
     paths = fits.paths if fits.named else {}
@@ -341,7 +343,7 @@ def fit_metric(
 
     >>> simlab.fit_metric("outputs.csv", adequate_from=4).learned.to_dataframe()  # doctest: +SKIP
     """
-    from simlab.commands.fit_metric import learned_from
+    from simlab.commands.fit_metric import learn_metrics
     from simlab.fitting_metrics.fitting import Options
 
     options = Options(
@@ -354,4 +356,4 @@ def fit_metric(
         keep_order=keep_order,
     )
     names = metrics if metrics is None or isinstance(metrics, str) else ",".join(metrics)
-    return learned_from(Path(table), names, references, options, path_of(out), told_of(**told))
+    return learn_metrics(Path(table), names, references, options, make_path(out), make_overrides(**told))

@@ -139,7 +139,7 @@ def page(planned: WrittenPlan) -> str:
     return f"{text_page(report(plan, planned.study))}\n\n{wrote}\nnext: {name_next_step(plan, out, planned.asked)}"
 
 
-def family_of(options: PlanOptions) -> FrozenFamily | None:
+def read_family(options: PlanOptions) -> FrozenFamily | None:
     """Return the family that is to be frozen; raise InputError for one without its baseline, or the other way round."""
     from simlab.concluding.wanted import refuse_half
     from simlab.config.studyfile import FrozenFamily
@@ -149,7 +149,7 @@ def family_of(options: PlanOptions) -> FrozenFamily | None:
     return None if name is None else FrozenFamily(name, options.against)
 
 
-def carried_out(options: PlanOptions, say: Say) -> WrittenPlan:
+def write_plan(options: PlanOptions, say: Say) -> WrittenPlan:
     """Carry out a plan and write its folder; raise InputError, before anything is carried out, for what is wrong."""
     from simlab.answers.plan import Limits
     from simlab.concluding.ratings.families import refuse_contradiction
@@ -161,7 +161,7 @@ def carried_out(options: PlanOptions, say: Say) -> WrittenPlan:
 
     began = time.monotonic()
     subject, words = request.split_words(options.words)
-    family = family_of(options)
+    family = read_family(options)
     words = (*(("decision.multiplicity=bh",) if options.family == "fdr" else ()), *words)
     words = request.settings(words, options.price, options.budget, options.by, date.today())
     wanted_targets = request.read(options.target, options.floor)
@@ -174,7 +174,7 @@ def carried_out(options: PlanOptions, say: Say) -> WrittenPlan:
     said = {**options.said, **pilot, **({"family": family.name} if family else {}), "settings": sorted(words)}
     given = GivenSettings(words, options.systems, options.raters, options.seed)
     with folder.lock(out, said) as book:
-        ground = ground_of(subject, given, options, book, say)
+        ground = lay_ground(subject, given, options, book, say)
         if subject is not None and _digest(subject) != pilot[folder.PILOT]:
             raise InputError(f"{clip(subject)}: has changed while it was read; give the same command again")
         ground = levers.make_room(ground, Composer(ground.words)(()), options.over, options.candidates)
@@ -281,7 +281,7 @@ def _usual_folder(said: Mapping[str, Any]) -> Path:
     return OUTPUTS / f"plan-{sha256(named).hexdigest()[:8]}"
 
 
-def ground_of(subject: Path | None, given: GivenSettings, options: PlanOptions, book: Ledger, say: Say) -> Ground:
+def lay_ground(subject: Path | None, given: GivenSettings, options: PlanOptions, book: Ledger, say: Say) -> Ground:
     """Lay the ground of a plan: presets, a world or a study, or a pilot, to which a world is fitted first.
 
     Raises InputError for a table that no world can be fitted to, and for one that failed its checks unless `--force`.
@@ -295,10 +295,10 @@ def ground_of(subject: Path | None, given: GivenSettings, options: PlanOptions, 
         return ground.stand_on_preset(given)
     if subject.suffix.lower() in (".yaml", ".yml"):
         return ground.stand_on_file(subject, given, force=options.force)
-    return _of_pilot(subject, given, options, book, say)
+    return _lay_pilot_ground(subject, given, options, book, say)
 
 
-def _of_pilot(table: Path, given: GivenSettings, options: PlanOptions, book: Ledger, say: Say) -> Ground:
+def _lay_pilot_ground(table: Path, given: GivenSettings, options: PlanOptions, book: Ledger, say: Say) -> Ground:
     from simlab.commands import fit
     from simlab.fitting import report
     from simlab.planning import folder, ground
@@ -309,8 +309,8 @@ def _of_pilot(table: Path, given: GivenSettings, options: PlanOptions, book: Led
             f"{clip(table)}: is a table of preferences, and plans are made for studies of ratings; "
             "`simlab sweep preference_protocol` compares designs of comparisons"
         )
-    _foreseen(given, options)
-    found = fit.found_in(table, options.told, options.law, 0, say)
+    _refuse_impossible(given, options)
+    found = fit.fit_table(table, options.told, options.law, 0, say)
     if found.failed and not options.force:
         raise InputError(
             f"{clip(table)}: the world fitted to it failed {', '.join(found.failed)}, so its predictions err; fit "
@@ -330,7 +330,7 @@ def _of_pilot(table: Path, given: GivenSettings, options: PlanOptions, book: Led
     return ground.stand_on_world(world, given, _read(found.fit.read.plain()), found.fit.plain())
 
 
-def _foreseen(given: GivenSettings, options: PlanOptions) -> None:
+def _refuse_impossible(given: GivenSettings, options: PlanOptions) -> None:
     """Raise InputError for settings, levers and candidates that no world allows, before one is fitted."""
     from simlab.planning import levers
     from simlab.planning.ground import compose_study, refuse_systems

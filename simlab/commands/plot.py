@@ -12,9 +12,9 @@ import numpy as np
 from simlab.commands import launch, stores
 from simlab.commands import timeline as timelines
 from simlab.commands.exit_codes import DONE, RESERVED
-from simlab.commands.export import named as place_name
+from simlab.commands.export import name_campaign as place_name
 from simlab.commands.flags import Form, Setting, Store
-from simlab.commands.next_steps import reported, step
+from simlab.commands.next_steps import report_words, step
 from simlab.commands.typed import Given, Launched
 from simlab.commands.words import words
 from simlab.drawing import view
@@ -61,10 +61,10 @@ def draw_sweep(
     # Of a folder that is not there whoever opens it says so.
     if not isinstance(where, Path) or where.exists():
         files.check_suffix(out)
-    with stores.opened(where, stores.apart(wanted)) as dataset:
-        figure = files.write(drawing(dataset, measure, x=x, target=target), out)
-        following = step(*reported(where)) if isinstance(where, Path) else ""
-        return DrawnFigure(figure, launch.soundness(dataset), following, caption(figure), stores.remarks(dataset))
+    with stores.open_narrowed(where, stores.split_conditions(wanted)) as dataset:
+        figure = files.write(make_drawing(dataset, measure, x=x, target=target), out)
+        following = step(*report_words(where)) if isinstance(where, Path) else ""
+        return DrawnFigure(figure, launch.judge_soundness(dataset), following, caption(figure), stores.remarks(dataset))
 
 
 def draw_campaign(
@@ -87,10 +87,10 @@ def draw_campaign(
     place = Place(**index)
     if timeline:
         return _draw_timeline(where, words(wanted, axes=False), place, out, plugins)
-    with stores.opened(where, stores.apart(wanted)) as dataset:
+    with stores.open_narrowed(where, stores.split_conditions(wanted)) as dataset:
         figure = files.write(lambda: orders.draw(campaign_orders(dataset, place), place_name(place)), out)
         following = step("query", where, *words(wanted, axes=True)) if isinstance(where, Path) else ""
-        return DrawnFigure(figure, launch.soundness(dataset), following, caption(figure), stores.Remarks())
+        return DrawnFigure(figure, launch.judge_soundness(dataset), following, caption(figure), stores.Remarks())
 
 
 def _draw_timeline(
@@ -98,7 +98,7 @@ def _draw_timeline(
 ) -> DrawnFigure:
     if not isinstance(where, Path):
         raise InputError("--timeline carries a campaign out again; name the folder of its store, not a dataset")
-    figure, doubts = timelines.drawn(where, conditions, place, plugins, out)
+    figure, doubts = timelines.draw_timeline(where, conditions, place, plugins, out)
     campaign = [word for name, k in place._asdict().items() if k for word in (f"--{name}", str(k))]
     following = step("export", where, *conditions, *campaign, "--out", "campaign.csv")
     return DrawnFigure(figure, RESERVED if doubts else DONE, following, caption(figure), stores.Remarks(doubts))
@@ -117,7 +117,7 @@ def fill(given_words: Sequence[Any], given: Given) -> Given:
 def write(figure: DrawnFigure, form: Form, given: Given) -> Launched:
     """Name the file of a figure; below it stands the caption for a paper."""
     text = "\n".join([str(given["out"]), *([figure.caption] if figure.caption else [])])
-    return Launched(text, [*stores.said(figure.remarks), figure.following], figure.code)
+    return Launched(text, [*stores.gather_notes(figure.remarks), figure.following], figure.code)
 
 
 def refuse_sweep_options(
@@ -135,7 +135,7 @@ def caption(figure: Figure) -> str:
     return textwrap.fill(around.caption_of(figure), 100) if look.now().paper else ""
 
 
-def drawing(
+def make_drawing(
     dataset: xr.Dataset, measure: str | None, *, x: str | None = None, target: float | None = None
 ) -> Callable[[], Figure]:
     """Return what draws the figure of a store; raises InputError for an unknown measure or axis."""

@@ -16,7 +16,7 @@ from simlab.answers.query import WITHIN_ERROR, CellStatistics, QueriedCells
 from simlab.commands import launch, query_statistics, query_words, stores
 from simlab.commands.exit_codes import DONE, NOTHING, RESERVED
 from simlab.commands.flags import Form, Setting, Store
-from simlab.commands.next_steps import of_store, step
+from simlab.commands.next_steps import step, suggest_for_store
 from simlab.commands.typed import Given, Launched
 from simlab.config.explaining import explain_measures
 from simlab.drawing import view
@@ -119,18 +119,18 @@ class Query:
         )
         shown = dataset if selected.kept is None else gather(dataset, kept)
         failed = any(FAILED in dataset[name].attrs for name in names)
-        code = NOTHING if not len(kept) else launch.soundness(shown) or (RESERVED if failed else DONE)
+        code = NOTHING if not len(kept) else launch.judge_soundness(shown) or (RESERVED if failed else DONE)
         typed = [f"{axis}={','.join(map(word, values))}" for axis, values in selected.asked.values]
-        following = step(*of_store(dataset, selected.where, typed)) if isinstance(selected.where, Path) else ""
+        following = step(*suggest_for_store(dataset, selected.where, typed)) if isinstance(selected.where, Path) else ""
         return QueriedStore(answer, stores.remarks(shown), following, code)
 
     @contextmanager
     def _select(self) -> Iterator[_Selected]:
         where, wanted = self.place
-        with stores.opened(where, ()) as whole:
+        with stores.open_narrowed(where, ()) as whole:
             asked = query_words.read_conditions(whole, wanted)
             order = query_words.read_order(whole, self.sort)
-            dataset = stores.narrowed(whole, asked.values)
+            dataset = stores.narrow(whole, asked.values)
             compared = [*(bound.name for bound in asked.bounds), *([order.name] if order else [])]
             first = [name for name in compared if name not in name_axes(dataset)]
             # What is asked about stands beside the axes, unless an order of measures is asked for.
@@ -138,7 +138,7 @@ class Query:
             names = list(dict.fromkeys(every))
             if self.pivot is not None and len(self.measures or ()) > 1:
                 raise InputError("--pivot shows one measure; name one with --measure")
-            dataset, names = stores.measured(dataset, names)
+            dataset, names = stores.add_named_measures(dataset, names)
             selection, kept = None, None
             if compared or self.top is not None:
                 selection = select_cells(dataset, asked.bounds, order)
@@ -154,7 +154,7 @@ def write(found: Query, form: Form, given: Given) -> Launched:
     where, conditions = found.place
     found = replace(found, store=where, conditions=conditions, pivot=given.get("pivot"))
     queried = found.answer(MOST_ON_PAGE if form == "table" else None)
-    notes = stores.said(queried.remarks)
+    notes = stores.gather_notes(queried.remarks)
     from simlab.drawing.reports.answers.query import name_nearest, report
     from simlab.drawing.reports.text import page
 

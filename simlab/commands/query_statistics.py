@@ -54,13 +54,13 @@ def compute_statistic(found: Query, statistic: str, given: Mapping[str, Any]) ->
     where, conditions = found.place
     if found.sort or found.top or given.get("pivot"):
         raise InputError(f"--{statistic} answers for every cell; leave out --sort, --top and --pivot")
-    with stores.opened(where, ()) as whole:
+    with stores.open_narrowed(where, ()) as whole:
         asked = query_words.read_conditions(whole, conditions)
         if asked.bounds:
             raise InputError(
                 f"--{statistic} answers for every cell; narrow axes, not measures ({asked.bounds[0].text})"
             )
-        dataset = stores.narrowed(whole, asked.values)
+        dataset = stores.narrow(whole, asked.values)
         measure, compute = _read(statistic, found, given, dataset)
         with_one = ensure_measures(dataset, [measure])
         laid = compute(with_one)
@@ -86,7 +86,7 @@ def _describe(
     return CellStatistics(
         statistic=statistic,  # type: ignore[arg-type]
         measure=measure,
-        quantity=laid[_first(laid)].attrs.get("long_name", measure),
+        quantity=laid[_name_main(laid)].attrs.get("long_name", measure),
         axes=axes,
         level=level,
         rows=rows,
@@ -168,16 +168,16 @@ def read_base(dataset: xr.Dataset, around: Mapping[str, object] | str | None) ->
 
 def _rows(laid: xr.Dataset) -> tuple[tuple[dict[str, Any], ...], tuple[str, ...]]:
     """Return a row for each place on the dimensions; statistics without one of these stand in each of its rows."""
-    axes = tuple(str(name) for name in laid[_first(laid)].dims)
+    axes = tuple(str(name) for name in laid[_name_main(laid)].dims)
     shape = [laid.sizes[axis] for axis in axes]
     values = [restore_axis_values(laid[axis].values) for axis in axes]
     columns = {
-        str(name): laid[name].broadcast_like(laid[_first(laid)]).transpose(*axes).values for name in laid.data_vars
+        str(name): laid[name].broadcast_like(laid[_name_main(laid)]).transpose(*axes).values for name in laid.data_vars
     }
     rows = []
     for at in np.ndindex(*shape):
-        place = {axis: _plain(values[j][k]) for j, (axis, k) in enumerate(zip(axes, at, strict=True))}
-        rows.append(place | {name: _plain(column[at]) for name, column in columns.items()})
+        place = {axis: _make_plain(values[j][k]) for j, (axis, k) in enumerate(zip(axes, at, strict=True))}
+        rows.append(place | {name: _make_plain(column[at]) for name, column in columns.items()})
     return tuple(rows), axes
 
 
@@ -186,12 +186,12 @@ def _rest(laid: xr.Dataset) -> dict[str, float]:
     return {name: float(laid.attrs[f"rest_{name}".removesuffix("_value")]) for name in ("value", "mcse", "low", "high")}
 
 
-def _first(laid: xr.Dataset) -> str:
+def _name_main(laid: xr.Dataset) -> str:
     """Return the name of the variable that has all dimensions."""
     return "value" if "value" in laid else "main"
 
 
-def _plain(held: Any) -> Any:
+def _make_plain(held: Any) -> Any:
     """Return a number of numpy as Python's, None for what is not finite."""
     held = held.item() if isinstance(held, np.generic) else held
     return None if isinstance(held, float) and not np.isfinite(held) else held

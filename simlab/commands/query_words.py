@@ -56,7 +56,7 @@ def read_conditions(dataset: xr.Dataset, conditions: Sequence[Setting]) -> Query
     """
     values: dict[str, Sequence[object]] = {}
     bounds, words = [], []
-    for condition in stores.apart(conditions):
+    for condition in stores.split_conditions(conditions):
         if isinstance(condition, str) and (found := _read_bound(dataset, condition)):
             bounds.append(found)
             words.append(found.text)
@@ -124,7 +124,7 @@ def _read_values(dataset: xr.Dataset, condition: stores.Condition) -> tuple[str,
     if not isinstance(condition, str):
         name, given = view.axis(dataset, condition[0]), condition[1]
         if len(given) == 1 and isinstance(given[0], slice):
-            return name, _within(dataset, name, given[0].start, given[0].stop, f"{name}={given[0]}")
+            return name, _select_within(dataset, name, given[0].start, given[0].stop, f"{name}={given[0]}")
         return name, given
     if "=" not in condition:
         # Refused there, in the words of all verbs that take conditions.
@@ -137,10 +137,10 @@ def _read_values(dataset: xr.Dataset, condition: stores.Condition) -> tuple[str,
     if not view.is_numeric(dataset, name):
         raise InputError(f"{clip(condition, 60)}: {name} has no numbers, and no range; write {name}=VALUE[,VALUE]")
     low, high = (_number(condition, ends[end], name, "=") for end in ("low", "high"))
-    return name, _within(dataset, name, low, high, condition)
+    return name, _select_within(dataset, name, low, high, condition)
 
 
-def _within(dataset: xr.Dataset, name: str, low: Any, high: Any, condition: str) -> list[object]:
+def _select_within(dataset: xr.Dataset, name: str, low: Any, high: Any, condition: str) -> list[object]:
     """Return the values of an axis within a closed range; an end that is None is open."""
     held = restore_axis_values(dataset[name].values)
     if not view.is_numeric(dataset, name):

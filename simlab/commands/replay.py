@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from simlab.answers.verify import ReplayedCampaign
 from simlab.commands.exit_codes import DONE, RESERVED
-from simlab.commands.next_steps import ended
+from simlab.commands.next_steps import add_next_step
 from simlab.messages import show
 from simlab.types import Array, InputError, Place
 
@@ -55,7 +55,7 @@ def carry_out(folder: Path, words: str, *, plugins: Sequence[str], debug: bool) 
     record = _record(name, kept, run(fitting, config, address, limits), address, time.monotonic() - began)
     following = ["verify", str(folder), *(["--replay", words, "--debug"] if record.failed else [])]
     as_kept = record.kept is None if record.same is None else record.same
-    return record, ended(replays.page(record), *following), DONE if as_kept and not record.failed else RESERVED
+    return record, add_next_step(replays.page(record), *following), DONE if as_kept and not record.failed else RESERVED
 
 
 def parse_address(words: str) -> tuple[str, Place]:

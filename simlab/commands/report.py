@@ -11,7 +11,7 @@ from simlab import files
 from simlab.commands import launch, report_plans, saving
 from simlab.commands.exit_codes import DONE, NOTHING, RESERVED
 from simlab.commands.next_steps import step
-from simlab.commands.stores import named
+from simlab.commands.stores import find_store
 from simlab.commands.typed import Given, Launched
 from simlab.engine.ledger import is_archive
 from simlab.messages import clip, suggest
@@ -68,12 +68,12 @@ def carry_out(
     It is written where `out` names a file. Raises InputError, before anything is written, for what no report can be
     made of and a file that cannot be written.
     """
-    wanted = list(targets) or [named(None)]
+    wanted = list(targets) or [find_store(None)]
     if out is not None:
         out, form = _file(wanted, out, form)
         files.check_writable(out, "--out")
-    reports = [of(target, heds=heds, plugins=plugins) for target in wanted]
-    text = written([one.report for one in reports], form or "html")
+    reports = [make_report(target, heds=heds, plugins=plugins) for target in wanted]
+    text = write_reports([one.report for one in reports], form or "html")
     if out is not None:
         _write(out, text)
     doubts = [line for one in reports for line in one.doubts]
@@ -83,17 +83,17 @@ def carry_out(
 
 def fill(targets: Sequence[Path], given: Given) -> Given:
     """Name the file of a report that has none: `report.html` in a folder, or `NAME-report.html` beside an answer."""
-    return {**given, "out": given["out"] or _file(list(targets) or [named(None)], None, given["form"])[0]}
+    return {**given, "out": given["out"] or _file(list(targets) or [find_store(None)], None, given["form"])[0]}
 
 
 def write(written: WrittenReport, form: AnswerForm, given: Given) -> Launched:
     """State where a report stands."""
     said = f"{clip(given['out'], 200)}: {_size(written.text)}, {_OPENED[written.form]}"
-    following = _next(written.targets, given["out"], written.form)
+    following = _suggest_next(written.targets, given["out"], written.form)
     return Launched("\n".join([said, *written.left_out, "", following]), written.doubts, written.code)
 
 
-def of(target: Path, *, heds: bool = False, plugins: Sequence[str] = ()) -> ReportPage:
+def make_report(target: Path, *, heds: bool = False, plugins: Sequence[str] = ()) -> ReportPage:
     """Make the report of a folder or of a kept answer; raise InputError for what is neither.
 
     Parts of `plugins`, of which a sweep may have some, are explained.
@@ -101,13 +101,13 @@ def of(target: Path, *, heds: bool = False, plugins: Sequence[str] = ()) -> Repo
     if not os.path.lexists(target):
         raise InputError(f"{clip(target, 200)}: is not there; name the folder of a sweep or of a plan, or {KEPT}")
     if is_archive(target):
-        return _of_store(target, heds, plugins)
+        return _report_store(target, heds, plugins)
     if not target.is_dir():
-        return _of_answer(target, heds=heds)
-    return _of_plan(target, heds=heds) if report_plans.is_plan(target) else _of_store(target, heds, plugins)
+        return _report_answer(target, heds=heds)
+    return _report_plan(target, heds=heds) if report_plans.is_plan(target) else _report_store(target, heds, plugins)
 
 
-def written(reports: Sequence[Report], form: Form) -> str:
+def write_reports(reports: Sequence[Report], form: Form) -> str:
     """Write reports in a form, one below the other."""
     from simlab.drawing.reports import html, latex, markdown
 
@@ -115,24 +115,24 @@ def written(reports: Sequence[Report], form: Form) -> str:
     return writers[form](*reports)
 
 
-def _of_store(folder: Path, heds: bool, plugins: Sequence[str]) -> ReportPage:
+def _report_store(folder: Path, heds: bool, plugins: Sequence[str]) -> ReportPage:
     from simlab.drawing.reports import datasheet, sweep
     from simlab.drawing.reports.sweeping.browsing import name_excess
     from simlab.store.opening import open_results
 
     with open_results(folder) as dataset:
-        code = launch.soundness(dataset)
+        code = launch.judge_soundness(dataset)
         if code == NOTHING:
             raise InputError(
                 f"{clip(folder, 200)}: no campaign of it succeeded, so that there is nothing to report; "
                 f"`simlab verify` says what failed"
             )
-        wrong = _unsound(folder)
-        doubts = [*wrong, *launch.doubted(dataset)]
+        wrong = _list_faults(folder)
+        doubts = [*wrong, *launch.list_doubts(dataset)]
         made = sweep.report(dataset, folder, wrong, plugins, _number_cells(folder))
         known = datasheet.of_sweep(dataset.attrs, code=f"simlab {_version()}")
         left_out = name_excess(dataset)
-    report = _with(made, datasheet.sections(known)) if heds else made
+    report = _add_sections(made, datasheet.sections(known)) if heds else made
     return ReportPage(report, doubts, code or (RESERVED if doubts else DONE), left_out)
 
 
@@ -150,12 +150,12 @@ def _number_cells(folder: Path) -> dict[tuple[Any, ...], int] | None:
     return {tuple(of[k] for of, k in zip(values, place, strict=True)): number for number, place in enumerate(places)}
 
 
-def _unsound(folder: Path) -> list[str]:
+def _list_faults(folder: Path) -> list[str]:
     """State what `simlab verify` finds in a store: measures that are simlab's own are recomputed.
 
     An archive has no ledger from which they could be.
     """
-    from simlab.commands.verify import own
+    from simlab.commands.verify import bind_own_measures
     from simlab.drawing.text.soundness import MOST, summed_up
     from simlab.engine import ledger
     from simlab.store import calculations, verifying
@@ -164,20 +164,20 @@ def _unsound(folder: Path) -> list[str]:
         return []
     if not (folder / ledger.FILE).exists() and (calculated := calculations.verify(folder)):
         return summed_up(calculated[1], MOST)
-    return summed_up(verifying.verify(folder, own(folder)).problems, MOST)
+    return summed_up(verifying.verify(folder, bind_own_measures(folder)).problems, MOST)
 
 
-def _of_plan(folder: Path, *, heds: bool) -> ReportPage:
+def _report_plan(folder: Path, *, heds: bool) -> ReportPage:
     from simlab.drawing.reports import datasheet, plan_folder
 
     contents = report_plans.read(folder)
     made = plan_folder.report(contents, folder)
     if not heds:
         return ReportPage(made)
-    return ReportPage(_with(made, datasheet.sections(datasheet.of_plan(contents["study"], contents["plan"]))))
+    return ReportPage(_add_sections(made, datasheet.sections(datasheet.of_plan(contents["study"], contents["plan"]))))
 
 
-def _of_answer(file: Path, *, heds: bool) -> ReportPage:
+def _report_answer(file: Path, *, heds: bool) -> ReportPage:
     from simlab.drawing.reports import answers
     from simlab.drawing.reports.answers.conclude import read
 
@@ -206,7 +206,7 @@ def _of_answer(file: Path, *, heds: bool) -> ReportPage:
         raise InputError(f"{clip(file, 200)}: {error}") from error
 
 
-def _with(report: Report, sections: Sequence[Section]) -> Report:
+def _add_sections(report: Report, sections: Sequence[Section]) -> Report:
     from dataclasses import replace
 
     return replace(report, sections=(*report.sections, *sections))
@@ -215,7 +215,7 @@ def _with(report: Report, sections: Sequence[Section]) -> Report:
 def _file(targets: Sequence[Path], out: Path | None, form: Form | None) -> tuple[Path, Form]:
     """Choose the file and the form of a report, each by the other where only one is given."""
     if out is None:
-        beside = _beside(targets)
+        beside = _place_beside(targets)
         return beside.with_name(f"{beside.name}.{form or 'html'}"), form or "html"
     known = FORMS.get(out.suffix.lower())
     if known is None:
@@ -226,7 +226,7 @@ def _file(targets: Sequence[Path], out: Path | None, form: Form | None) -> tuple
     return out, known
 
 
-def _beside(targets: Sequence[Path]) -> Path:
+def _place_beside(targets: Sequence[Path]) -> Path:
     """Return where a report goes, without its ending: into a folder, or beside an answer; of several, here."""
     if len(targets) > 1:
         return Path("report")
@@ -246,7 +246,7 @@ def _size(text: str) -> str:
     return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{max(size / 1000, 1):.0f} kB"
 
 
-def _next(targets: Sequence[Path], file: Path, form: Form) -> str:
+def _suggest_next(targets: Sequence[Path], file: Path, form: Form) -> str:
     """Name what comes after a page: its tables for a paper; and after these, whether the store is sound."""
     if form == "html":
         return step("report", *targets, "--out", file.with_suffix(".tex"))

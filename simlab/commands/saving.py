@@ -51,7 +51,7 @@ def read(file: Path) -> dict[str, Any]:
     return saved
 
 
-def kept(keep: Callable[[str], None], text: str) -> list[str]:
+def keep_answer(keep: Callable[[str], None], text: str) -> list[str]:
     """Keep an answer; return a line, or none, that says why that could not be: the answer itself is not withheld."""
     try:
         keep(text)
@@ -60,7 +60,7 @@ def kept(keep: Callable[[str], None], text: str) -> list[str]:
     return []
 
 
-def to_csv(text: str) -> str:
+def format_csv(text: str) -> str:
     """Write the records of a JSON answer, or the one that it is, as comma-separated values; lists in cells as JSON."""
     from simlab.drawing.text import tables
 

@@ -49,12 +49,12 @@ def carry_out(
         len(summary.failures),
         campaigns,
         str(folder),
-        _next(folder, shard),
+        _suggest_next(folder, shard),
     )
-    return launch.told(summary), did
+    return launch.list_failures(summary), did
 
 
-def _next(folder: Path, shard: Shard) -> str:
+def _suggest_next(folder: Path, shard: Shard) -> str:
     """Write the command that brings shards together, as far as the name of a folder tells those of the others."""
     import shlex
 

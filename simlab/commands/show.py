@@ -13,7 +13,7 @@ from simlab.answers.show import StoredSweeps
 from simlab.commands import saving
 from simlab.commands.errors import UsageError
 from simlab.commands.exit_codes import DONE, RESERVED
-from simlab.commands.next_steps import ended
+from simlab.commands.next_steps import add_next_step
 from simlab.commands.typed import Given, Launched
 from simlab.config.groups import own_options
 from simlab.drawing.text import declarations, explanations, tables
@@ -62,7 +62,7 @@ def show_words(words: Sequence[str | Mapping[str, object]], config_dir: Path | N
         is_name = first.isidentifier() and not conditions
         if is_name and is_sweep(first):
             return explain(first, config_dir, plugins)
-        if (stores := _stores_in(Path(first), conditions)) is not None:
+        if (stores := _describe_stores(Path(first), conditions)) is not None:
             return stores
         if not is_name:
             raise InputError(f"{clip(first)}: no store lies in this folder; name a folder that `--out` filled")
@@ -82,7 +82,7 @@ def _list_all(config_dir: Path | None, plugins: Sequence[str]) -> Catalogue:
         return Catalogue(list_sweeps(), list_options(plugins))
 
 
-def _stores_in(folder: Path, conditions: Sequence[str | Mapping[str, object]]) -> StoredSweeps | None:
+def _describe_stores(folder: Path, conditions: Sequence[str | Mapping[str, object]]) -> StoredSweeps | None:
     """Describe the stores in a folder that meet conditions; None where none lies there."""
     from simlab.store.catalogue import describe_store, find_stores, keep_matching
 
@@ -109,7 +109,7 @@ def _read_conditions(conditions: Sequence[str | Mapping[str, object]]) -> dict[s
     wanted: dict[str, list[str]] = {}
     for one in conditions:
         if isinstance(one, Mapping):
-            wanted |= {key: [word(each) for each in _listed(value)] for key, value in one.items()}
+            wanted |= {key: [word(each) for each in _make_list(value)] for key, value in one.items()}
             continue
         key, equals, values = one.partition("=")
         if not (key and equals and values):
@@ -120,7 +120,7 @@ def _read_conditions(conditions: Sequence[str | Mapping[str, object]]) -> dict[s
     return wanted
 
 
-def _listed(value: Any) -> list[Any]:
+def _make_list(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list | tuple) else [value]
 
 
@@ -132,7 +132,7 @@ def explain(name: str, config_dir: Path | None, plugins: Sequence[str] = ()) -> 
 
     def write_page() -> str:
         with own_options(config_dir):
-            return ended(_sweep(name) + _namesakes(name, options), "sweep", name, "--quick")
+            return add_next_step(_sweep(name) + _describe_namesakes(name, options), "sweep", name, "--quick")
 
     with own_options(config_dir):
         options = match_options(name, plugins)
@@ -144,8 +144,8 @@ def explain(name: str, config_dir: Path | None, plugins: Sequence[str] = ()) -> 
             others = [explain_option(group, file, plugins) for group, file in options if group != "measure"]
             page = _options(name, options, measures, others)
             return Explanation((*map(_record, measures), *map(_record, others)), lambda: page)
-        keys = _keys_called(name, plugins)
-    page = ended("\n\n".join(explanations.keys(keys)), "run", f"{keys[0].key}={show(keys[0].default)}")
+        keys = _find_keys(name, plugins)
+    page = add_next_step("\n\n".join(explanations.keys(keys)), "run", f"{keys[0].key}={show(keys[0].default)}")
     return Explanation(tuple(key._asdict() for key in keys), lambda: page)
 
 
@@ -164,7 +164,7 @@ def write(shown_sweep: Shown, form: Form, given: Given) -> Launched:
 
 def _write_catalogue(catalogue: Catalogue, form: Form) -> str:
     if form == "table":
-        return ended(declarations.inventory(*catalogue), "show", "item_grouping")
+        return add_next_step(declarations.inventory(*catalogue), "show", "item_grouping")
     if form == "json":
         return json.dumps(catalogue._asdict(), indent=1)
     rows = [{"group": "sweep", "name": name, "aim": aim} for name, aim in catalogue.sweeps.items()]
@@ -180,13 +180,13 @@ def _write_stores(sweeps: StoredSweeps, form: Form) -> Launched:
     code = RESERVED if any(row.problem for row in sweeps.rows) else DONE
     if form != "table":
         text = tables.write_tables(sweeps, "json")
-        return Launched(saving.to_csv(text) if form == "csv" else text, code=code)
+        return Launched(saving.format_csv(text) if form == "csv" else text, code=code)
     readable = [row.store for row in sweeps.rows if row.problem is None]
     words = ["query", readable[0]] if readable else ["verify", sweeps.rows[0].store]
-    return Launched(ended(page(report(sweeps)), *words), code=code)
+    return Launched(add_next_step(page(report(sweeps)), *words), code=code)
 
 
-def _namesakes(name: str, options: Sequence[tuple[str, Path]]) -> str:
+def _describe_namesakes(name: str, options: Sequence[tuple[str, Path]]) -> str:
     """State how to ask for the settings that have the name of a sweep."""
     groups = dict.fromkeys(group for group, _ in options)
     words = [group if group.rpartition(".")[2] == name else f"{group}={name}" for group in groups]
@@ -194,7 +194,7 @@ def _namesakes(name: str, options: Sequence[tuple[str, Path]]) -> str:
     return "\n\n" + "\n".join(lines) if lines else ""
 
 
-def _keys_called(name: str, plugins: Sequence[str]) -> list[Key]:
+def _find_keys(name: str, plugins: Sequence[str]) -> list[Key]:
     """Find the keys with a name, else those whose last part it is; an option that stands in front may be named."""
     from simlab.config.catalogue import list_options, list_sweeps
     from simlab.config.explaining import explain_keys
@@ -215,11 +215,11 @@ def _options(
 ) -> str:
     first = options[0][1].stem
     if len(measures) > 1:
-        return ended(explanations.measures(measures), "show", first)
+        return add_next_step(explanations.measures(measures), "show", first)
     if len(others) > 1 and name in {group for group, _ in options}:
-        return ended(explanations.group(name, others), "show", others[0].option)
+        return add_next_step(explanations.group(name, others), "show", others[0].option)
     page = "\n\n".join([*map(explanations.measure, measures), *map(explanations.option, others)])
-    return ended(page, *(["query", "--measure", first] if measures else ["run", others[0].option]))
+    return add_next_step(page, *(["query", "--measure", first] if measures else ["run", others[0].option]))
 
 
 def _sweep(name: str) -> str:

@@ -22,7 +22,7 @@ def study_file(words: Sequence[str], plugins: Sequence[str] = ()) -> str:
     from simlab.config import compose_sweep
     from simlab.config.studyfile import write
 
-    declared, overrides = asked_for(words, plugins)
+    declared, overrides = separate_sweep(words, plugins)
     sweep = compose_sweep(declared, overrides, plugins=plugins)
     if several := [axis for axis in sweep.axes if len(axis.values) > 1]:
         keys = " and ".join(axis.key for axis in several)
@@ -46,7 +46,7 @@ def _axes(sweep: Sweep) -> list[str]:
     return [f"# {axis.key}: {', '.join(show(value) for value in axis.values)}" for axis in sweep.axes]
 
 
-def asked_for(words: Sequence[str], plugins: Sequence[str] = ()) -> tuple[Declared, list[str]]:
+def separate_sweep(words: Sequence[str], plugins: Sequence[str] = ()) -> tuple[Declared, list[str]]:
     """Separate a sweep or a file, if the words begin with one, from the settings behind it.
 
     Raises InputError for a name that no sweep has and for a file that is neither a sweep nor a study.

@@ -38,7 +38,7 @@ Condition: TypeAlias = str | tuple[str, Sequence[object]]
 """`"grouping=ungrouped,system_balanced"` as it is typed, or an axis and its values."""
 
 
-def measured(dataset: xr.Dataset, names: Sequence[str] | None) -> tuple[xr.Dataset, list[str]]:
+def add_named_measures(dataset: xr.Dataset, names: Sequence[str] | None) -> tuple[xr.Dataset, list[str]]:
     """Return a store with the measures asked for (None: those it holds), and their names.
 
     What was found stands beside measures that are best by emptiness. Raises InputError for a name that is neither a
@@ -52,7 +52,7 @@ def measured(dataset: xr.Dataset, names: Sequence[str] | None) -> tuple[xr.Datas
     return dataset, [*asked, *([found] if found else [])]
 
 
-def compared(
+def compare_axis(
     dataset: xr.Dataset, by: str, measure: str | None, baseline: str | None, at_equal: str | None = None
 ) -> Comparison:
     """Hold the designs along an axis of a store against each other; `at_equal` where they cost, or take, the same.
@@ -89,7 +89,7 @@ def _refuse_uninfluenced(dataset: xr.Dataset, name: str) -> None:
         raise InputError(f"differences of {name} need {name}_influence, which this dataset lacks; give the whole store")
 
 
-def compared_jointly(
+def rank_jointly(
     stores: Mapping[str, xr.Dataset],
     conditions: Sequence[Condition],
     by: Sequence[str],
@@ -103,7 +103,7 @@ def compared_jointly(
     """
     levels = read_levels(at_equal, of_two=True)
     wanted = [name for name in (measure, levels and levels.name) if name]
-    chosen = _narrowed_each(stores, conditions, wanted)
+    chosen = _narrow_each(stores, conditions, wanted)
     known = {key: axis for dataset in chosen.values() for key, axis in _axis_names(dataset).items()}
     axes = [known.get(one) or view.nearest(one, list(dict.fromkeys(known.values())), "the axis") for one in by]
     if len({*axes}) < len(axes):
@@ -121,7 +121,7 @@ def compared_stores(
     A condition narrows the stores that have its axis. Raises InputError where none has it, and where the stores have
     no measure in common.
     """
-    chosen = _narrowed_each(stores, conditions, [measure] if measure else [])
+    chosen = _narrow_each(stores, conditions, [measure] if measure else [])
     name = _common_measure(chosen, measure)
     joined, by = several_stores.join(chosen, name), several_stores.DESIGN
     if baseline is not None:
@@ -133,15 +133,15 @@ def compared_stores(
     return contrasts.describe(rows, by, joined.dataset[name], paired=joined.paired, differing=joined.differing)
 
 
-def _narrowed_each(
+def _narrow_each(
     stores: Mapping[str, xr.Dataset], conditions: Sequence[Condition], measures: Sequence[str]
 ) -> dict[str, xr.Dataset]:
     """Keep of each store the cells that meet the conditions on its axes, with measures."""
     _refuse_unknown(stores, conditions)
     chosen = {}
     for name, dataset in stores.items():
-        own = [condition for condition in conditions if _axis_of(condition) in _known(dataset)]
-        chosen[name] = ensure_measures(narrowed(dataset, own), measures)
+        own = [condition for condition in conditions if _name_axis(condition) in _list_known(dataset)]
+        chosen[name] = ensure_measures(narrow(dataset, own), measures)
     return chosen
 
 
@@ -166,14 +166,14 @@ def remarks(dataset: xr.Dataset) -> Remarks:
     return Remarks([line for line in notes if line], [line for line in doubts if line])
 
 
-def said(remarks: Remarks) -> Sequence[str]:
+def gather_notes(remarks: Remarks) -> Sequence[str]:
     """Return the notes of remarks, with the reservations where those of readers of stores are gathered."""
     for line in remarks.reservations:
         warnings.warn(line, Reservation, stacklevel=3)
     return remarks.notes
 
 
-def named(folder: Path | None) -> Path:
+def find_store(folder: Path | None) -> Path:
     """Return the folder, or else that of the store that was run last, which is said on stderr."""
     if folder is not None:
         return folder
@@ -183,34 +183,34 @@ def named(folder: Path | None) -> Path:
 
 
 @contextmanager
-def opened(store: Path | xr.Dataset, conditions: Sequence[Condition]) -> Iterator[xr.Dataset]:
+def open_narrowed(store: Path | xr.Dataset, conditions: Sequence[Condition]) -> Iterator[xr.Dataset]:
     """Open a folder, or take a dataset, and keep the cells that meet conditions.
 
     Raises InputError where there is no store, and for an axis or a value that it does not hold.
     """
     with ExitStack() as stack:
         if isinstance(store, Path):
-            stack.enter_context(_decoding(store))
+            stack.enter_context(_explain_decoding(store))
             store = stack.enter_context(opening.open_results(store))
         if "sweep" not in store.attrs:
             raise InputError("this dataset has no attribute sweep; take one that simlab.open_results gave")
-        yield narrowed(store, conditions)
+        yield narrow(store, conditions)
 
 
 def choose(store: Store | None, conditions: Sequence[Setting]) -> tuple[Path | xr.Dataset, list[Setting]]:
     """Take the store, else the one that was run last (which is noted), and the conditions apart."""
     if store is None or isinstance(store, str | os.PathLike):
         folder, wanted = split_words(store, conditions)
-        return named(folder), wanted
+        return find_store(folder), wanted
     return store, list(conditions)
 
 
-def several(stack: ExitStack, folders: Sequence[Any]) -> dict[str, xr.Dataset]:
+def open_several(stack: ExitStack, folders: Sequence[Any]) -> dict[str, xr.Dataset]:
     """Open stores by the names of their folders; raises InputError for two of one name, and for datasets."""
     if not all(isinstance(folder, str | os.PathLike) for folder in folders):
         raise InputError("several stores are compared by the names of their folders; give folders, not datasets")
     for folder in folders:
-        stack.enter_context(_decoding(Path(folder)))
+        stack.enter_context(_explain_decoding(Path(folder)))
     named = {Path(folder).name: stack.enter_context(opening.open_results(Path(folder))) for folder in folders}
     if len(named) < len(folders):
         raise InputError("two of these folders have the same name; rename one")
@@ -218,7 +218,7 @@ def several(stack: ExitStack, folders: Sequence[Any]) -> dict[str, xr.Dataset]:
 
 
 @contextmanager
-def _decoding(folder: Path) -> Iterator[None]:
+def _explain_decoding(folder: Path) -> Iterator[None]:
     """Raise InputError for a chunk whose checksum holds and that the libraries that read it do not understand."""
     try:
         yield
@@ -241,25 +241,25 @@ def split_words(
     return Path(store), list(conditions)
 
 
-def apart(given: Sequence[str | Mapping[str, object]]) -> list[Condition]:
+def split_conditions(given: Sequence[str | Mapping[str, object]]) -> list[Condition]:
     """Take conditions apart into one axis with its values each."""
     conditions: list[Condition] = []
     for one in given:
-        conditions += [one] if isinstance(one, str) else [(axis, _listed(value)) for axis, value in one.items()]
+        conditions += [one] if isinstance(one, str) else [(axis, _make_list(value)) for axis, value in one.items()]
     return conditions
 
 
-def _listed(value: Any) -> list[object]:
+def _make_list(value: Any) -> list[object]:
     if hasattr(value, "tolist"):
         value = value.tolist()
     return list(value) if isinstance(value, list | tuple | range) else [value]
 
 
-def narrowed(dataset: xr.Dataset, conditions: Sequence[Condition]) -> xr.Dataset:
+def narrow(dataset: xr.Dataset, conditions: Sequence[Condition]) -> xr.Dataset:
     """Keep the cells that meet conditions; raises InputError for an axis or a value that the store does not hold."""
     named: set[str] = set()
     for condition in conditions:
-        name = _axis_of(condition)
+        name = _name_axis(condition)
         # What is no condition at all is refused below.
         if not isinstance(condition, str) or "=" in condition:
             if (axis := view.axis(dataset, name)) in named:
@@ -274,17 +274,17 @@ def narrowed(dataset: xr.Dataset, conditions: Sequence[Condition]) -> xr.Dataset
 
 
 def _refuse_unknown(stores: Mapping[str, xr.Dataset], conditions: Sequence[Condition]) -> None:
-    known = list(dict.fromkeys(name for dataset in stores.values() for name in _known(dataset)))
+    known = list(dict.fromkeys(name for dataset in stores.values() for name in _list_known(dataset)))
     for condition in conditions:
-        if _axis_of(condition) not in known:
-            raise InputError(f"no store has the axis {_axis_of(condition)}; {suggest(_axis_of(condition), known)}")
+        if _name_axis(condition) not in known:
+            raise InputError(f"no store has the axis {_name_axis(condition)}; {suggest(_name_axis(condition), known)}")
 
 
-def _axis_of(condition: Condition) -> str:
+def _name_axis(condition: Condition) -> str:
     return condition.partition("=")[0] if isinstance(condition, str) else condition[0]
 
 
-def _known(dataset: xr.Dataset) -> list[str]:
+def _list_known(dataset: xr.Dataset) -> list[str]:
     """Name the axes of a store, and their keys."""
     return list(_axis_names(dataset))
 

@@ -14,7 +14,7 @@ SPELLED_OUT = "simlab.spelled_out"
 SPELLINGS = {"≥": ">=", "≤": "<=", "±": "+/-", "×": "x", "−": "-"}
 
 
-def spelled_out(error: UnicodeError) -> tuple[str, int]:
+def spell_signs(error: UnicodeError) -> tuple[str, int]:
     """Spell signs of measures out; escape what else an encoding does not hold. Raises what is no error of encoding."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
@@ -25,7 +25,7 @@ def spelled_out(error: UnicodeError) -> tuple[str, int]:
 
 def spell_out() -> None:
     """Let stdout and stderr spell out what their encodings do not hold."""
-    codecs.register_error(SPELLED_OUT, spelled_out)
+    codecs.register_error(SPELLED_OUT, spell_signs)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors=SPELLED_OUT)

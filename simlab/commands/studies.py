@@ -21,8 +21,8 @@ from simlab.commands.flags import (
     Seed,
     TableOptions,
     is_left_out,
-    path_of,
-    told_of,
+    make_overrides,
+    make_path,
     write_targets,
 )
 from simlab.commands.notes import note
@@ -42,9 +42,9 @@ Wanted: TypeAlias = Mapping[str, float] | str
 
 
 def _label_plan(planned: WrittenPlan) -> PlannedStudy:
-    from simlab.commands.notebook_plans import of_plan
+    from simlab.commands.notebook_plans import label_plan
 
-    return of_plan(planned)
+    return label_plan(planned)
 
 
 @verb(_label_plan)
@@ -128,7 +128,7 @@ def plan(
         floor=write_targets(floor),
         smallest=smallest_difference,
         over=over,
-        candidates=path_of(candidates),
+        candidates=make_path(candidates),
         scenarios=others or None,
         margin=margin,
         confidence=confidence,
@@ -139,15 +139,15 @@ def plan(
         budget=budget,
         by=by,
         law=law,
-        out=path_of(out),
+        out=make_path(out),
         jobs=jobs,
         seed=seed,
-        told=told_of(**told),
+        told=make_overrides(**told),
         force=force,
         family=family,
         against=against,
     )
-    return plans.carried_out(asked, say=note)
+    return plans.write_plan(asked, say=note)
 
 
 def _label_assign(sheets: WrittenSheets) -> list[Path]:
@@ -208,8 +208,8 @@ def assign(
         raise InputError("--alone goes with --after TABLE")
     if after is None and (columns or where):
         raise InputError("--columns and --where are of --after TABLE; name it, or leave them out")
-    told = told_of(columns, where=where)
-    people, sheets, done = path_of(raters), path_of(out), path_of(after)
+    told = make_overrides(columns, where=where)
+    people, sheets, done = make_path(raters), make_path(out), make_path(after)
     asked = assignments.AssignOptions(Path(items), people, sheets, form, seed, controls, languages, done, alone, told)
     return assignments.carry_out(Path(plan), asked, list(plugins or ()))
 
@@ -317,7 +317,7 @@ def conclude(
 
     metrics = metric.split(",") if isinstance(metric, str) else metric or ()
     wanted = ConcludeOptions(
-        told=told_of(**told),
+        told=make_overrides(**told),
         promise=promise,
         level=level,
         metrics=tuple(dict.fromkeys(name.strip() for name in metrics if name.strip())),
@@ -334,11 +334,11 @@ def conclude(
     )
     return conclusions.carry_out(
         [os.fspath(one) for one in (table, *words) if one is not None],
-        path_of(plan),
+        make_path(plan),
         wanted,
         {"world": world, "pool": pool, "draw": draw, "study": study},
-        path_of(figure),
-        path_of(paragraph),
+        make_path(figure),
+        make_path(paragraph),
         plugins or [],
         check=check,
     )
@@ -378,4 +378,4 @@ def report(
     """
     from simlab.commands import report as reports
 
-    return reports.carry_out(list(map(Path, targets)), path_of(out), form, heds=heds, plugins=plugins or [])
+    return reports.carry_out(list(map(Path, targets)), make_path(out), form, heds=heds, plugins=plugins or [])

@@ -9,7 +9,7 @@ from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, cast
 
-from simlab.commands.launch import Launch, part_of
+from simlab.commands.launch import Launch, read_shard
 from simlab.config.groups import own_words
 from simlab.engine.preparing import engine_settings
 from simlab.messages import show
@@ -52,18 +52,18 @@ def fill_in(system: str, sweep: Launch, shards: int) -> str:
         "ACTIVATE": _activation(),
     }
     in_python = system == "dask-jobqueue"
-    quoted = {key: repr(value) if in_python else _for_shell(value) for key, value in words.items()}
+    quoted = {key: repr(value) if in_python else _quote(value) for key, value in words.items()}
     template = (Path(__file__).with_name("scripts") / f"{system}.txt").read_text(encoding="utf-8")
     return _Script(template).substitute(quoted, SHARDS=shards, CORES=sweep.jobs or 1).rstrip()
 
 
-def _for_shell(value: Sequence[str] | str) -> str:
+def _quote(value: Sequence[str] | str) -> str:
     return shlex.quote(value) if isinstance(value, str) else shlex.join(value)
 
 
 def _check_shards(launch: Launch, shards: int) -> None:
     """Compose the sweep, so that an error in it is reported here and not by every job; count its blocks."""
-    part_of("1/1", launch.declared)
+    read_shard("1/1", launch.declared)
     sweep = cast("Sweep", launch.sweep)
     blocks = sweep.n_cells * sweep.worlds * sweep.pools * sweep.document_draws
     blocks *= -(-sweep.studies // engine_settings(sweep)["block"])

@@ -35,7 +35,7 @@ from simlab.commands.flags import (
     Settings,
     Shard,
     Store,
-    path_of,
+    make_path,
     write_targets,
 )
 from simlab.commands.typed import verb
@@ -99,7 +99,7 @@ def run(
     from simlab.config.groups import own_options
     from simlab.config.sweepfile import MULTIRUN, RUN, replace_until
 
-    own = path_of(config_dir)
+    own = make_path(config_dir)
     with own_options(own):
         typed = words([*settings, more], axes=multirun)
         declared, overrides = run_of(typed, multirun=multirun, plugins=plugins or ())
@@ -108,7 +108,7 @@ def run(
         declared,
         None if declared.command in (RUN.command, MULTIRUN.command) else declared.name,
         overrides,
-        path_of(out),
+        make_path(out),
         jobs,
         quick=quick,
         config_dir=own,
@@ -164,7 +164,7 @@ def sweep(
     >>> results = simlab.sweep("item_grouping", {"design.documents": [20, 60]}, quick=True)  # doctest: +SKIP
     >>> results["srp"].sel(grouping="ungrouped", documents=20)  # doctest: +SKIP
     """
-    from simlab.commands.continuing import declared_in, find_folder
+    from simlab.commands.continuing import find_folder, read_declared
     from simlab.commands.launch import Launch
     from simlab.commands.words import words
     from simlab.config import load_sweep
@@ -172,13 +172,13 @@ def sweep(
     from simlab.config.locating import spread_range
     from simlab.config.sweepfile import QUICK, apply_preset, keep_one_at_a_time, replace_locate, replace_until
 
-    own = path_of(config_dir)
+    own = make_path(config_dir)
     with own_options(own):
         overrides = words([*settings, more], axes=True)
         if (folder := find_folder(os.fspath(name))) is not None:
             if out is not None or quick or preset is not None:
                 raise InputError(f"{name} is continued where it is; leave --out, --quick and --preset out")
-            declared, out = declared_in(folder, plugins or ()), folder
+            declared, out = read_declared(folder, plugins or ()), folder
         else:
             declared = apply_preset(load_sweep(os.fspath(name)), None if preset == QUICK else preset)
         declared = replace_until(declared, write_targets(precision), None if at_most is None else str(at_most))
@@ -190,7 +190,7 @@ def sweep(
         declared,
         os.fspath(name),
         overrides,
-        path_of(out),
+        make_path(out),
         jobs,
         quick=quick or preset == QUICK,
         config_dir=own,
@@ -362,5 +362,7 @@ def plot(
         if timeline or any(index is not None for index in campaign.values()):
             figures.refuse_sweep_options(timeline, campaign, measure, x, target)
             at = {name: index or 0 for name, index in campaign.items()}
-            return figures.draw_campaign(store, [*conditions, axes], at, path_of(out), plugins or (), timeline=timeline)
-        return figures.draw_sweep(store, [*conditions, axes], path_of(out), measure, x, target)
+            return figures.draw_campaign(
+                store, [*conditions, axes], at, make_path(out), plugins or (), timeline=timeline
+            )
+        return figures.draw_sweep(store, [*conditions, axes], make_path(out), measure, x, target)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from simlab.commands.export import carried_out, named
+from simlab.commands.export import name_campaign, repeat_campaign
 from simlab.drawing.figures import files, timeline
 from simlab.messages import word
 from simlab.types import Place
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def drawn(
+def draw_timeline(
     folder: Path,
     conditions: Sequence[str],
     place: Place,
@@ -25,11 +25,11 @@ def drawn(
     """Carry out one campaign again and draw it, to a file if one is named; return what is to be doubted beside it."""
     from simlab.engine import timelines
 
-    again = carried_out(folder, conditions, place, plugins)
+    again = repeat_campaign(folder, conditions, place, plugins)
     line = timelines.timeline(again.config, again.collected)
     return files.write(lambda: timeline.draw(line, _title(again.cell, place)), file), again.doubts
 
 
 def _title(cell: Mapping[str, Any], place: Place) -> str:
     """Name a campaign by its cell and place."""
-    return ", ".join([*(f"{name}={word(value)}" for name, value in cell.items()), named(place)])
+    return ", ".join([*(f"{name}={word(value)}" for name, value in cell.items()), name_campaign(place)])

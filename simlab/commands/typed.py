@@ -33,7 +33,7 @@ import typer
 from simlab.commands.errors import UsageError
 from simlab.commands.exit_codes import DONE, NOTHING, RESERVED
 from simlab.commands.flags import DEFAULTS, FIGURES, FigureStyle, FigureWidth, Form, Format, Save
-from simlab.commands.notes import note, quiet
+from simlab.commands.notes import note, silence_notes
 from simlab.messages import clip, show, suggest
 from simlab.types import InputError
 
@@ -68,7 +68,7 @@ def verb(label: Callable[[Found], Labelled]) -> Callable[[Callable[Asked, Found]
         def call_verb(*args: Asked.args, **given: Asked.kwargs) -> Labelled:
             bound = inspect.signature(function).bind(*args, **given).arguments
             _refuse_wrong({**bound, **bound.get("told", {})}, parameters)
-            with mendable(), quiet(not given.get("progress")):
+            with explain_file_errors(), silence_notes(not given.get("progress")):
                 return label(function(*args, **given))
 
         parameters = list(lay_flat(function))
@@ -141,7 +141,9 @@ def add(
         if keep and launched.code != NOTHING:
             from simlab.commands import saving
 
-            unkept = saving.kept(keep, launched.text if answer_form == "json" else write(found, "json", given).text)
+            unkept = saving.keep_answer(
+                keep, launched.text if answer_form == "json" else write(found, "json", given).text
+            )
             code = launched.code or (RESERVED if unkept else DONE)
             launched = launched._replace(notes=[*launched.notes, *unkept], code=code)
         end(launched)
@@ -219,7 +221,7 @@ def _prepare_saving(save: Path | None) -> Callable[[str], None] | None:
 
 
 @contextmanager
-def mendable() -> Iterator[None]:
+def explain_file_errors() -> Iterator[None]:
     """Raise what is wrong with a file as the command line words it: as InputError."""
     try:
         yield

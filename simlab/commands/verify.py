@@ -11,8 +11,8 @@ from typing import NamedTuple
 from simlab.answers.verify import ReplayedCampaign, StoreCheck
 from simlab.commands import saving
 from simlab.commands.exit_codes import DONE, RESERVED
-from simlab.commands.next_steps import ended, reported
-from simlab.commands.stores import named
+from simlab.commands.next_steps import add_next_step, report_words
+from simlab.commands.stores import find_store
 from simlab.commands.typed import Given, Launched
 from simlab.drawing.text import soundness
 from simlab.drawing.text.tables import Form
@@ -41,7 +41,7 @@ def carry_out(
 
     Raises InputError where there is nothing that can be checked or carried out.
     """
-    where = named(folder)
+    where = find_store(folder)
     if replay is not None:
         from simlab.commands import replay as replays
 
@@ -49,13 +49,13 @@ def carry_out(
     if not (where / ledger.FILE).exists():
         if calculated := calculations.verify(where):
             text = soundness.of_calculation(*calculated)
-            page = _with_command(text, where) if calculated[1] else ended(text, *reported(where))
-            return _verified(page, text, not calculated[1])
+            page = _add_command(text, where) if calculated[1] else add_next_step(text, *report_words(where))
+            return _make_check(page, text, not calculated[1])
         if (path := store_in(where)) is not None:
             raise InputError(f"{where}: {remedy(path)}")
-    report = verifying.verify(where, own(where))
-    page = _with_next(soundness.of_studies(report), where, report)
-    return _verified(page, soundness.of_studies(report, most=None), not report.problems)
+    report = verifying.verify(where, bind_own_measures(where))
+    page = _add_next(soundness.of_studies(report), where, report)
+    return _make_check(page, soundness.of_studies(report, most=None), not report.problems)
 
 
 def write(store: VerifiedStore, form: Form, given: Given) -> Launched:
@@ -64,24 +64,24 @@ def write(store: VerifiedStore, form: Form, given: Given) -> Launched:
         return Launched(store.page, code=store.code)
     plain = store.record.plain()
     text = json.dumps([plain] if isinstance(store.record, StoreCheck) else plain, indent=1)
-    return Launched(saving.to_csv(text) if form == "csv" else text, code=store.code)
+    return Launched(saving.format_csv(text) if form == "csv" else text, code=store.code)
 
 
-def _verified(page: str, lines: str, sound: bool) -> VerifiedStore:
+def _make_check(page: str, lines: str, sound: bool) -> VerifiedStore:
     """Put what a check found, a line for each problem and a last one of what was checked, into an answer."""
     *problems, checked = lines.splitlines()
     record = StoreCheck(sound=sound, checked=checked, problems=tuple(problems))
     return VerifiedStore(record, page, DONE if sound else RESERVED)
 
 
-def _with_next(text: str, where: Path, report: verifying.StoreReport) -> str:
+def _add_next(text: str, where: Path, report: verifying.StoreReport) -> str:
     """Add the next command: the sweep's own mends a folder, shards are merged, a store is made a report of."""
     if report.problems:
-        return text if report.lost else _with_command(text, where)
-    return ended(text, *(["merge", f"{where}-merged", str(where)] if report.shards else reported(where)))
+        return text if report.lost else _add_command(text, where)
+    return add_next_step(text, *(["merge", f"{where}-merged", str(where)] if report.shards else report_words(where)))
 
 
-def _with_command(text: str, where: Path) -> str:
+def _add_command(text: str, where: Path) -> str:
     """Add the command that filled a folder, which mends it, as far as the page in the folder tells that."""
     made = readme.read_command(where)
     try:
@@ -89,11 +89,11 @@ def _with_command(text: str, where: Path) -> str:
     except ValueError:
         words = []
     if words[:1] == ["simlab"] and words[1:2] in (["sweep"], ["run"]) and made.isprintable():
-        return ended(text, *words[1:], "--out", where)
+        return add_next_step(text, *words[1:], "--out", where)
     return f"{text}\n\nthe same `simlab sweep` or `simlab run`, with --out {where}, mends it"
 
 
-def own(where: Path) -> Measures:
+def bind_own_measures(where: Path) -> Measures:
     """Bind the measures of a sweep that are simlab's own: parts of plug-ins are held against their checksums only."""
     try:
         with ledger.reading(where) as book:

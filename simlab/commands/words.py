@@ -34,18 +34,18 @@ def word(key: str, value: object, *, axes: bool) -> str:
     >>> word("design.documents", [10, 20], axes=True), word("systems.path", "a,b.tsv", axes=True)
     ('design.documents=10,20', 'systems.path="a,b.tsv"')
     """
-    value = _plain(value)
+    value = _make_plain(value)
     if not isinstance(value, list):
         return f"{key}={_literal(key, value)}"
-    texts = [_literal(key, _plain(entry)) for entry in value]
-    if not axes or key == "measure" or any(isinstance(_plain(entry), list) for entry in value):
+    texts = [_literal(key, _make_plain(entry)) for entry in value]
+    if not axes or key == "measure" or any(isinstance(_make_plain(entry), list) for entry in value):
         return f"{key}=[{','.join(texts)}]"
     if not texts:
         raise InputError(f"{key} holds no value; an axis needs at least one")
     return f"{key}=" + (",".join(texts) if len(texts) > 1 else f"choice({texts[0]})")
 
 
-def _plain(value: Any) -> Any:
+def _make_plain(value: Any) -> Any:
     """Return numbers and lists of numpy as Python's own, paths as texts."""
     if hasattr(value, "tolist"):
         value = value.tolist()
@@ -56,7 +56,7 @@ def _plain(value: Any) -> Any:
 
 def _literal(key: str, value: Any) -> str:
     if isinstance(value, list):
-        return f"[{','.join(_literal(key, _plain(entry)) for entry in value)}]"
+        return f"[{','.join(_literal(key, _make_plain(entry)) for entry in value)}]"
     if isinstance(value, str):
         # A text that could be read as another value, or that the grammar would take apart, is quoted.
         plain = show(value, len(value)) == value

@@ -110,11 +110,11 @@ def test_a_campaign_is_drawn_from_its_folder(ran: Path, capsys: pytest.CaptureFi
 
 
 def test_work_in_a_figure_is_the_work_of_the_store(ran: Path) -> None:
-    from simlab.commands.export import carried_out
+    from simlab.commands.export import repeat_campaign
     from simlab.engine.timelines import timeline
     from simlab.types import Place
 
-    again = carried_out(ran, [], Place(2, 0, 0, 1))
+    again = repeat_campaign(ran, [], Place(2, 0, 0, 1))
     line = timeline(again.config, again.collected)
     with simlab.open_results(ran) as held:
         here = (held["world"] == 2) & (held["study"] == 1)

@@ -16,7 +16,7 @@ import pytest
 
 from simlab import cli
 from simlab.commands import show as showing
-from simlab.commands.streams import SPELLED_OUT, spelled_out
+from simlab.commands.streams import SPELLED_OUT, spell_signs
 
 SIMLAB = [sys.executable, "-m", "simlab"]
 
@@ -107,7 +107,7 @@ def test_bounds_keep_their_direction_in_every_encoding(tmp_path: Path) -> None:
 
 
 def test_what_else_a_stream_cannot_show_is_escaped() -> None:
-    codecs.register_error(SPELLED_OUT, spelled_out)
+    codecs.register_error(SPELLED_OUT, spell_signs)
     assert "ä ± .1 ≥ .2".encode("ascii", SPELLED_OUT) == b"\\xe4 +/- .1 >= .2"
     assert "\udc80≤".encode("utf-16-le", SPELLED_OUT).decode("utf-16-le") == "\\udc80≤"
 

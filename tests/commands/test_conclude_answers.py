@@ -77,7 +77,7 @@ def test_next_repeats_all_that_was_asked() -> None:
         adequate_from=4.0,
         threshold=0.5,
     )
-    words = shlex.split(conclude_next.following(Path("t.csv"), wanted, "judge", None, None))
+    words = shlex.split(conclude_next.suggest_next(Path("t.csv"), wanted, "judge", None, None))
     expected = "conclude t.csv scores.csv analysis.test=by_rater --promise fixed --level 0.1 --metric a,b --margin 2.5"
     expected += " --exclude 'r 1' --exclude r2 --adequate-from 4 --threshold 0.5 --seed 3 --columns 'score=my score'"
     expected += " --scale 0..100 --people people.csv --figure order.png --paragraph paragraph.md"

@@ -9,7 +9,7 @@ import pytest
 
 import simlab
 from simlab.cli import answer
-from simlab.commands.continuing import declared_in
+from simlab.commands.continuing import read_declared
 from simlab.config import Sweep, compose_sweep
 from simlab.config.sweepfile import load, parse
 from simlab.engine.continuation import cell_key, declare
@@ -86,7 +86,7 @@ def filled(folder: Path, text: str, *several: Sequence[str]) -> None:
 def test_a_folder_is_continued_by_its_name(text: str, folder: Path) -> None:
     filled(folder / "out", text, [])
     sweep = compose_sweep(load(Path("s.yaml")), ["worlds=400"])
-    again = compose_sweep(declared_in(folder / "out", ()), ["worlds=400"])
+    again = compose_sweep(read_declared(folder / "out", ()), ["worlds=400"])
     assert keys(again) == keys(sweep)
     assert again.sizes == sweep.sizes
     assert declare(again)["axes"] == declare(sweep)["axes"]
@@ -108,7 +108,7 @@ def test_the_command_that_made_a_folder_stays_above_one_that_continues_it(folder
 def test_values_are_added_to_all_that_a_folder_has(folder: Path) -> None:
     text = "axes: {design.documents: [20], design.grouping: [ungrouped]}\nset: {worlds: 3}\n"
     filled(folder / "out", text, ["worlds=5"], ["design.documents=30"])
-    again = compose_sweep(declared_in(folder / "out", ()), ["design.documents=40"])
+    again = compose_sweep(read_declared(folder / "out", ()), ["design.documents=40"])
     assert [axis.values for axis in again.axes] == [(20, 30, 40), ("ungrouped",)]
     assert again.worlds == 5
 

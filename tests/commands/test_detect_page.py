@@ -67,7 +67,7 @@ def test_a_page_knows_the_published_axes_and_what_detect_says(written: str) -> N
 
 def test_data_cannot_end_their_tag() -> None:
     evil = "</script><script>alert(1)</script>"
-    text = page(detect_page.known() | {"evil": evil})
+    text = page(detect_page.gather_page_data() | {"evil": evil})
     found = DATA.search(text)
     assert found is not None
     assert json.loads(found[1])["evil"] == evil

@@ -185,7 +185,7 @@ def test_a_target_that_cannot_be_written_is_refused_before_any_work(
     store: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK or Path(path) != store)
-    monkeypatch.setattr(report, "of", lambda *_, **__: pytest.fail("worked before it looked"))
+    monkeypatch.setattr(report, "make_report", lambda *_, **__: pytest.fail("worked before it looked"))
     assert "Permission denied" in refused(capsys, str(store))
 
 
@@ -193,9 +193,9 @@ def test_a_store_without_a_sound_campaign_is_refused(made: Path, monkeypatch: py
     from simlab.commands import launch
     from simlab.commands.exit_codes import NOTHING
 
-    monkeypatch.setattr(launch, "soundness", lambda _: NOTHING)
+    monkeypatch.setattr(launch, "judge_soundness", lambda _: NOTHING)
     with pytest.raises(InputError, match="no campaign of it succeeded"):
-        report.of(made)
+        report.make_report(made)
 
 
 @pytest.mark.slow

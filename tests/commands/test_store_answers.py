@@ -48,6 +48,6 @@ def test_the_last_store_is_taken_and_named(
     store: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(store.parent)
-    assert stores.named(None) == Path("g")
+    assert stores.find_store(None) == Path("g")
     assert capsys.readouterr().err == "store: g\n"
-    assert stores.named(Path("other")) == Path("other")
+    assert stores.find_store(Path("other")) == Path("other")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simlab.commands.launch import told
+from simlab.commands.launch import list_failures
 from simlab.engine.preparing import Failure
 from simlab.engine.run import RunSummary
 
@@ -13,7 +13,7 @@ def summary(failures: list[tuple[str, str]], designs: dict[str, int]) -> RunSumm
 
 def test_few_reasons_are_told_one_by_one() -> None:
     designs = {"no such deal": 2, "estimate is nan for system 1; no number": 20}
-    assert told(summary([("world 0, study 3", "it broke")], designs)) == [
+    assert list_failures(summary([("world 0, study 3", "it broke")], designs)) == [
         "failed: world 0, study 3: it broke; the same command tries again",
         "20 campaigns failed and are left out of the measures: estimate is nan for system 1; no number",
         "2 campaigns failed and are left out of the measures: no such deal",
@@ -21,7 +21,7 @@ def test_few_reasons_are_told_one_by_one() -> None:
 
 
 def test_many_reasons_are_counted() -> None:
-    lines = told(summary([], {f"estimate is {k}": k for k in range(1, 30)}))
+    lines = list_failures(summary([], {f"estimate is {k}": k for k in range(1, 30)}))
     assert lines == [
         "29 campaigns failed and are left out of the measures: estimate is 29",
         "28 campaigns failed and are left out of the measures: estimate is 28",
@@ -32,9 +32,9 @@ def test_many_reasons_are_counted() -> None:
 def test_blocks_that_share_a_reason_are_told_together() -> None:
     blocks = [(f"world {k}, study 0", "it broke") for k in range(9)]
     others = [(f"world {k}, study 1", f"reason {k}") for k in range(7)]
-    assert told(summary([*others, *blocks], {})) == [
+    assert list_failures(summary([*others, *blocks], {})) == [
         "failed: world 0, study 0 and 8 more blocks: it broke; the same command tries again",
         "failed: world 0, study 1: reason 0; the same command tries again",
         "failed: 6 more blocks, for 6 more reasons",
     ]
-    assert told(summary([], {})) == []
+    assert list_failures(summary([], {})) == []

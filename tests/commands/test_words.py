@@ -8,17 +8,20 @@ import pytest
 import typer
 
 from simlab.commands import errors, launch, notes
-from simlab.commands.detect_words import FREE, combined, parsed
+from simlab.commands.detect_words import FREE, list_combinations, parse_words
 from simlab.commands.typed import Launched, end
 from simlab.types import InputError
 
 
 def test_words_are_lists_of_numbers_by_key() -> None:
-    assert parsed(["n_human=1,2", "n_calibration=none,free"]) == {"n_human": [1.0, 2.0], "n_calibration": [None, FREE]}
+    assert parse_words(["n_human=1,2", "n_calibration=none,free"]) == {
+        "n_human": [1.0, 2.0],
+        "n_calibration": [None, FREE],
+    }
 
 
 def test_all_combinations_are_made_the_first_key_slowest() -> None:
-    rows = combined(parsed(["n_human=1,2", "n_metric=10,20", "accuracy=.8"]))
+    rows = list_combinations(parse_words(["n_human=1,2", "n_metric=10,20", "accuracy=.8"]))
     assert [(row["n_human"], row["n_metric"]) for row in rows] == [(1, 10), (1, 20), (2, 10), (2, 20)]
     assert {(row["rho"], row["eta"], row["level"]) for row in rows} == {(0.8, 0.8, 0.05)}
     assert "accuracy" not in rows[0]
@@ -26,7 +29,7 @@ def test_all_combinations_are_made_the_first_key_slowest() -> None:
 
 def test_more_than_a_thousand_combinations_are_refused() -> None:
     with pytest.raises(InputError, match="1001 combinations"):
-        combined(parsed(["n_human=" + ",".join(["1"] * 1001)]))
+        list_combinations(parse_words(["n_human=" + ",".join(["1"] * 1001)]))
 
 
 def test_errors_have_their_exit_codes(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,8 +48,8 @@ def test_errors_have_their_exit_codes(capsys: pytest.CaptureFixture[str], monkey
 def test_a_launch_refuses_a_file_in_the_place_of_its_folder(tmp_path: Path) -> None:
     (tmp_path / "s").write_text("")
     with pytest.raises(InputError, match="cannot be made a folder"):
-        launch.folder_of("item_grouping", [], tmp_path / "s", quick=False, plugins=[])
-    assert launch.folder_of("item_grouping", [], None, quick=False, plugins=[]) == Path("outputs/item_grouping")
+        launch.choose_folder("item_grouping", [], tmp_path / "s", quick=False, plugins=[])
+    assert launch.choose_folder("item_grouping", [], None, quick=False, plugins=[]) == Path("outputs/item_grouping")
 
 
 def test_notes_follow_the_answer_on_the_other_stream(capsys: pytest.CaptureFixture[str]) -> None:

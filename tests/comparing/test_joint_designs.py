@@ -10,7 +10,7 @@ import pytest
 import xarray as xr
 
 from simlab.commands.compare import ComparedDesigns, label
-from simlab.commands.stores import Remarks, compared_jointly, read_levels
+from simlab.commands.stores import Remarks, rank_jointly, read_levels
 from simlab.comparing.contrasts import Row
 from simlab.comparing.joint_designs import compare_jointly
 from simlab.comparing.several_stores import EqualLevels
@@ -134,9 +134,9 @@ def test_what_cannot_be_ranked_together_is_refused() -> None:
     with pytest.raises(InputError, match="a alone varies documents; name it in --by, or keep one value"):
         compare_jointly(one, ["raters", "grouping"], "power", levels=EqualLevels("cost"))
     with pytest.raises(InputError, match="--by raters,raters names an axis twice"):
-        compared_jointly({"": store()}, [], ["raters", "raters"], "power", None, "cost")
+        rank_jointly({"": store()}, [], ["raters", "raters"], "power", None, "cost")
     with pytest.raises(InputError, match="the store does not have the axis rater"):
-        compared_jointly({"": store()}, [], ["rater", "grouping"], "power", None, "cost")
+        rank_jointly({"": store()}, [], ["rater", "grouping"], "power", None, "cost")
     with pytest.raises(InputError, match="cost=999: no design has it, and nothing is extrapolated; choose from 10 to"):
         compare_jointly({"": store()}, ["raters", "grouping"], "power", levels=EqualLevels("cost", (999.0,)))
     with pytest.raises(InputError, match="--by names them all; leave the one that makes studies larger out of --by"):

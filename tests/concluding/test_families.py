@@ -17,7 +17,7 @@ from simlab.analysis.multiplicity import bh
 from simlab.answers.conclude import Conclusion
 from simlab.cli import answer as typed
 from simlab.commands import conclude as text
-from simlab.commands.conclude import to_json
+from simlab.commands.conclude import format_json
 from simlab.concluding.campaigns import digest
 from simlab.concluding.concluding import conclude
 from simlab.concluding.consistency import contradictions
@@ -52,7 +52,7 @@ def test_a_record_is_read_back_as_the_same_page(table: Path, family: str, test: 
     assert answer.family.name == family
     assert answer.family.says == answer.promise.says
     assert not list(contradictions(answer))
-    again = conclusion(json.loads(to_json(answer)))
+    again = conclusion(json.loads(format_json(answer)))
     assert again.family == answer.family or again.family == replace_lists(answer)
     assert text.page(again.changed(line=answer.line, about=answer.about)) == text.page(answer)
     assert paragraphs.paragraph(answer)

@@ -13,7 +13,7 @@ from judge_worlds import World, drawn
 
 from simlab.analysis.means.metric_gain import slope_for_all
 from simlab.answers.conclude import Conclusion
-from simlab.commands.conclude import page, to_json
+from simlab.commands.conclude import format_json, page
 from simlab.concluding.judgements.bias import bias_of
 from simlab.concluding.judgements.concluding import conclude
 from simlab.concluding.judgements.gathering import OutputEvidence
@@ -122,7 +122,7 @@ def check_reversed(found: Conclusion, first: str, second: str) -> None:
     assert "follows humans" not in metric.reason
     assert f"it turns round {error.first} - {error.second}" in metric.reason
     assert "Errors of its own differences, all pairs at once" in " ".join(page(found).split())
-    told = json.loads(to_json(found))
+    told = json.loads(format_json(found))
     assert [set(row) for row in told["metric"]["bias"]] == 3 * [{"system", "value", "low", "high"}]
     assert told["metric"]["bias_worst"] in told["metric"]["bias_pairs"]
     assert conclusion(told).metrics[0].bias_worst == metric.bias_worst

@@ -14,7 +14,7 @@ from scipy.special import ndtr, ndtri
 from simlab.analysis.means.document_pairs import influence
 from simlab.analysis.means.metric_gain import slope_for_all
 from simlab.answers.standings import Interval
-from simlab.commands.conclude import page, to_json
+from simlab.commands.conclude import format_json, page
 from simlab.concluding import concluding as whole
 from simlab.concluding.judgements.bias import Favour, bias_of, favour_of
 from simlab.concluding.judgements.concluding import warnings
@@ -309,7 +309,7 @@ def test_the_page_bounds_a_judge_s_errors_over_all_systems() -> None:
     assert metric.worth_labels is not None
     # Widths are those of flips, whose bars differ by chance in either.
     assert metric.worth_labels.value == pytest.approx(5980 * (metric.width**-2 - 1), abs=60)
-    assert '"favour"' in to_json(found)
+    assert '"favour"' in format_json(found)
     said = " ".join(paragraph(found).split())
     assert "At equal human scores no system is shown to lie off the line of its means on human means." in said
     assert "more human labels, labels taken to be dealt at random within systems." in said

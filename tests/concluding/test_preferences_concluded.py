@@ -15,7 +15,7 @@ from small_studies import preference_study
 from vote_worlds import World, draw
 
 from simlab.answers.conclude import Conclusion
-from simlab.commands.conclude import page, to_json
+from simlab.commands.conclude import format_json, page
 from simlab.concluding.following import conclude as as_planned
 from simlab.concluding.plans import LoadedPlan
 from simlab.concluding.preferences.by_plan import concluded
@@ -95,7 +95,7 @@ def test_the_example_is_an_order_under_a_fixed_promise() -> None:
     assert "4 raters" in said(found)
     last = next(one for one in found.systems if one.system == "system6")
     assert (last.rank_low, last.rank_high) == (6, 6)
-    assert json.loads(to_json(found))["question"] == "compare"
+    assert json.loads(format_json(found))["question"] == "compare"
 
 
 def test_the_anytime_promise_claims_less() -> None:
@@ -217,7 +217,7 @@ def test_pairs_never_compared_are_not_known(table: Callable[[Sequence[Row]], Pat
     assert np.isnan([never.difference, never.low, never.p_value]).all()
     assert never.more is None
     assert "1 pair never compared (B - C)" in said(found)
-    to_json(found)
+    format_json(found)
 
 
 def test_no_scores_reach_across_groups(table: Callable[[Sequence[Row]], Path]) -> None:
@@ -253,7 +253,7 @@ def test_limits_are_said(rows: list[Row], words: str, table: Callable[[Sequence[
     assert words in said(found)
     for one in (*found.systems, *found.pairs):
         assert not any(np.isnan(number) for number in one if isinstance(number, float))
-    to_json(found)
+    format_json(found)
 
 
 def test_a_metric_is_only_held_beside_humans() -> None:
@@ -277,7 +277,7 @@ def test_nothing_is_concluded_from_nothing(table: Callable[[Sequence[Row]], Path
 
 def test_the_page_says_whom_few_voters_may_not_have_met(table: Callable[[Sequence[Row]], Path]) -> None:
     found = told(table(votes("AB AC BC", 180, 10, chance(5))))
-    told_json = json.loads(to_json(found))
+    told_json = json.loads(format_json(found))
     assert told_json["limits"] == pytest.approx(
         {"raters": 10, "unmet_share": 1 - 0.05**0.1, "one_in_five_unmet": 0.8**10}
     )

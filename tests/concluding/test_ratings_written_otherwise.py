@@ -17,7 +17,7 @@ from slowness import SHORT
 from strangers import Mutation, answer_or_line, mutations
 
 from simlab.answers.conclude import Conclusion
-from simlab.commands.conclude import page, to_json
+from simlab.commands.conclude import format_json, page
 from simlab.concluding.concluding import conclude
 from simlab.concluding.wanted import ConcludeOptions
 from simlab.drawing.reports.answers.conclude_paragraph import paragraph
@@ -153,7 +153,7 @@ def test_a_rater_whose_answers_are_all_as_far_from_others_has_no_interval_of_wid
     path.write_text("\n".join(["system,document,rater,score", *lines]) + "\n", encoding="utf-8")
     found = conclude(path, ConcludeOptions(again=False), lambda _: None)
     _no_point(found)
-    raters = json.loads(to_json(found))["raters"]
+    raters = json.loads(format_json(found))["raters"]
     assert [round(one["leniency"], 4) for one in raters] == [-10.0, 0.5, 9.5]
     assert all(one["low"] is None and one["high"] is None for one in raters)
     for text in (page(found), paragraph(found)):

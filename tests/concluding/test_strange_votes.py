@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from simlab.answers.conclude import Conclusion
-from simlab.commands.conclude import page, to_json
+from simlab.commands.conclude import format_json, page
 from simlab.concluding.consistency import contradictions
 from simlab.concluding.preferences.concluding import conclude
 from simlab.concluding.wanted import ConcludeOptions
@@ -79,7 +79,7 @@ def check_both_orders(found: Conclusion, n_items: int) -> None:
     assert (position["both_orders"], position["first_wins"]["value"] > 0.95) == (n_items, True)
     assert position["flipped"] >= 0.9 * n_items
     assert f"{n_items} outputs of a pair asked in both orders: {position['flipped']} flipped" in said(found)
-    json.dumps(json.loads(to_json(found)))
+    json.dumps(json.loads(format_json(found)))
     assert "to 1.00)" in page(found)
 
 

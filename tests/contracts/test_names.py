@@ -38,7 +38,7 @@ EXCEPTIONS: dict[str, str] = {
     "frombuf": "overrides a method of tarfile",
     "readable": "overrides a method of io",
     "get": "overrides a method of zarr's stores",
-    "config_of": "public: notebooks call it",
+    **dict.fromkeys(("backtest", "config_of", "demo", "mutt", "sensitivity"), "public: notebooks or the shell call it"),
     "again": "a settled name of worlds, which draw other raters and documents",
     "comparable": "public: plug-ins import it",
     "of_campaigns": "public: plug-ins import it",

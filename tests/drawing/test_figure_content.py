@@ -18,7 +18,7 @@ from logs_of_work import CONFIGS, collected
 from slowness import slow_except
 
 from simlab.answers.mutt import PassRate, PassRates
-from simlab.commands.plot import drawing
+from simlab.commands.plot import make_drawing
 from simlab.drawing.figures import (
     around,
     files,
@@ -82,7 +82,7 @@ def store(kind: str = "lines", **figure: Any) -> xr.Dataset:
 
 def of_store(kind: str = "lines", **asked: Any) -> Any:
     measure, data = asked.pop("measure", None), store(kind, **asked.pop("figure", {}))
-    return drawing(add_companion(data, ["srp"]) if kind == "lines" else data, measure, **asked)
+    return make_drawing(add_companion(data, ["srp"]) if kind == "lines" else data, measure, **asked)
 
 
 ORDER = {

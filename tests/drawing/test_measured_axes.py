@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from simlab.commands.plot import drawing
+from simlab.commands.plot import make_drawing
 from simlab.drawing import view
 from simlab.drawing.figures import sweep
 from simlab.types import InputError
@@ -38,7 +38,7 @@ def store(kind: str = "lines", **figure: str) -> xr.Dataset:
 
 
 def drawn(dataset: xr.Dataset, x: str, measure: str | None = None):
-    return drawing(dataset, measure, x=x)()
+    return make_drawing(dataset, measure, x=x)()
 
 
 @pytest.mark.parametrize("kind", ["lines", "pairs"])
@@ -92,7 +92,7 @@ def test_what_has_no_value_is_refused_with_its_reason(tmp_path: Path) -> None:
     dataset = store()
     dataset["hours"], dataset["hours_mcse"] = dataset["power"] * np.nan, dataset["power"] * np.nan
     with pytest.raises(InputError, match="--x hours has no value in these cells: no clock"):
-        drawing(dataset, None, x="hours")
+        make_drawing(dataset, None, x="hours")
 
 
 def test_money_without_a_name_has_none_on_the_axis() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import fake_studies
 import pytest
 
-from simlab.commands.launch import soundness
+from simlab.commands.launch import judge_soundness
 from simlab.comparing.contrasts import compare
 from simlab.config.until import parse_until
 from simlab.engine import ledger
@@ -155,9 +155,9 @@ def test_what_cannot_be_told_is_no_reservation_and_what_is_lacking_is_one(tmp_pa
     with open_filled(tmp_path) as dataset:
         held = dataset.load()
     assert (held["status"] == 0).all()
-    assert soundness(held) == 3
+    assert judge_soundness(held) == 3
     # Cells that nobody carried out have no neighbours, and are none.
     held["status"][1:] = UNRUN
     held["mean_influence"][1:] = float("nan")
     assert [row["reached"] for row in records(held, ["mean"])] == [None] * 3
-    assert soundness(held) == 0
+    assert judge_soundness(held) == 0

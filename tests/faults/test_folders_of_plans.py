@@ -57,7 +57,7 @@ FITTED: dict[str, FitResult] = {}
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Stand in an empty folder, where the world of a pilot is fitted by short chains, once."""
     monkeypatch.chdir(tmp_path)
-    found_in = fit.found_in
+    found_in = fit.fit_table
 
     def once(table: Path, told: ColumnOverrides, law: str, seed: int, say: Say) -> FitResult:
         named = f"{table.name} {files.digest(table)}"  # its world names the table
@@ -65,7 +65,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
             FITTED[named] = found_in(table, told, law, seed, say)
         return FITTED[named]
 
-    monkeypatch.setattr(fit, "found_in", once)
+    monkeypatch.setattr(fit, "fit_table", once)
     with use_effort(USUAL._replace(scales=SHORT.scales)):
         yield tmp_path
 

@@ -192,11 +192,11 @@ def test_ratings_by_one_are_held_against_other_documents(tmp_path: Path) -> None
     """Nobody else rated an output, so that studies of all documents, which --quick has, cannot be repeated."""
     rows = [f"S{s},d{d},{(7 * s + 3 * d) % 40}" for s in range(3) for d in range(18)]
     (tmp_path / "one.csv").write_text("\n".join(["system,document,score", *rows]))
-    plan = commands.planned(tmp_path / "one.csv", BacktestOptions(quick=True))
+    plan = commands.plan_backtest(tmp_path / "one.csv", BacktestOptions(quick=True))
     found = designs(plan.world, plan.size.thirds, plan.size.ratings_per_item)
     assert {(one.documents, one.repetition) for one in found} == {(6, "other documents"), (12, "other documents")}
     assert len(planning.tasks(plan.world, 0.5, 1, plan.size)) == 4
-    assert commands.planned(None, BacktestOptions(quick=True)).size == QUICK
+    assert commands.plan_backtest(None, BacktestOptions(quick=True)).size == QUICK
 
 
 def test_sizes_are_used(world: World) -> None:

@@ -12,7 +12,7 @@ import pytest
 from simlab.answers.backtest import BacktestPapers
 from simlab.answers.records import read_record
 from simlab.cli import answer
-from simlab.commands.backtest import BacktestOptions, _read_metric, judge_papers, planned
+from simlab.commands.backtest import BacktestOptions, _read_metric, judge_papers, plan_backtest
 from simlab.drawing.reports.answers.backtest_papers import report
 from simlab.drawing.reports.terms import ReportTable
 from simlab.drawing.text import tables
@@ -73,13 +73,13 @@ def _table(place: Path, n_documents: int, truth: Truth = USUAL, ratings: int = 2
 
 
 def test_what_a_table_does_not_allow_is_said(tmp_path: Path) -> None:
-    plan = planned(_table(tmp_path, 30), BacktestOptions(law="gaussian"))
+    plan = plan_backtest(_table(tmp_path, 30), BacktestOptions(law="gaussian"))
     parts = papers.parts_of(plan)
     assert [part.frame.n_documents for part in parts] == [6] * 5
     assert papers.setting_of(parts, "grouping") == Setting(6, same=True)
     assert "which takes 12 in each of 5 parts" in str(papers.setting_of(parts, "documents"))
     assert "fewer than 24 documents" in str(papers.setting_of([], "grouping"))
-    one = planned(_table(tmp_path, 30, ratings=1), BacktestOptions(law="gaussian"))
+    one = plan_backtest(_table(tmp_path, 30, ratings=1), BacktestOptions(law="gaussian"))
     assert papers.setting_of([one.world], "documents") == papers.ONE_RATER
     assert papers.setting_of([one.world], "grouping") == Setting(20, same=False)
 
@@ -152,7 +152,7 @@ def _scored_table(place: Path) -> Path:
 
 def _effects(file: Path, column: str, test: papers.TestName) -> list[float]:
     """Return how many more of the pairs are told apart with a metric, on each part of the documents."""
-    plan = planned(file, BacktestOptions(law="gaussian"))
+    plan = plan_backtest(file, BacktestOptions(law="gaussian"))
     parts = papers.parts_of(plan, _read_metric(file, column, BacktestOptions().told, plan))
     setting = papers.setting_of(parts, "metric")
     assert setting == Setting(6, same=False)
@@ -171,7 +171,7 @@ def test_a_metric_that_knows_what_raters_agree_on_finds_more_and_one_that_knows_
 
 def test_fitted_worlds_have_a_metric_as_close_as_that_of_the_table(tmp_path: Path) -> None:
     file = _scored_table(tmp_path)
-    plan = planned(file, BacktestOptions(law="gaussian"))
+    plan = plan_backtest(file, BacktestOptions(law="gaussian"))
     told = BacktestOptions().told
     assert papers.correlation_within(plan.world, _read_metric(file, "good", told, plan)) > 0.95
     assert abs(papers.correlation_within(plan.world, _read_metric(file, "random", told, plan))) < 0.2

@@ -17,7 +17,7 @@ import simlab
 from simlab.answers.fit import CheckedTrait, Checks, Component, Fit, LawScore
 from simlab.answers.tables import ReadTable
 from simlab.cli import answer
-from simlab.commands.fit import FitResult, following
+from simlab.commands.fit import FitResult, suggest_next
 from simlab.effort import USUAL, use_effort
 from simlab.fitting import laws
 from simlab.tables.held import NOTHING
@@ -122,7 +122,7 @@ def test_what_follows_a_world_that_failed_is_another_law_or_a_look_at_the_raters
         return FitResult(fit, "{path}", {}, ())
 
     def line(*asked: Any) -> str:
-        return following(found(*asked), Path("w.yaml"), Path("my pilot.csv"), NOTHING).splitlines()[-1]
+        return suggest_next(found(*asked), Path("w.yaml"), Path("my pilot.csv"), NOTHING).splitlines()[-1]
 
     assert line([]).endswith("simlab plan w.yaml budget.total=2000 budget.price_per_rating=.5 --out my")
     failed = found(["spread"], "gaussian", "ordinal").failed

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from simlab.answers.backtest import AdviceName
-from simlab.commands.backtest import BacktestOptions, planned
+from simlab.commands.backtest import BacktestOptions, plan_backtest
 from simlab.fitting.backtest import papers
 from simlab.rng import stream
 from tests.pilots import Truth, pilot, write
@@ -27,7 +27,7 @@ def verdicts(
     found: Counter[str] = Counter()
     for k in range(tables):
         write(pilot(stream(17, "papers", k), truth, n_systems=10, n_documents=documents), place / "t.csv")
-        plan = planned(place / "t.csv", BacktestOptions(law="gaussian", seed=k))
+        plan = plan_backtest(place / "t.csv", BacktestOptions(law="gaussian", seed=k))
         parts = papers.parts_of(plan)
         for name in names:
             setting = papers.setting_of(parts, name)

@@ -23,12 +23,12 @@ class JudgedPair(NamedTuple):
         return self.claimed is not None and self.claimed != self.better
 
 
-def judged(conclusion: Mapping[str, Any], means: Mapping[str, float]) -> list[JudgedPair]:
+def judge_pairs(conclusion: Mapping[str, Any], means: Mapping[str, float]) -> list[JudgedPair]:
     """Judge every pair of a conclusion, as its record has them, by the true means; more is better."""
-    return [_judged(pair["first"], pair["second"], pair["verdict"], means) for pair in conclusion["pairs"]]
+    return [_judge_pair(pair["first"], pair["second"], pair["verdict"], means) for pair in conclusion["pairs"]]
 
 
-def _judged(first: str, second: str, verdict: int, means: Mapping[str, float]) -> JudgedPair:
+def _judge_pair(first: str, second: str, verdict: int, means: Mapping[str, float]) -> JudgedPair:
     claimed = {1: first, -1: second, 0: None}[verdict]
     better = max((first, second), key=lambda name: means[name])
     return JudgedPair(first, second, claimed, better, abs(means[first] - means[second]))
@@ -37,30 +37,31 @@ def _judged(first: str, second: str, verdict: int, means: Mapping[str, float]) -
 def page(conclusion: Mapping[str, Any], means: Mapping[str, float]) -> Iterator[str]:
     """Write the true means beside what was found, then which claims are right, wrong, and what was left open."""
     yield from _means(conclusion["systems"], means)
-    pairs = judged(conclusion, means)
+    pairs = judge_pairs(conclusion, means)
     claims = [pair for pair in pairs if pair.claimed]
     wrong, left = [pair for pair in claims if pair.wrong], [pair for pair in pairs if not pair.claimed]
     yield f"{len(claims) - len(wrong)} of {len(claims)} claims are right."
     for pair in wrong:
-        yield f"Wrong: {pair.claimed} above {_other(pair)}. In truth {pair.better} is better by {pair.by:.1f} points."
+        other = _name_other(pair)
+        yield f"Wrong: {pair.claimed} above {other}. In truth {pair.better} is better by {pair.by:.1f} points."
     for pair in left:
-        yield f"Left open: {pair.better} is in truth better than {_worse(pair)} by {pair.by:.1f} points."
+        yield f"Left open: {pair.better} is in truth better than {_name_worse(pair)} by {pair.by:.1f} points."
 
 
 def _means(systems: Sequence[Mapping[str, Any]], means: Mapping[str, float]) -> list[str]:
     found = {one["system"]: one for one in systems}
     ranked = sorted(means, key=lambda name: -means[name])
-    rows = [[name, f"{means[name]:.1f}", *_found(found[name])] for name in ranked]
+    rows = [[name, f"{means[name]:.1f}", *_format_estimate(found[name])] for name in ranked]
     return aligned(["system", "true mean", "found", "95 % interval"], rows).splitlines()
 
 
-def _found(one: Mapping[str, Any]) -> list[str]:
+def _format_estimate(one: Mapping[str, Any]) -> list[str]:
     return [f"{one['estimate']:.1f}", f"{one['low']:.1f} to {one['high']:.1f}"]
 
 
-def _worse(pair: JudgedPair) -> str:
+def _name_worse(pair: JudgedPair) -> str:
     return pair.second if pair.better == pair.first else pair.first
 
 
-def _other(pair: JudgedPair) -> str:
+def _name_other(pair: JudgedPair) -> str:
     return pair.second if pair.claimed == pair.first else pair.first

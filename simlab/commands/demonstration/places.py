@@ -25,7 +25,9 @@ def begin(out: Path) -> None:
         if marker.is_file():
             _clear(out)
         elif out.exists() and (not out.is_dir() or any(out.iterdir())):
-            raise InputError(f"--out {clip(out)}: is there already; a demo needs a new folder, such as {_other(out)}")
+            raise InputError(
+                f"--out {clip(out)}: is there already; a demo needs a new folder, such as {_find_free_folder(out)}"
+            )
         out.mkdir(parents=True, exist_ok=True)
         marker.touch()
     except OSError as error:
@@ -44,10 +46,10 @@ def _clear(out: Path) -> None:
         shutil.rmtree(out / STUDY)
 
 
-def _other(out: Path) -> str:
+def _find_free_folder(out: Path) -> str:
     """Return a folder that is not there.
 
-    >>> _other(Path("nothing-here"))
+    >>> _find_free_folder(Path("nothing-here"))
     'nothing-here-2'
     """
     return next(str(one) for k in range(2, 10_000) if not (one := out.with_name(f"{out.name}-{k}")).exists())

@@ -56,7 +56,7 @@ class Planted:
         return [int(score) for score in scores]
 
 
-def planted(seed: int) -> Planted:
+def plant_truth(seed: int) -> Planted:
     """Plant a truth: who is better, by how much, how lenient raters are. The raters together favour nobody."""
     rng = stream(seed, "demo", "truth")
     below = np.cumsum([0.0, *(rng.uniform(*gap) for gap in GAPS)])

@@ -18,8 +18,8 @@ SCRIPTS = "special.js", "posterior.js", "chart.js", "detect.js"
 def page(data: Mapping[str, Any]) -> str:
     """Return the page of the measurable difference as HTML.
 
-    `data` is what `simlab.commands.detect_page.known` returns. The page may run its own script and wear its own style,
-    told by their digests, and nothing else: it can load nothing, and send nothing.
+    `data` is what `simlab.commands.detect_page.gather_page_data` returns. The page may run its own script and
+    wear its own style, told by their digests, and nothing else: it can load nothing, and send nothing.
     """
     style, script = _read("calculator.css"), "\n".join(_read(name) for name in SCRIPTS)
     return Template(_read("detect.html")).substitute(
