@@ -346,7 +346,7 @@ def read(table: Path, config: Mapping[str, Any], info: CampaignInfo, columns: Ma
     """
     layout = import_planned(config)
     rows = sheets.read(table, layout.USUAL, columns or {}, layout.FORM)
-    found: Read = layout.collected(info, rows, config)
+    found: Read = layout.match_campaign(info, rows, config)
     return found
 
 

@@ -99,25 +99,25 @@ def reading(table: Path, wanted: ConcludeOptions, plan: LoadedPlan) -> Read:
         return campaigns.read(table, plan.config, plan.told, wanted.told.columns)
     refuse_events(table)
     if plan.question == RATE:
-        from simlab.concluding.ratings.planned import of_plan
+        from simlab.concluding.ratings.planned import match_plan
     elif plan.question == COMPARE:
-        from simlab.concluding.preferences.by_plan import of_plan
+        from simlab.concluding.preferences.by_plan import match_plan
     else:
-        from simlab.concluding.judgements.planned import of_plan
-    return of_plan(table, wanted, plan.config)
+        from simlab.concluding.judgements.planned import match_plan
+    return match_plan(table, wanted, plan.config)
 
 
 def conclude_collected(collected: Collected, wanted: ConcludeOptions, plan: LoadedPlan, say: Say) -> Conclusion:
     """Conclude from what was collected by a plan, table or campaign."""
     if plan.question == RATE:
-        from simlab.concluding.ratings.planned import concluded
+        from simlab.concluding.ratings.planned import conclude_by_plan
 
         wanted = wanted if plan.goals is None else replace(wanted, unit=plan.goals.choose_unit(collected.seen.value))
     elif plan.question == COMPARE:
-        from simlab.concluding.preferences.by_plan import concluded
+        from simlab.concluding.preferences.by_plan import conclude_by_plan
     else:
-        from simlab.concluding.judgements.estimates import concluded
-    return concluded(plan.config, collected, wanted, say)
+        from simlab.concluding.judgements.estimates import conclude_by_plan
+    return conclude_by_plan(plan.config, collected, wanted, say)
 
 
 def exclude_raters(collected: Collected, wanted: ConcludeOptions, table: Path) -> Collected:
@@ -172,9 +172,9 @@ def is_unfinished(read: Read, plan: LoadedPlan) -> bool:
     """True for a table short of the end of which its plan promises something."""
     n, planned = len(read.collected.seen.value), read.planned
     if plan.question == COMPARE:
-        from simlab.concluding.preferences.by_plan import promise_of
+        from simlab.concluding.preferences.by_plan import state_promise
 
-        anytime = promise_of(plan.config["decision"], read.collected.frame.n_systems).name == "anytime"
+        anytime = state_promise(plan.config["decision"], read.collected.frame.n_systems).name == "anytime"
         return n < planned and not anytime
     return n < (1 - LOST) * planned
 

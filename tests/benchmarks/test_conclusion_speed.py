@@ -10,8 +10,8 @@ from made_ratings import Plan, made
 from scipy import stats
 from threadpoolctl import threadpool_limits
 
-from simlab.concluding.ratings.collecting import collected, config_of
-from simlab.concluding.ratings.findings import TableReading, concluded
+from simlab.concluding.ratings.collecting import collect, compose_config
+from simlab.concluding.ratings.findings import TableReading, conclude_ratings
 from simlab.concluding.wanted import ConcludeOptions
 from simlab.rng import stream
 from simlab.tables.held import Ratings
@@ -38,13 +38,16 @@ def loop(ratings: Ratings) -> list[float]:
 def test_a_conclusion_is_several_times_faster_than_a_loop(benchmark) -> None:
     """Conclude from 10,000 ratings of 10 systems; the loop is charged with its tests and intervals only."""
     ratings = made(stream(1), LARGE)
-    config, campaign = config_of(ConcludeOptions()), collected(ratings, 1)
+    config, campaign = compose_config(ConcludeOptions()), collect(ratings, 1)
     with threadpool_limits(1):
         began = time.process_time()
         loop(ratings)
         baseline = time.process_time() - began
         benchmark.pedantic(
-            concluded, args=(config, campaign, ConcludeOptions(), TableReading({}, "")), rounds=3, warmup_rounds=1
+            conclude_ratings,
+            args=(config, campaign, ConcludeOptions(), TableReading({}, "")),
+            rounds=3,
+            warmup_rounds=1,
         )
     mine = benchmark.stats.stats.median
     benchmark.extra_info |= {"baseline_s": baseline, "s": mine, "ratio": baseline / mine}

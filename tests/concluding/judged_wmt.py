@@ -9,7 +9,7 @@ from shared_data import SHARED
 
 from simlab.analysis.means.document_pairs import influence, intervals
 from simlab.analysis.means.documents import Totals
-from simlab.concluding.judgements.estimates import laid
+from simlab.concluding.judgements.estimates import sum_by_document
 from simlab.concluding.judgements.gathering import OutputEvidence, gather
 from simlab.concluding.wanted import ConcludeOptions
 from simlab.rng import stream
@@ -35,7 +35,7 @@ def held(evidence: OutputEvidence, metric: str, draws: int, share: float = 0.1) 
     Returns the share of PPI++ intervals that hold the mean over all that humans rated, its standard error over draws
     (whose intervals go together), and how wide intervals are beside those of humans alone.
     """
-    whole = laid(evidence, metric)[1]
+    whole = sum_by_document(evidence, metric)[1]
     truth = whole.y.sum(1) / whole.n.sum(1)
     rated = np.flatnonzero((whole.n > 0).any(0))
     rng = stream(1, "judged_wmt", metric)

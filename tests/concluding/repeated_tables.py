@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from simlab.concluding.ratings.again import RepeatedStudy, repetition, with_scores
+from simlab.concluding.ratings.again import RepeatedStudy, repetition, replace_scores
 from simlab.concluding.ratings.table_world import DRAWS
 from simlab.config import compose_sweep
 from simlab.config.sweepfile import RUN
@@ -92,7 +92,7 @@ def compared(seed: int, truth: Truth, repetitions: int = 200) -> Iterator[Compar
 
 def _confirms(study: RepeatedStudy, score: Floats) -> bool:
     claimed = np.flatnonzero(study.verdict)
-    found = np.sign(measure_leads(study.prepared, with_scores(study, score)))
+    found = np.sign(measure_leads(study.prepared, replace_scores(study, score)))
     return bool((found[claimed] == study.verdict[claimed]).all())
 
 

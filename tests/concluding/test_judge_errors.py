@@ -14,7 +14,7 @@ from judge_worlds import World, drawn
 from simlab.analysis.means.metric_gain import slope_for_all
 from simlab.answers.conclude import Conclusion
 from simlab.commands.conclude import format_json, page
-from simlab.concluding.judgements.bias import bias_of
+from simlab.concluding.judgements.bias import estimate_bias
 from simlab.concluding.judgements.concluding import conclude
 from simlab.concluding.judgements.gathering import OutputEvidence
 from simlab.concluding.wanted import ConcludeOptions
@@ -50,7 +50,7 @@ def shares(name: str, favours: Floats, n: int) -> tuple[float, float]:
     true = favours[PAIRS[0]] - favours[PAIRS[1]]
     for _ in range(n):
         evidence = judged(rng, *WORLDS[name], favours)
-        found = bias_of(rng, evidence, "judge", None, PAIRS, level=0.05, flips=199)
+        found = estimate_bias(rng, evidence, "judge", None, PAIRS, level=0.05, flips=199)
         held += bool(((found.low <= true) & (true <= found.high)).all())
         score, human = evidence.metrics["judge"], evidence.human
         missed = human - slope_for_all(human, score) * score
@@ -79,7 +79,8 @@ def test_one_slope_for_all_calls_a_noisy_judge_biased() -> None:
 def test_a_judge_that_favours_a_system_is_named() -> None:
     rng = np.random.default_rng(2)
     found = [
-        bias_of(rng, judged(rng, 0.5, 7.0, FAVOURS), "judge", None, PAIRS, level=0.05, flips=199) for _ in range(20)
+        estimate_bias(rng, judged(rng, 0.5, 7.0, FAVOURS), "judge", None, PAIRS, level=0.05, flips=199)
+        for _ in range(20)
     ]
     assert np.mean([(one.high[0] < 0) & (one.low[2] > 0) for one in found]) >= 0.8
 
@@ -88,7 +89,7 @@ def test_a_metric_that_falls_where_humans_rise_is_turned_round() -> None:
     rng = np.random.default_rng(3)
     evidence = judged(rng, 0.3, 1.0, 0 * FAVOURS)
     evidence = replace(evidence, metrics={"judge": -evidence.metrics["judge"]})
-    found = bias_of(rng, evidence, "judge", None, PAIRS, level=0.05, flips=199)
+    found = estimate_bias(rng, evidence, "judge", None, PAIRS, level=0.05, flips=199)
     assert -1.3 < found.factor < -0.7
     assert (np.sign(found.human) == np.sign(found.metric)).all()
 

@@ -16,9 +16,9 @@ from simlab.analysis.means.metric_gain import slope_for_all
 from simlab.answers.standings import Interval
 from simlab.commands.conclude import format_json, page
 from simlab.concluding import concluding as whole
-from simlab.concluding.judgements.bias import Favour, bias_of, favour_of
+from simlab.concluding.judgements.bias import Favour, estimate_bias, estimate_favour
 from simlab.concluding.judgements.concluding import warnings
-from simlab.concluding.judgements.estimates import asked_of, laid, way_of
+from simlab.concluding.judgements.estimates import choose_comparison, estimate_way, sum_by_document
 from simlab.concluding.judgements.gathering import OutputEvidence
 from simlab.concluding.judgements.metrics import uneven_labels, worth_labels
 from simlab.concluding.wanted import ConcludeOptions
@@ -98,7 +98,7 @@ def judged(rng: np.random.Generator, of: Judge, favour: float = 0.0) -> OutputEv
 
 
 def favour(evidence: OutputEvidence, level: float = 0.05) -> Favour | None:
-    return favour_of(np.random.default_rng(5), evidence, evidence.metrics["judge"], level=level, flips=FLIPS)
+    return estimate_favour(np.random.default_rng(5), evidence, evidence.metrics["judge"], level=level, flips=FLIPS)
 
 
 def accused(evidence: OutputEvidence) -> Floats:
@@ -159,7 +159,7 @@ def found_shares(of: Judge, planted: float, tables: int) -> tuple[float, float, 
     error, favoured, others = 0.0, 0.0, 0.0
     for _ in range(tables):
         evidence = judged(rng, of, planted)
-        raw = bias_of(np.random.default_rng(5), evidence, "judge", None, pairs, level=0.05, flips=FLIPS)
+        raw = estimate_bias(np.random.default_rng(5), evidence, "judge", None, pairs, level=0.05, flips=FLIPS)
         own = accused(evidence)
         error += raw.systems_low[0] > 0
         favoured += own[0] > 0
@@ -225,14 +225,14 @@ LABELLED = World(np.array([0.0, 0.2, 0.4, 0.6]), labels=False, n_documents=80, f
 
 
 def worth(evidence: OutputEvidence) -> Interval:
-    return worth_labels(laid(evidence, "judge")[1], int(evidence.rated.sum()), 0.05)
+    return worth_labels(sum_by_document(evidence, "judge")[1], int(evidence.rated.sum()), 0.05)
 
 
 def check_worth(world: World, tables: int, least: float) -> None:
     """Draw tables whose worth is known from how far estimates of differences scatter over many."""
     rng, pairs, gaps, labels = np.random.default_rng(6), np.triu_indices(4, 1), ([], []), []
     for _ in range(2000):
-        of = laid(evidence := drawn(rng, world), "judge")[1]
+        of = sum_by_document(evidence := drawn(rng, world), "judge")[1]
         labels.append(evidence.rated.sum())
         for into, corrected in zip(gaps, (False, True), strict=True):
             value = influence(of, corrected=corrected).value
@@ -269,8 +269,10 @@ def test_labels_dealt_at_random_are_not_called_otherwise_and_others_are() -> Non
         best = evidence.metrics["judge"] + rng.standard_normal(len(evidence.human)) > 0.5
         evidence = replace(evidence, human=np.where(best | (rng.random(len(best)) < 0.3), evidence.human, np.nan))
         found.append(one := uneven_labels(evidence, "judge"))
-        asked = asked_of(evidence, np.arange(4), ConcludeOptions())
-        said = warnings(evidence, asked, way_of(replace(asked, flips=99), laid(evidence, None)[1], corrected=False))
+        asked = choose_comparison(evidence, np.arange(4), ConcludeOptions())
+        said = warnings(
+            evidence, asked, estimate_way(replace(asked, flips=99), sum_by_document(evidence, None)[1], corrected=False)
+        )
         assert (one is None) == (not any("labels were not dealt at random within systems" in str(x) for x in said))
     assert np.mean([one is not None and one.difference > 0 for one in found]) >= 0.9
 
@@ -281,9 +283,9 @@ def test_a_judge_of_translations_is_off_as_published_scores_say() -> None:
     evidence = evidence_of("mqm", "GEMBA-MQM-src")
     (name,) = evidence.metrics
     pairs = np.triu_indices(13, 1)
-    found = bias_of(np.random.default_rng(9), evidence, name, None, pairs, level=0.05, flips=FLIPS)
+    found = estimate_bias(np.random.default_rng(9), evidence, name, None, pairs, level=0.05, flips=FLIPS)
     assert found.factor == 1
-    names = [evidence.system_names[k] for k in laid(evidence, None)[0]]
+    names = [evidence.system_names[k] for k in sum_by_document(evidence, None)[0]]
     of = {one: row for one, *row in zip(names, found.systems, found.systems_low, found.systems_high, strict=True)}
     for system, value, error in (("GPT4-5shot", 0.93, 0.32), ("refA", -0.81, 0.34)):
         seen, low, high = of[system]

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from judge_worlds import World, drawn
 
-from simlab.concluding.judgements.estimates import asked_of, laid, way_of
-from simlab.concluding.judgements.quality import binary
+from simlab.concluding.judgements.estimates import choose_comparison, estimate_way, sum_by_document
+from simlab.concluding.judgements.quality import binarise_metric
 from simlab.concluding.judgements.verdicts import verdict
 from simlab.concluding.wanted import ConcludeOptions
 from simlab.rng import stream
@@ -23,11 +23,11 @@ def _verdicts(world: World, tables: int, word: str) -> Counter[str]:
     rng, found = stream(1, "verdicts", word), Counter[str]()
     for table in range(tables):
         evidence = drawn(rng, world)
-        asked = asked_of(evidence, np.arange(len(world.means)), ConcludeOptions(seed=table))
+        asked = choose_comparison(evidence, np.arange(len(world.means)), ConcludeOptions(seed=table))
         asked = replace(asked, flips=499)
-        of = laid(evidence, "judge")[1]
-        alone, with_it = (way_of(asked, of, corrected=corrected) for corrected in (False, True))
-        labels = binary(evidence, "judge", None) if evidence.labels else None
+        of = sum_by_document(evidence, "judge")[1]
+        alone, with_it = (estimate_way(asked, of, corrected=corrected) for corrected in (False, True))
+        labels = binarise_metric(evidence, "judge", None) if evidence.labels else None
         says = None if labels is None else labels.says
         found[verdict(asked, evidence, "judge", says, alone, with_it).verdict] += 1
     return found

@@ -18,7 +18,7 @@ from simlab.answers.conclude import Conclusion
 from simlab.commands.conclude import format_json, page
 from simlab.concluding.following import conclude as as_planned
 from simlab.concluding.plans import LoadedPlan
-from simlab.concluding.preferences.by_plan import concluded
+from simlab.concluding.preferences.by_plan import conclude_by_plan
 from simlab.concluding.preferences.concluding import conclude
 from simlab.concluding.wanted import ConcludeOptions
 from simlab.drawing.reports.answers.conclude import read as conclusion
@@ -194,7 +194,7 @@ def test_campaigns_are_concluded_as_they_were_simulated(config: dict[str, Any]) 
     noise = (kind.draw(prepared, world, laid, place) for place in at)
     for campaign in kind.collect(prepared, world, laid, noise, at):
         outcome = kind.conclude(prepared, [campaign.collected])
-        found = concluded(config, campaign.collected, QUIET, lambda words: None)
+        found = conclude_by_plan(config, campaign.collected, QUIET, lambda words: None)
         assert [one.estimate for one in found.systems] == outcome["estimate"][0].tolist()
         assert [one.direction for one in found.pairs] == outcome["direction"][0].tolist()
         assert [one.verdict for one in found.pairs] == outcome["verdict"][0].tolist()

@@ -12,7 +12,7 @@ import pytest
 from simlab.analysis.preferences.votes import FEWEST, Votes, choose_way, own_number, sum_votes
 from simlab.answers.conclude import Conclusion
 from simlab.concluding.preferences.concluding import conclude
-from simlab.concluding.preferences.votes import of_table
+from simlab.concluding.preferences.votes import take_votes
 from simlab.concluding.wanted import ConcludeOptions
 from simlab.tables import preferences
 from tests.strangers import Rows
@@ -123,7 +123,7 @@ def test_a_rule_that_counts_what_cancels_is_chosen_by_winners(tmp_path: Path) ->
         for k, fill in enumerate(FILLS.values()):
             path = tmp_path / f"{k}.csv"
             path.write_text("".join(",".join(row) + "\n" for row in filled(design, fill, k)))
-            held = of_table(preferences.read(path, QUIET.told, None), "table")
+            held = take_votes(preferences.read(path, QUIET.told, None), "table")
             ways.add(choose_way(held.design))
             by_values.add(way_of_values(held.votes))
         assert len(ways) == 1, name

@@ -12,8 +12,8 @@ from made_ratings import Plan, made
 
 from simlab.answers.conclude import Conclusion
 from simlab.concluding.concluding import conclude
-from simlab.concluding.ratings.collecting import collected, config_of, in_whole, of_ratings, without
-from simlab.concluding.ratings.findings import TableReading, concluded
+from simlab.concluding.ratings.collecting import collect, compose_config, exclude_raters, keep_ratings, make_comparable
+from simlab.concluding.ratings.findings import TableReading, conclude_ratings
 from simlab.concluding.standing import compare_with_margin
 from simlab.concluding.wanted import ConcludeOptions
 from simlab.rng import stream
@@ -88,9 +88,9 @@ def test_claims_intervals_and_ranks_agree(table: Path, against: str | None) -> N
 
 
 def test_what_the_kind_of_study_says_is_taken_unchanged() -> None:
-    whole = of_ratings(made(stream(4), Plan(per_output=2), QUALITY), np.ones(30 * 4 * 4 * 2, bool))
-    config, campaign = config_of(ConcludeOptions(seed=3)), collected(whole, 3)
-    answer = concluded(config, campaign, ConcludeOptions(seed=3), TableReading({}, ""))
+    whole = keep_ratings(made(stream(4), Plan(per_output=2), QUALITY), np.ones(30 * 4 * 4 * 2, bool))
+    config, campaign = compose_config(ConcludeOptions(seed=3)), collect(whole, 3)
+    answer = conclude_ratings(config, campaign, ConcludeOptions(seed=3), TableReading({}, ""))
     outcome = {name: values[0] for name, values in conclude_study(prepare(config), [campaign]).items()}
     assert [one.p_value for one in answer.pairs] == outcome["p_value"].tolist()
     assert [one.adjusted for one in answer.pairs] == outcome["adjusted_p_value"].tolist()
@@ -238,16 +238,16 @@ def test_tables_that_name_no_raters_are_of_these(tmp_path: Path) -> None:
 def test_segments_that_a_system_lacks_are_left_out_where_that_costs_less() -> None:
     ratings = made(stream(1), Plan(documents=10))
     lost = (ratings.system == 2) & (ratings.item == 5)
-    whole, left_out, remarks = in_whole(of_ratings(ratings, ~lost))
+    whole, left_out, remarks = make_comparable(keep_ratings(ratings, ~lost))
     assert len(whole.score) == len(ratings.score) - 4
     assert [one.ratings for one in left_out] == [3]
     assert remarks == ()
-    assert in_whole(ratings) == (ratings, (), ())
+    assert make_comparable(ratings) == (ratings, (), ())
 
 
 def test_ratings_that_only_an_excluded_rater_gave_leave_nothing_behind() -> None:
     ratings = made(stream(1), Plan(documents=10))
-    kept = without(ratings, ("r1",), "the table").ratings
+    kept = exclude_raters(ratings, ("r1",), "the table").ratings
     assert "r1" not in kept.rater_names
     assert set(np.unique(kept.item)) == set(range(len(kept.document)))
     assert set(np.unique(kept.document)) == set(range(kept.n_documents))
@@ -262,8 +262,10 @@ def test_repeated_and_missing_ratings_that_are_as_many_as_planned_are_told_from_
         item=np.where(np.arange(40) == 7, ratings.item[6], ratings.item),
         system=np.where(np.arange(40) == 7, ratings.system[6], ratings.system),
     )
-    whole = of_ratings(twice, np.ones(40, bool))
-    answer = concluded(config_of(ConcludeOptions()), collected(whole, 1), ConcludeOptions(), TableReading({}, ""))
+    whole = keep_ratings(twice, np.ones(40, bool))
+    answer = conclude_ratings(
+        compose_config(ConcludeOptions()), collect(whole, 1), ConcludeOptions(), TableReading({}, "")
+    )
     estimate = {one.system: one.plain_mean for one in answer.systems}
     name = whole.system_names[twice.system[6]]
     own = twice.system == twice.system[6]

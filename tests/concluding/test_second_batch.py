@@ -16,8 +16,8 @@ from simlab.answers.conclude import Conclusion
 from simlab.answers.standings import More
 from simlab.concluding.following import LIMIT, Room, SecondBatch, second_batch
 from simlab.concluding.plans import LoadedPlan
-from simlab.concluding.ratings.collecting import collected, config_of
-from simlab.concluding.ratings.findings import TableReading, concluded
+from simlab.concluding.ratings.collecting import collect, compose_config
+from simlab.concluding.ratings.findings import TableReading, conclude_ratings
 from simlab.concluding.ratings.judging import claimed_pairs
 from simlab.concluding.wanted import ConcludeOptions
 from simlab.rng import stream
@@ -177,12 +177,14 @@ AFTER = Room(documents=int(LIMIT), ratings=200)
 
 def config_for(table: Made, test: str, key: str) -> Mapping[str, Any]:
     words = (f"analysis.test={test}", f"analysis.test.{key}=199", "decision.multiplicity=max_t")
-    return config_of(ConcludeOptions(again=False, gate=False, overrides=words))
+    return compose_config(ConcludeOptions(again=False, gate=False, overrides=words))
 
 
 def concluded_first(config: Mapping[str, Any], ratings: Ratings, seed: int) -> Conclusion:
     read = {"documents": ratings.n_documents, "raters": ratings.n_raters, "used": len(ratings.score)}
-    return concluded(config, collected(ratings, seed), ConcludeOptions(again=False, gate=False), TableReading(read, ""))
+    return conclude_ratings(
+        config, collect(ratings, seed), ConcludeOptions(again=False, gate=False), TableReading(read, "")
+    )
 
 
 def only(ratings: Ratings, systems: tuple[str, ...]) -> Ratings:
@@ -213,7 +215,7 @@ def both(first: Ratings, second: Ratings) -> Ratings:
 
 def claimed(config: Mapping[str, Any], ratings: Ratings, seed: int) -> bool:
     n = ratings.n_systems * (ratings.n_systems - 1) // 2
-    return bool(claimed_pairs(prepare(config), collected(ratings, seed), np.ones(n, bool)).any())
+    return bool(claimed_pairs(prepare(config), collect(ratings, seed), np.ones(n, bool)).any())
 
 
 def batches(

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from simlab.concluding.concluding import conclude
-from simlab.concluding.ratings.again import control, repetition, with_scores
+from simlab.concluding.ratings.again import control, repetition, replace_scores
 from simlab.concluding.ratings.judging import claimed_pairs
-from simlab.concluding.ratings.planned import ratings_of
+from simlab.concluding.ratings.planned import convert_to_ratings
 from simlab.concluding.ratings.table_world import DRAWS
 from simlab.concluding.wanted import ConcludeOptions
 from simlab.fitting import repetitions
@@ -83,7 +83,7 @@ def test_as_many_claims_are_claimed_again_as_is_said():
     assert found is not None
     rng, shares = np.random.default_rng(6), []
     for k in range(200):
-        again = with_scores(study, answers(rng, held, TRUTH, study.ratings, "same"))
+        again = replace_scores(study, answers(rng, held, TRUTH, study.ratings, "same"))
         again = replace(again, streams=Streams(7, ("true", k)))
         anew = claimed_pairs(study.prepared, again, study.family)[claimed]
         shares.append((anew & (measure_leads(study.prepared, again)[claimed] * study.verdict[claimed] > 0)).mean())
@@ -131,7 +131,7 @@ def test_a_repetition_against_a_baseline_is_about_its_pairs(tmp_path):
 
 def test_a_campaign_that_follows_its_plan_is_carried_out_again(tmp_path):
     study = study_of(table_of(pilot(np.random.default_rng(4), n_systems=4, n_documents=20)))
-    found = ratings_of(study.collected)
+    found = convert_to_ratings(study.collected)
     assert found.item_names != study.ratings.item_names
     for name in ("system", "item", "rater", "score", "document"):
         np.testing.assert_array_equal(getattr(found, name), getattr(study.ratings, name))

@@ -15,7 +15,7 @@ from shared_data import SHARED
 
 from simlab.analysis.raters.model_comparisons import compare_by_model
 from simlab.analysis.raters.t_tests import segment_t
-from simlab.concluding.ratings.concluding import study_of
+from simlab.concluding.ratings.concluding import read_study
 from simlab.concluding.wanted import ConcludeOptions
 from simlab.rng import stream
 from simlab.studies.ratings.concluding import document_totals, make_scored_ratings, score_ratings
@@ -43,7 +43,7 @@ TABLES: Mapping[str, tuple[Path, ColumnOverrides]] = {
 def rated(name: str) -> ScoredRatings:
     """Return the ratings of a table as its analysis takes them."""
     path, told = TABLES[name]
-    study = study_of(path, ConcludeOptions(told=told))
+    study = read_study(path, ConcludeOptions(told=told))
     prepared = prepare(study.config)
     scores = score_ratings(prepared, study.collected)
     return make_scored_ratings(study.collected, scores, document_totals(prepared, study.collected))

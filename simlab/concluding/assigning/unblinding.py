@@ -13,7 +13,7 @@ from simlab.concluding.assigning.filled import FilledRating, read_filled
 from simlab.concluding.assigning.platforms import find_rater
 from simlab.concluding.assigning.studying import RatingScale
 from simlab.concluding.campaigns import CampaignInfo
-from simlab.concluding.ratings.planned import collected
+from simlab.concluding.ratings.planned import match_campaign
 from simlab.concluding.sheets import Read, SheetRows
 from simlab.files import read_decimal, reason, write_whole
 from simlab.messages import clip, pluralise
@@ -88,7 +88,7 @@ def read(
     key, people = read_key(sheets.key, sheets.key_sha256), info.frame.rater_names
     rated = unblind_ratings(read_filled(path, columns), key, sheets.scale, people, clip(path))
     unlisted = write(sheets.key.with_name(NAME), key, {one.given.slot.lower() for one in rated})
-    found = collected(info, rows([one for one in rated if one.meant.counts], clip(path)), config)
+    found = match_campaign(info, rows([one for one in rated if one.meant.counts], clip(path)), config)
     deviations = [*found.deviations, *_describe_new_values(rated, sheets.scale), *controls(rated)]
     return found._replace(deviations=deviations, unlisted=unlisted)
 

@@ -71,8 +71,8 @@ def repetition(
     bar = np.array([(pair.high - pair.low) / 2 for pair in pairs])[claimed]
     rng, same = stream(seed, "conclude", "repetition"), (UNKNOWN, UNKNOWN)
     if evidence.noise is not None:
-        same = _widened(document_pairs.confirmation_probabilities(rng, of, claims, bar, _noise(evidence, systems)))
-    other = _widened(document_pairs.confirmation_probabilities(rng, of, claims, bar))
+        same = _widen_shares(document_pairs.confirmation_probabilities(rng, of, claims, bar, _noise(evidence, systems)))
+    other = _widen_shares(document_pairs.confirmation_probabilities(rng, of, claims, bar))
     sign, anew = (RepeatedShares.of(*one) for one in zip(same, other, strict=True))
     unknown = dict.fromkeys(("new_raters", "new_study"), "raters of judgements are taken as given")
     if evidence.noise is None:
@@ -80,7 +80,7 @@ def repetition(
     return Repetition(same_sign=sign, claimed_again=anew, studies=WORLDS * 400, world=TRUE, unknown=unknown)
 
 
-def _widened(shares: tuple[document_pairs.Confirmed, document_pairs.Confirmed]) -> tuple[Interval, Interval]:
+def _widen_shares(shares: tuple[document_pairs.Confirmed, document_pairs.Confirmed]) -> tuple[Interval, Interval]:
     sign, claim = (Interval.of(one.value, *widen_by_chance(*one, WORLDS)) for one in shares)
     return sign, claim
 
@@ -102,7 +102,7 @@ def _noise(evidence: OutputEvidence, systems: Ints) -> Floats:
 
 def _segments(evidence: OutputEvidence, systems: Ints, places: tuple[Ints, Ints]) -> Segments:
     """Sum up differences of single outputs of the same item, systems moved to one mean."""
-    laid, document = _by_item(evidence, systems)
+    laid, document = _lay_out_by_item(evidence, systems)
     laid = laid - np.nanmean(laid, 1, keepdims=True)
     shape = evidence.n_documents, len(places[0])
     sums = Segments(np.zeros(shape), np.zeros(shape), np.zeros(shape))
@@ -115,7 +115,7 @@ def _segments(evidence: OutputEvidence, systems: Ints, places: tuple[Ints, Ints]
     return sums
 
 
-def _by_item(evidence: OutputEvidence, systems: Ints) -> tuple[Floats, Ints]:
+def _lay_out_by_item(evidence: OutputEvidence, systems: Ints) -> tuple[Floats, Ints]:
     """Lay ratings out as `[system, item]`, and say each item's document."""
     n_items = int(evidence.item.max()) + 1
     laid = np.full((len(evidence.system_names), n_items), np.nan)

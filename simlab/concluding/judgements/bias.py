@@ -10,7 +10,7 @@ from scipy.special import betaincinv
 from simlab.analysis.means.document_pairs import ROUNDING, MeanInfluence, compare_by_flips, influence, pool_variances
 from simlab.analysis.means.documents import LEAST_LEFT, Totals
 from simlab.answers.standings import Interval
-from simlab.concluding.judgements.estimates import laid
+from simlab.concluding.judgements.estimates import sum_by_document
 from simlab.concluding.judgements.gathering import OutputEvidence
 from simlab.fitting_metrics.confusion import design_effect
 from simlab.types import Bools, Floats, Ints
@@ -68,18 +68,18 @@ class Bias(NamedTuple):
         return int(np.maximum(np.abs(self.low), np.abs(self.high)).argmax())
 
 
-def bias_of(
+def estimate_bias(
     rng: np.random.Generator, evidence: OutputEvidence, name: str, says: Floats | None, places: tuple[Ints, Ints], *,
     level: float, flips: int,
 ) -> Bias:  # fmt: skip
-    """Hold a metric's differences of systems against the humans', over outputs that have both.
+    """Compare a metric's differences of systems with the humans', over outputs that have both.
 
     Labels are taken as they are. What is missed of labels is bounded by how rare misses are, too: none among few shows
     little.
     """
     score = evidence.metrics[name] if says is None else says
     both: Bools = evidence.rated & np.isfinite(score)
-    width, systems = evidence.n_documents, laid(evidence, None)[0]
+    width, systems = evidence.n_documents, sum_by_document(evidence, None)[0]
     at = evidence.system * width + evidence.document
 
     def sums(value: Floats) -> Floats:
@@ -101,12 +101,12 @@ def bias_of(
         # A system's error moves with the factor by its mean score; about the mean of all, since differences count.
         of = of._replace(part=of.part + one.value * (own_mean - own_mean.mean())[:, None] * one.part)
         found.append(compare_by_flips(rng, of, places, level=level, flips=flips))
-        about.append(compare_by_flips(rng, _with_mean(of), every, level=level, flips=flips))
+        about.append(compare_by_flips(rng, _add_mean_row(of), every, level=level, flips=flips))
     low, high = np.minimum.reduce([one.low for one in found]), np.maximum.reduce([one.high for one in found])
     own_low, own_high = np.minimum.reduce([one.low for one in about]), np.maximum.reduce([one.high for one in about])
     if says is not None:
         missed = np.where(both, np.where(both, score, 0.0) - np.where(both, evidence.human, 0.0), 0.0)
-        least, most = _of_rare(sums((missed > 0).astype(float)), sums((missed < 0).astype(float)), n, level)
+        least, most = _bound_rare_misses(sums((missed > 0).astype(float)), sums((missed < 0).astype(float)), n, level)
         low = np.minimum(low, least[places[0]] - most[places[1]])
         high = np.maximum(high, most[places[0]] - least[places[1]])
         own_low, own_high = np.minimum(own_low, least - most.mean()), np.maximum(own_high, most - least.mean())
@@ -117,7 +117,7 @@ def bias_of(
     return Bias(metric - human, low, high, human, metric, factor, error - error.mean(), own_low, own_high)
 
 
-def _with_mean(of: MeanInfluence) -> MeanInfluence:
+def _add_mean_row(of: MeanInfluence) -> MeanInfluence:
     """Add a row for the mean of all systems."""
     return MeanInfluence(*(np.concatenate([one, one.mean(0, keepdims=True)]) for one in of))
 
@@ -177,7 +177,7 @@ def squares_within_systems(evidence: OutputEvidence, score: Floats, both: Bools)
     return of_human, product, of_score
 
 
-def _of_rare(above: Floats, below: Floats, n: Floats, level: float) -> tuple[Floats, Floats]:
+def _bound_rare_misses(above: Floats, below: Floats, n: Floats, level: float) -> tuple[Floats, Floats]:
     """Bound the mean of misses of +1 and -1 where one kind is too rare to tell its variance: Clopper and Pearson.
 
     Counted are as many independent outputs as would tell as much: as misses of a kind go together in documents, over
@@ -223,7 +223,7 @@ class _Slopes(NamedTuple):
     log_weight: Floats
 
 
-def favour_of(
+def estimate_favour(
     rng: np.random.Generator, evidence: OutputEvidence, score: Floats, *, level: float, flips: int
 ) -> Favour | None:
     """Estimate each system's favour; None for fewer than three systems, or if the metric is not shown to follow humans.
@@ -231,7 +231,7 @@ def favour_of(
     It follows them if scores go together within systems, by two standard errors over documents.
     """
     both: Bools = evidence.rated & np.isfinite(score)
-    systems = laid(evidence, None)[0]
+    systems = sum_by_document(evidence, None)[0]
     if len(systems) < FEWEST or len(np.unique(evidence.system[both])) < len(systems):
         return None
     product = squares_within_systems(evidence, score, both)[1]
@@ -340,12 +340,12 @@ def _middle(own: Floats, others: Floats) -> Floats:
     return np.asarray(np.median(others, 1))
 
 
-def _stretched(of: MeanInfluence) -> Floats:
+def _stretch_parts(of: MeanInfluence) -> Floats:
     """Return documents' parts with the residual that a document has drawn to itself restored (CR3)."""
     return np.asarray(of.part / np.maximum(1 - of.share, LEAST_LEFT))
 
 
-def _quadratic(metric: Floats, human: Floats, slope: Floats) -> Floats:
+def _sum_squares(metric: Floats, human: Floats, slope: Floats) -> Floats:
     """Sum up squares of `metric - slope * human` over documents: `[node, system]`."""
     squares = [(a * b).sum(1) for a, b in ((metric, metric), (metric, human), (human, human))]
     left = squares[0] - 2 * slope[:, None] * squares[1] + slope[:, None] ** 2 * squares[2]
@@ -353,7 +353,7 @@ def _quadratic(metric: Floats, human: Floats, slope: Floats) -> Floats:
 
 
 def _variance(means: _Means, slope: Floats) -> Floats:
-    return _quadratic(_stretched(means.metric), _stretched(means.human), slope)
+    return _sum_squares(_stretch_parts(means.metric), _stretch_parts(means.human), slope)
 
 
 def _contrast_variance(means: _Means, slope: Floats) -> Floats:
@@ -361,19 +361,19 @@ def _contrast_variance(means: _Means, slope: Floats) -> Floats:
 
     It is that of the offset less their mean, times what a median of normal values varies more than a mean.
     """
-    metric, human = (_less_others(_stretched(of)) for of in means)
+    metric, human = (_subtract_others(_stretch_parts(of)) for of in means)
     others = len(metric) - 1
-    return _quadratic(metric, human, slope) * (1 + _of_median(others)) / (1 + 1 / others)
+    return _sum_squares(metric, human, slope) * (1 + _approximate_median_variance(others)) / (1 + 1 / others)
 
 
-def _less_others(part: Floats) -> Floats:
+def _subtract_others(part: Floats) -> Floats:
     return np.asarray(part - (part.sum(0) - part) / (len(part) - 1))
 
 
-def _of_median(n: int) -> float:
+def _approximate_median_variance(n: int) -> float:
     """Return the variance of the median of so many standard normal values, to 3 % (1 for the nearer of two).
 
-    >>> [round(_of_median(n), 1) for n in (2, 3, 5, 14)]
+    >>> [round(_approximate_median_variance(n), 1) for n in (2, 3, 5, 14)]
     [1.0, 0.4, 0.3, 0.1]
     """
     return 1.0 if n == 2 else float(np.pi / (2 * n + (1.14 if n % 2 else 2.3)))
@@ -385,7 +385,7 @@ def _shared_variance(means: _Means, slope: float) -> float:
     It is the scatter of logarithms of variances that the number of documents explains, over the scatter found: 40 items
     tell a single variance badly, and systems that are as noisy as each other tell it together (Smyth 2004).
     """
-    metric, human = (_less_others(_stretched(of)) for of in means)
+    metric, human = (_subtract_others(_stretch_parts(of)) for of in means)
     square = (metric - slope * human) ** 2
     total = square.sum(1)
     if (total <= (ROUNDING * np.abs(means.metric.value).max()) ** 2).any():

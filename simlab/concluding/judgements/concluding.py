@@ -20,15 +20,15 @@ from simlab.concluding.judgements.estimates import (
     FLIPS,
     JudgedComparison,
     Way,
-    asked_of,
     check,
-    laid,
-    scatters,
-    systems_of,
-    way_of,
+    choose_comparison,
+    estimate_way,
+    is_scattered,
+    list_systems,
+    sum_by_document,
 )
 from simlab.concluding.judgements.gathering import OutputEvidence, gather
-from simlab.concluding.judgements.metrics import metric_of, uneven_labels
+from simlab.concluding.judgements.metrics import judge_metric, uneven_labels
 from simlab.concluding.simulations import NOT_ASKED, apply_gate, note_unrepeated, seed_from_rows, try_to_simulate
 from simlab.concluding.wanted import ConcludeOptions
 from simlab.effort import current_effort
@@ -51,9 +51,9 @@ def promise(comparison: JudgedComparison, *, used: bool) -> Promise:
     return Promise(name="fixed", level=comparison.level, multiplicity="max_t", holds=True, says=says)
 
 
-def detectable(differences: PairDifferences) -> float | None:
+def find_detectable(differences: PairDifferences) -> float | None:
     """Return the difference that half of the pairs show with 80 %; None where no pair can be claimed."""
-    there = np.isfinite(differences.reach) & scatters(differences)
+    there = np.isfinite(differences.reach) & is_scattered(differences)
     known = differences.se[there] * (differences.reach[there] + ndtri(POWER))
     return float(np.median(known)) if len(known) else None
 
@@ -69,7 +69,9 @@ def lines(metrics: Sequence[Metric], *, used: bool) -> list[str]:
     return ["Means and pairs are those of humans alone; --metric NAME corrects them by one."]
 
 
-def about(evidence: OutputEvidence, level: float, metrics: Sequence[Metric], *, used: bool) -> dict[str, object]:
+def describe_analysis(
+    evidence: OutputEvidence, level: float, metrics: Sequence[Metric], *, used: bool
+) -> dict[str, object]:
     """Name what the paragraph says of the analysis."""
     return {
         "estimator": "ppi" if used else "human",
@@ -88,8 +90,8 @@ def warnings(evidence: OutputEvidence, comparison: JudgedComparison, way: Way) -
     """Return what limits the conclusion."""
     documents = int((way.of.n > 0).any(0).sum())
     said = [
-        *ranked(Rank.CLAIMS, [*_unseen(evidence, comparison), *_uneven(evidence)]),
-        *ranked(Rank.NUMBERS, _skewed(comparison, way)),
+        *ranked(Rank.CLAIMS, [*_name_unrated_systems(evidence, comparison), *_describe_uneven_labels(evidence)]),
+        *ranked(Rank.NUMBERS, _describe_skewness(comparison, way)),
     ]
     if np.ptp(evidence.human[evidence.rated]) == 0:
         said.append(Limit("humans gave all outputs the same score: nothing can be told apart", Rank.CLAIMS))
@@ -97,7 +99,7 @@ def warnings(evidence: OutputEvidence, comparison: JudgedComparison, way: Way) -
     if alike:
         alone = f"all ratings of {', '.join(alike)} are alike: what they vary by is not known, and bounds are a guess"
         said.append(Limit(alone, Rank.NUMBERS))
-    if len(still := np.flatnonzero(~scatters(way.found))):
+    if len(still := np.flatnonzero(~is_scattered(way.found))):
         first, second = (comparison.names[place[still[0]]] for place in comparison.places)
         rest = f" and {pluralise(len(still) - 1, 'pair')} more" if len(still) > 1 else ""
         lacks = "how far such a difference is off, and which it would find, is not known"
@@ -108,7 +110,7 @@ def warnings(evidence: OutputEvidence, comparison: JudgedComparison, way: Way) -
     return said
 
 
-def _unseen(evidence: OutputEvidence, comparison: JudgedComparison) -> Iterator[str]:
+def _name_unrated_systems(evidence: OutputEvidence, comparison: JudgedComparison) -> Iterator[str]:
     names = [name for name in evidence.system_names if name not in comparison.names]
     if names:
         yield (
@@ -117,7 +119,7 @@ def _unseen(evidence: OutputEvidence, comparison: JudgedComparison) -> Iterator[
         )
 
 
-def _uneven(evidence: OutputEvidence) -> Iterator[str]:
+def _describe_uneven_labels(evidence: OutputEvidence) -> Iterator[str]:
     """State where a metric's scores show that labels were not dealt at random within systems."""
     found = {name: one for name in evidence.metrics if (one := uneven_labels(evidence, name)) is not None}
     if found:
@@ -132,7 +134,7 @@ def _uneven(evidence: OutputEvidence) -> Iterator[str]:
         )
 
 
-def _skewed(comparison: JudgedComparison, way: Way) -> Iterator[str]:
+def _describe_skewness(comparison: JudgedComparison, way: Way) -> Iterator[str]:
     skewed = is_too_skewed(way.means.part, way.of.n > 0)
     if skewed.any():
         names = ", ".join(name for name, bent in zip(comparison.names, skewed, strict=True) if bent)
@@ -150,10 +152,10 @@ def conclude(table: Path, wanted: ConcludeOptions, say: Say) -> Conclusion:
     evidence = gather(table, wanted)
     if is_undecided(evidence.read, wanted):
         wanted, say = replace(wanted, gate=False), lambda words: None
-    systems, of = laid(evidence, None)
+    systems, of = sum_by_document(evidence, None)
     check(of, [evidence.system_names[k] for k in systems], table)
-    asked = asked_of(evidence, systems, wanted)
-    alone = way_of(asked, of, corrected=False)
+    asked = choose_comparison(evidence, systems, wanted)
+    alone = estimate_way(asked, of, corrected=False)
     metrics, used, notes = _metrics(evidence, asked, alone, wanted, say)
     way = alone if used is None else used
     found = Conclusion(
@@ -163,18 +165,18 @@ def conclude(table: Path, wanted: ConcludeOptions, say: Say) -> Conclusion:
         unit="share adequate" if evidence.labels else "points",
         better="lower" if evidence.lower_is_better else "higher",
         promise=promise(asked, used=used is not None),
-        systems=systems_of(
+        systems=list_systems(
             asked.names, of.n.sum(1).astype(np.int64), way.means, asked.level, way.pairs, labels=asked.labels
         ),
         pairs=way.pairs,
         metrics=metrics,
-        detectable=detectable(way.found),
+        detectable=find_detectable(way.found),
         lines=lines(metrics, used=used is not None),
-        about=about(evidence, asked.level, metrics, used=used is not None),
+        about=describe_analysis(evidence, asked.level, metrics, used=used is not None),
         notes=(*evidence.notes, *notes),
         warnings=warnings(evidence, asked, way),
     )
-    return _again(found, evidence, systems, asked, way, used is not None, wanted, say)
+    return _repeat_study(found, evidence, systems, asked, way, used is not None, wanted, say)
 
 
 def _metrics(
@@ -184,7 +186,7 @@ def _metrics(
     metrics, used, notes = [], None, list[str]()
     for name in evidence.metrics:
         say(f"holding {name} against humans")
-        metric, way, said = metric_of(evidence, comparison, alone, name, wanted)
+        metric, way, said = judge_metric(evidence, comparison, alone, name, wanted)
         metrics.append(metric)
         notes += said
         if len(evidence.metrics) == 1 and metric.verdict != "leave_out":
@@ -192,7 +194,7 @@ def _metrics(
     return metrics, used, notes
 
 
-def _again(
+def _repeat_study(
     conclusion: Conclusion,
     evidence: OutputEvidence,
     systems: Ints,
@@ -202,7 +204,7 @@ def _again(
     wanted: ConcludeOptions,
     say: Say,
 ) -> Conclusion:
-    """Hold a conclusion against studies with equal systems, then add how a repetition would come out."""
+    """Check a conclusion in studies with equal systems, then add how a repetition would come out."""
     if not wanted.gate or not current_effort().equal_studies:
         return note_unrepeated(conclusion, NOT_ASKED)
     say("carrying the study out again, with its documents drawn anew")

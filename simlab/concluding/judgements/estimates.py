@@ -43,7 +43,7 @@ LEAST = 3
 """Documents that humans rated of each system, below which nothing is estimated."""
 
 
-def laid(evidence: OutputEvidence, metric: str | None) -> tuple[Ints, Totals]:
+def sum_by_document(evidence: OutputEvidence, metric: str | None) -> tuple[Ints, Totals]:
     """Return the systems that humans rated, by their places, and their sums over all documents.
 
     A score that is missing counts as its system's mean: whatever a metric says of an output, the correction has mean
@@ -55,12 +55,12 @@ def laid(evidence: OutputEvidence, metric: str | None) -> tuple[Ints, Totals]:
     n, y = _sums(evidence, systems, one * rated), _sums(evidence, systems, np.where(rated, evidence.human, 0.0))
     if metric is None:
         return systems, Totals(n, y, np.zeros_like(y), None, None)
-    said = filled(evidence, evidence.metrics[metric])
+    said = fill_scores(evidence, evidence.metrics[metric])
     return systems, Totals(n, y, _sums(evidence, systems, said * rated), _sums(evidence, systems, one),
                            _sums(evidence, systems, said))  # fmt: skip
 
 
-def filled(evidence: OutputEvidence, score: Floats) -> Floats:
+def fill_scores(evidence: OutputEvidence, score: Floats) -> Floats:
     """Put a system's mean score where an output has none; 0 where the metric has seen nothing of a system.
 
     Scores are taken about the mean of all, so that no digits are lost.
@@ -80,7 +80,7 @@ def _sums(evidence: OutputEvidence, systems: Ints, value: Floats) -> Floats:
     return np.asarray(flat.reshape(-1, width)[systems], float)
 
 
-def systems_of(
+def list_systems(
     names: Sequence[str], n: Ints, of: MeanInfluence, level: float, pairs: Sequence[Pair], *, labels: bool
 ) -> list[System]:
     """Return each system's mean with its interval, and the ranks that no claim rules out."""
@@ -97,7 +97,7 @@ def systems_of(
     ]
 
 
-def pairs_of(
+def list_pairs(
     names: Sequence[str],
     places: tuple[Ints, Ints],
     differences: PairDifferences,
@@ -117,7 +117,7 @@ def pairs_of(
         gap, low, high = (float(part[k]) for part in (differences.difference, differences.low, differences.high))
         direction = int(np.sign(turn * gap))
         claimed = differences.adjusted[k] <= level
-        if not (known := scatters(differences)[k]):
+        if not (known := is_scattered(differences)[k]):
             low = 0.0 if claimed and gap > 0 else -np.inf
             high = 0.0 if claimed and gap < 0 else np.inf
         oriented = (low, high) if turn > 0 else (-high, -low)
@@ -139,7 +139,7 @@ def pairs_of(
     return pairs
 
 
-def scatters(differences: PairDifferences) -> Bools:
+def is_scattered(differences: PairDifferences) -> Bools:
     """Return which differences vary at all between documents, beyond rounding."""
     return np.asarray(differences.se > ROUNDING * np.maximum(1.0, np.abs(differences.difference)))
 
@@ -203,7 +203,7 @@ def check(of: Totals, names: Sequence[str], table: Path) -> None:
             )
 
 
-def asked_of(evidence: OutputEvidence, systems: Ints, wanted: ConcludeOptions) -> JudgedComparison:
+def choose_comparison(evidence: OutputEvidence, systems: Ints, wanted: ConcludeOptions) -> JudgedComparison:
     """Return which systems and pairs are compared; raise InputError for a baseline that humans did not rate."""
     names = tuple(evidence.system_names[k] for k in systems)
     first, second = np.triu_indices(len(names), 1)
@@ -222,7 +222,7 @@ def asked_of(evidence: OutputEvidence, systems: Ints, wanted: ConcludeOptions) -
     )
 
 
-def way_of(comparison: JudgedComparison, of: Totals, *, corrected: bool) -> Way:
+def estimate_way(comparison: JudgedComparison, of: Totals, *, corrected: bool) -> Way:
     """Estimate means, and hold them against each other, with or without the metric in `of`."""
     means = influence(of, corrected=corrected)
     found = compare_by_flips(
@@ -230,14 +230,14 @@ def way_of(comparison: JudgedComparison, of: Totals, *, corrected: bool) -> Way:
     )
     judged = of.n[:, (of.n > 0).any(0)]
     more = more_documents(found, means, comparison.places, 2 * float(judged.mean()))
-    pairs = pairs_of(
+    pairs = list_pairs(
         comparison.names, comparison.places, found,
         level=comparison.level, lower_is_better=comparison.lower_is_better, margin=comparison.margin, more=more,
     )  # fmt: skip
     return Way(of, means, found, pairs)
 
 
-def concluded(
+def conclude_by_plan(
     config: Mapping[str, Any], collected: Collected, wanted: ConcludeOptions, say: Callable[[str], None]
 ) -> Conclusion:
     """Conclude by the plan's estimator: all numbers are those of the kind of study.
@@ -263,7 +263,7 @@ def concluded(
         promise=_promise(config["decision"], len(names)),
         systems=_systems(outcome, collected),
         pairs=_pairs(outcome, names, wanted),
-        about=_about(config, outcome),
+        about=_describe_analysis(config, outcome),
         notes=("bounds of differences are each pair's own, those of the plan's estimator",),
         warnings=_warnings(outcome, names),
         repetition_missing=why,
@@ -324,7 +324,7 @@ def _promise(decision: Mapping[str, Any], n_systems: int) -> Promise:
     )
 
 
-def _about(config: Mapping[str, Any], outcome: Mapping[str, Array]) -> dict[str, Any]:
+def _describe_analysis(config: Mapping[str, Any], outcome: Mapping[str, Array]) -> dict[str, Any]:
     estimator = config["analysis"]["estimator"]
     youden = [float(value) for value in outcome["youden"]] if "youden" in outcome else None
     return {"estimator": name_of(estimator), "intervals": "each by itself", "youden": youden}

@@ -23,7 +23,7 @@ _Key = tuple[str, str, str]
 NOBODY = "the table does not name documents: each item is one of its own"
 
 
-def overlaid(table: Path, second: Path, wanted: ConcludeOptions) -> tuple[JudgedOutputs, bool]:
+def overlay_tables(table: Path, second: Path, wanted: ConcludeOptions) -> tuple[JudgedOutputs, bool]:
     """Return the outputs of either table, and whether lower is better: one is a system, a document and an item.
 
     Raises InputError for several metrics, a second table that names raters, and tables that share no output.
@@ -120,12 +120,12 @@ def gather(table: Path, wanted: ConcludeOptions) -> OutputEvidence:
     Raises InputError for what is malformed, asked for and not there, and where humans rated nothing.
     """
     if wanted.second is None:
-        outputs, lower = _of_one(table, wanted), wanted.told.better == "lower"
+        outputs, lower = _read_one_table(table, wanted), wanted.told.better == "lower"
         said = None if wanted.told.better is None else lower
     else:
-        outputs, lower = overlaid(table, wanted.second, wanted)
+        outputs, lower = overlay_tables(table, wanted.second, wanted)
         said = lower
-    kept, left_out = _without(outputs, wanted.exclude)
+    kept, left_out = _exclude_raters(outputs, wanted.exclude)
     if not np.isfinite(kept.human).any():
         raise InputError(
             f"{clip(table)}: no output has a human score, and a metric alone says nothing of them; fill human"
@@ -138,7 +138,7 @@ def gather(table: Path, wanted: ConcludeOptions) -> OutputEvidence:
 def _evidence(outputs: JudgedOutputs, adequate_from: float | None, *, lower: bool) -> OutputEvidence:
     """Lay outputs out: systems in natural order, documents numbered, ratings as labels where these are asked for."""
     rated = outputs.human[np.isfinite(outputs.human)]
-    as_labels = _as_labels(outputs, adequate_from, lower=lower)
+    as_labels = _label_adequacy(outputs, adequate_from, lower=lower)
     document, n_documents, said = _documents(outputs)
     names = tuple(number_naturally(outputs.system_names))
     place = np.array([names.index(name) for name in outputs.system_names], np.int64)
@@ -159,7 +159,7 @@ def _evidence(outputs: JudgedOutputs, adequate_from: float | None, *, lower: boo
     )
 
 
-def _of_one(table: Path, wanted: ConcludeOptions) -> JudgedOutputs:
+def _read_one_table(table: Path, wanted: ConcludeOptions) -> JudgedOutputs:
     scored = judged.name_columns(load_answers(table, judged.FORM, wanted.told), wanted.told.columns)
     if not judged.holds(scored.header):
         header = clip(", ".join(scored.header), 120)
@@ -175,7 +175,7 @@ def _of_one(table: Path, wanted: ConcludeOptions) -> JudgedOutputs:
     return judged.read_table(scored, wanted.metrics, wanted.told)
 
 
-def _without(outputs: JudgedOutputs, exclude: Sequence[str]) -> tuple[JudgedOutputs, tuple[str, ...]]:
+def _exclude_raters(outputs: JudgedOutputs, exclude: Sequence[str]) -> tuple[JudgedOutputs, tuple[str, ...]]:
     """Leave the ratings of some raters out; raise InputError for one that the table does not name."""
     if not exclude:
         return outputs, ()
@@ -190,7 +190,7 @@ def _without(outputs: JudgedOutputs, exclude: Sequence[str]) -> tuple[JudgedOutp
     return replace(outputs, human=np.where(out, np.nan, outputs.human)), (said,)
 
 
-def _as_labels(outputs: JudgedOutputs, adequate_from: float | None, *, lower: bool) -> JudgedOutputs:
+def _label_adequacy(outputs: JudgedOutputs, adequate_from: float | None, *, lower: bool) -> JudgedOutputs:
     """Call what is as good as a score, or better, adequate."""
     if adequate_from is None:
         return outputs

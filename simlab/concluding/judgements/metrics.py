@@ -11,11 +11,11 @@ from scipy.special import stdtr, stdtrit
 from simlab.analysis.means.document_pairs import influence, intervals, products_of_differences, share_intervals
 from simlab.analysis.means.documents import Totals
 from simlab.answers.standings import YOUDEN, Estimated, Interval, Metric, MetricError, MetricQuality
-from simlab.concluding.judgements.bias import Bias, favour_of
-from simlab.concluding.judgements.estimates import JudgedComparison, Way, laid, way_of
+from simlab.concluding.judgements.bias import Bias, estimate_favour
+from simlab.concluding.judgements.estimates import JudgedComparison, Way, estimate_way, sum_by_document
 from simlab.concluding.judgements.gathering import OutputEvidence
-from simlab.concluding.judgements.quality import Binary, binary, correlations, posteriors, youden
-from simlab.concluding.judgements.verdicts import FEWEST_DOCUMENTS, verdict, width_of
+from simlab.concluding.judgements.quality import Binary, binarise_metric, correlations, posteriors, youden
+from simlab.concluding.judgements.verdicts import FEWEST_DOCUMENTS, compare_widths, verdict
 from simlab.concluding.wanted import ConcludeOptions
 from simlab.types import Bools, Floats, Ints
 
@@ -38,14 +38,14 @@ def worth_labels(of: Totals, labels: int, level: float) -> Interval:
     documents = np.flatnonzero((of.n if of.n_all is None else np.maximum(of.n, of.n_all)).any(0))
     group = np.arange(len(documents)) % GROUPS
     n = int(group.max()) + 1
-    left = np.array([_log_ratio(_only(of, documents[group != k])) for k in range(n)])
+    left = np.array([_log_ratio(_select_documents(of, documents[group != k])) for k in range(n)])
     value = n * _log_ratio(of) - (n - 1) * float(left.mean())
     error = float(np.sqrt((n - 1) / n * ((left - left.mean()) ** 2).sum()))
     reach = float(stdtrit(int(of.n.any(0).sum()) - 1, 1 - level / 2)) * error
     return Interval.of(*(float(labels * np.expm1(value + side * reach)) for side in (0, -1, 1)))
 
 
-def _only(of: Totals, documents: Ints) -> Totals:
+def _select_documents(of: Totals, documents: Ints) -> Totals:
     rest = (None if one is None else one[:, documents] for one in (of.n_all, of.g_all))
     return Totals(of.n[:, documents], of.y[:, documents], of.g[:, documents], *rest)
 
@@ -75,7 +75,7 @@ class Uneven(NamedTuple):
     p_value: float
 
 
-def n_unlabelled(evidence: OutputEvidence, name: str) -> int:
+def count_unlabelled(evidence: OutputEvidence, name: str) -> int:
     """Return how many outputs only the metric scored."""
     return int((np.isfinite(evidence.metrics[name]) & ~evidence.rated).sum())
 
@@ -121,19 +121,19 @@ def _difference(evidence: OutputEvidence, name: str, system: int) -> tuple[float
     return sum(value), part, min(documents) - 1
 
 
-def metric_of(
+def judge_metric(
     evidence: OutputEvidence, comparison: JudgedComparison, alone: Way, name: str, wanted: ConcludeOptions
 ) -> tuple[Metric, Way, Sequence[str]]:
     """Return what a table tells of a metric, and what follows with it."""
-    of = laid(evidence, name)[1]
+    of = sum_by_document(evidence, name)[1]
     few = int((of.n > 0).sum(1).min()) < FEWEST_DOCUMENTS
-    way = alone if few else way_of(comparison, of, corrected=True)
-    labels = binary(evidence, name, wanted.threshold) if evidence.labels else None
+    way = alone if few else estimate_way(comparison, of, corrected=True)
+    labels = binarise_metric(evidence, name, wanted.threshold) if evidence.labels else None
     says = None if labels is None else labels.says
     found = verdict(comparison, evidence, name, says, alone, way._replace(of=of))
     quality, spread, posterior, notes = _quality(evidence, name, labels, comparison.level)
-    estimates = [*_estimated(comparison, "human", alone), *_estimated(comparison, "ppi", way), *posterior]
-    width, favoured = width_of(alone.found, way.found), _favour(comparison, evidence, name, says)
+    estimates = [*_list_estimates(comparison, "human", alone), *_list_estimates(comparison, "ppi", way), *posterior]
+    width, favoured = compare_widths(alone.found, way.found), _favour(comparison, evidence, name, says)
     says_nothing = found.bias is None
     worth = None if few or says_nothing else worth_labels(of, int(evidence.rated.sum()), comparison.level)
     bias, bias_pairs, bias_worst, bias_factor = _errors(comparison, found.bias)
@@ -155,7 +155,7 @@ def metric_of(
         favour=favoured[0],
         favour_slope=favoured[1],
         worth_labels=worth if worth is not None and worth.is_finite() else None,
-        labels_at_random=uneven_labels(evidence, name) is None if n_unlabelled(evidence, name) else None,
+        labels_at_random=uneven_labels(evidence, name) is None if count_unlabelled(evidence, name) else None,
     )
     return metric, way, notes
 
@@ -165,7 +165,7 @@ def _favour(
 ) -> tuple[Sequence[MetricQuality], Interval | None]:
     """Return how far each system lies off the line of the metric's means on the humans', and its slope."""
     score = evidence.metrics[name] if says is None else says
-    found = favour_of(
+    found = estimate_favour(
         comparison.stream("favour", name), evidence, score, level=comparison.level, flips=comparison.flips
     )
     if found is None:
@@ -187,10 +187,15 @@ def _errors(
         MetricError.of(comparison.names[i], comparison.names[j], *(float(one[k]) for one in columns))
         for k, (i, j) in enumerate(zip(*(place.tolist() for place in comparison.places), strict=True))
     ]
-    return _of_systems(comparison, bias), errors, errors[bias.worst_pair], None if bias.factor == 1 else bias.factor
+    return (
+        _list_system_errors(comparison, bias),
+        errors,
+        errors[bias.worst_pair],
+        None if bias.factor == 1 else bias.factor,
+    )
 
 
-def _of_systems(comparison: JudgedComparison, bias: Bias) -> list[MetricQuality]:
+def _list_system_errors(comparison: JudgedComparison, bias: Bias) -> list[MetricQuality]:
     """Return each system's error about the mean of all, or about the baseline, where all are compared with one."""
     n, (first, second) = len(comparison.names), comparison.places
     if len(first) == n * (n - 1) // 2:
@@ -215,7 +220,7 @@ def _quality(
     return *correlations(evidence, name, level), (), () if evidence.labels else (without,)
 
 
-def _estimated(comparison: JudgedComparison, method: str, way: Way) -> list[Estimated]:
+def _list_estimates(comparison: JudgedComparison, method: str, way: Way) -> list[Estimated]:
     low, high = (share_intervals if comparison.labels else intervals)(way.means, comparison.level)
     return [
         Estimated(method=method, system=name, value=float(way.means.value[k]), low=float(low[k]), high=float(high[k]))

@@ -58,7 +58,7 @@ def sheet(collected: Collected, config: Mapping[str, Any]) -> Sheet:
             f"decision={name_of(config['decision'])} ends the judging of each system by itself, and such campaigns are "
             "not exported; export one of decision=significance"
         )
-    frame, seen, said = collected.frame, _asked(collected), collected.metric
+    frame, seen, said = collected.frame, _list_asked_outputs(collected), collected.metric
     shared, document = config["design"]["shared_inputs"], collected.known.get("document")
     columns = (
         "system",
@@ -75,19 +75,19 @@ def sheet(collected: Collected, config: Mapping[str, Any]) -> Sheet:
     if document is not None:
         of = document[seen.unit, seen.item]
         flat.append([_name(one, frame.system_names[k], shared) for k, one in zip(seen.unit, of, strict=True)])
-    flat.append([_judged(value, binary=collected.known["binary"]) for value in seen.value.tolist()])
+    flat.append([_convert_judgement(value, binary=collected.known["binary"]) for value in seen.value.tolist()])
     flat += [] if said is None else [said[seen.unit, seen.item].tolist()]
     flat += [] if seen.at is None else [[None if math.isnan(at) else at for at in seen.at.tolist()]]
     return Sheet("judgement", columns, list(zip(*flat, strict=True)), len(collected.seen.value))
 
 
-def _judged(value: float, *, binary: bool) -> float | None:
+def _convert_judgement(value: float, *, binary: bool) -> float | None:
     if math.isnan(value):
         return None
     return int(value) if binary else value
 
 
-def _asked(collected: Collected) -> Seen:
+def _list_asked_outputs(collected: Collected) -> Seen:
     """List outputs that were to be judged and were not, too (NaN): a metric speaks of them all the same."""
     seen, n = collected.seen, collected.known.get(_OUTPUTS)
     if n is None or seen.at is None:
@@ -117,7 +117,7 @@ def metric(collected: Collected) -> Any:
     return None if said is None else [said.dtype.name, *said.shape]
 
 
-def collected(info: CampaignInfo, rows: SheetRows, config: Mapping[str, Any]) -> Read:
+def match_campaign(info: CampaignInfo, rows: SheetRows, config: Mapping[str, Any]) -> Read:
     """Take a table for the answers of a campaign; say where it falls short of what came then.
 
     Raises InputError for other systems or outputs than those of the campaign, and for an output that is there twice.
@@ -248,7 +248,7 @@ class _Laid(NamedTuple):
     every: list[Floats]
 
 
-def of_plan(table: Path, wanted: ConcludeOptions, config: Mapping[str, Any]) -> Read:
+def match_plan(table: Path, wanted: ConcludeOptions, config: Mapping[str, Any]) -> Read:
     """Take a table for what was collected by a plan alone; say where it leaves the plan.
 
     Raises InputError for the plan of other systems, for more judgements than were planned, for other values than the
@@ -269,10 +269,10 @@ def of_plan(table: Path, wanted: ConcludeOptions, config: Mapping[str, Any]) -> 
     if metric and len(outputs.metrics) != 1:
         found = pluralise(len(outputs.metrics), "metric")
         raise InputError(f"{where}: the plan uses one metric and the table has {found}; name one with --metric COLUMN")
-    human = _human(outputs, wanted, binary, where)
+    human = _average_repeats(outputs, wanted, binary, where)
     deviations = describe_other_systems(outputs.system_names, read_expected(config), where)
-    laid = _laid(outputs, human, next(iter(outputs.metrics.values())) if metric else None, config, where)
-    per_system, n = _per_system(config), np.isfinite(laid.y).sum(1)
+    laid = _lay_out(outputs, human, next(iter(outputs.metrics.values())) if metric else None, config, where)
+    per_system, n = _count_planned(config), np.isfinite(laid.y).sum(1)
     if per_system is not None and int(n.max()) > per_system:
         raise InputError(
             f"{where}: {pluralise(int(n.max()), 'judgement')} of a system, and the plan has {per_system} "
@@ -281,7 +281,7 @@ def of_plan(table: Path, wanted: ConcludeOptions, config: Mapping[str, Any]) -> 
     planned = int(n.sum()) if per_system is None else per_system * len(n)
     if short := planned - int(n.sum()):
         deviations.append(f"{short:,} of {planned:,} planned judgements are missing")
-    return Read(_collected(outputs, laid, config, binary), planned, deviations)
+    return Read(_collect(outputs, laid, config, binary), planned, deviations)
 
 
 def _refuse_untold(config: Mapping[str, Any], where: str) -> None:
@@ -305,7 +305,7 @@ def _refuse_untold(config: Mapping[str, Any], where: str) -> None:
         )
 
 
-def _human(outputs: JudgedOutputs, wanted: ConcludeOptions, binary: bool, where: str) -> Floats:
+def _average_repeats(outputs: JudgedOutputs, wanted: ConcludeOptions, binary: bool, where: str) -> Floats:
     """Average repeats; as labels where the plan has labels."""
     human = outputs.human
     if wanted.adequate_from is not None:
@@ -325,7 +325,9 @@ def _human(outputs: JudgedOutputs, wanted: ConcludeOptions, binary: bool, where:
     return np.asarray(mean)
 
 
-def _laid(outputs: JudgedOutputs, human: Floats, said: Floats | None, config: Mapping[str, Any], where: str) -> _Laid:
+def _lay_out(
+    outputs: JudgedOutputs, human: Floats, said: Floats | None, config: Mapping[str, Any], where: str
+) -> _Laid:
     """Lay outputs out by system, those that humans judged first: the same ones where systems share inputs."""
     systems, rated = len(outputs.system_names), np.isfinite(human)
     if config["design"]["shared_inputs"]:
@@ -366,7 +368,7 @@ def _laid(outputs: JudgedOutputs, human: Floats, said: Floats | None, config: Ma
     return _Laid(y, g, known, [said[(outputs.system == k) & np.isfinite(said)] for k in range(systems)])
 
 
-def _collected(outputs: JudgedOutputs, laid: _Laid, config: Mapping[str, Any], binary: bool) -> Collected:
+def _collect(outputs: JudgedOutputs, laid: _Laid, config: Mapping[str, Any], binary: bool) -> Collected:
     systems, fixed = len(outputs.system_names), config["systems"].get("test_set") == "fixed"
     unit, item = np.nonzero(np.isfinite(laid.y))
     g, rest = laid.g, laid.rest
@@ -380,7 +382,7 @@ def _collected(outputs: JudgedOutputs, laid: _Laid, config: Mapping[str, Any], b
         "binary": binary,
         "rest": rest,
         "calibration": None,
-        "nominal": _nominal(config),
+        "nominal": _read_known_quality(config),
         "slope": np.zeros(systems),
         "annotator_variance": np.zeros(systems),
         "test_set": outputs.n_items if fixed and not config["design"]["replacement"] else None,
@@ -401,13 +403,13 @@ def _frame(outputs: JudgedOutputs) -> Frame:
     return Frame(one_each, np.zeros(n, np.int64), nobody, outputs.system_names, (), outputs.rater_names, False)
 
 
-def _nominal(config: Mapping[str, Any]) -> KnownRates | KnownCorrelation | None:
+def _read_known_quality(config: Mapping[str, Any]) -> KnownRates | KnownCorrelation | None:
     metric = config.get("metric", {})
     if {"rho", "eta"} <= metric.keys():
         return KnownRates(float(metric["rho"]), float(metric["eta"]))
     return KnownCorrelation(float(metric["correlation"])) if "correlation" in metric else None
 
 
-def _per_system(config: Mapping[str, Any]) -> int | None:
+def _count_planned(config: Mapping[str, Any]) -> int | None:
     """Return how many judgements of a system were planned; None where a budget decides."""
     return int(config["budget"]["human_ratings"]) if limit(config["budget"], 1) is None else None

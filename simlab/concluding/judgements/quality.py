@@ -29,7 +29,7 @@ class Binary(NamedTuple):
     notes: tuple[str, ...]
 
 
-def binary(evidence: OutputEvidence, name: str, threshold: float | None) -> Binary | None:
+def binarise_metric(evidence: OutputEvidence, name: str, threshold: float | None) -> Binary | None:
     """Let a metric say adequate above a threshold, or the one that tells human labels best; None where none does."""
     score = evidence.metrics[name]
     both: Bools = np.isfinite(score) & evidence.rated
@@ -37,7 +37,11 @@ def binary(evidence: OutputEvidence, name: str, threshold: float | None) -> Bina
         return None
     if threshold is None and np.isin(score[np.isfinite(score)], (0.0, 1.0)).all():
         threshold = 0.5
-    cut = _best(evidence, name, both) if threshold is None else _given(evidence, name, both, threshold)
+    cut = (
+        _choose_threshold(evidence, name, both)
+        if threshold is None
+        else _use_threshold(evidence, name, both, threshold)
+    )
     if cut is None:
         return None
     says = np.where(np.isfinite(score), (cut.sign * score > cut.sign * cut.threshold).astype(float), np.nan)
@@ -52,7 +56,7 @@ class _Cut(NamedTuple):
     said: str
 
 
-def _given(evidence: OutputEvidence, name: str, both: Bools, threshold: float) -> _Cut:
+def _use_threshold(evidence: OutputEvidence, name: str, both: Bools, threshold: float) -> _Cut:
     """Take a threshold as given; what is adequate less often above it than below is adequate below it."""
     if _youden(evidence.metrics[name][both] > threshold, evidence.human[both]) < 0:
         said = f"{name} says adequate below {threshold:g}: above it, outputs are adequate less often than below"
@@ -60,7 +64,7 @@ def _given(evidence: OutputEvidence, name: str, both: Bools, threshold: float) -
     return _Cut(threshold, 1, f"{name} says adequate above {threshold:g}")
 
 
-def _best(evidence: OutputEvidence, name: str, both: Bools) -> _Cut | None:
+def _choose_threshold(evidence: OutputEvidence, name: str, both: Bools) -> _Cut | None:
     """Choose the threshold that tells human labels best, and say by how much that flatters the metric."""
     g, y = evidence.metrics[name][both], evidence.human[both]
     cuts = {sign: rates.best_threshold(sign * g, y) for sign in (1, -1)}
@@ -180,10 +184,10 @@ def posteriors(evidence: OutputEvidence, says: Floats, level: float) -> tuple[li
         found["partial"] = estimate_with_partial_rates(counts, counted, True, level)
     else:
         notes = (f"partial pooling of rho and eta needs {FEWEST_TO_POOL} systems, and {n} are here",)
-    return [one for method, estimates in found.items() for one in _estimated(method, evidence, estimates)], notes
+    return [one for method, estimates in found.items() for one in _list_estimates(method, evidence, estimates)], notes
 
 
-def _estimated(method: str, evidence: OutputEvidence, estimates: Estimates) -> list[Estimated]:
+def _list_estimates(method: str, evidence: OutputEvidence, estimates: Estimates) -> list[Estimated]:
     bounds = zip(estimates.value, estimates.low, estimates.high, strict=True)
     return [
         Estimated.of(method, name, *(float(x) for x in row))
@@ -194,11 +198,13 @@ def _estimated(method: str, evidence: OutputEvidence, estimates: Estimates) -> l
 def _counts(evidence: OutputEvidence, says: Floats) -> AdequacyCounts:
     rated = evidence.rated
     alone: Bools = np.isfinite(says) & ~rated
-    human, metric = (_effective(evidence, there, value) for there, value in ((rated, evidence.human), (alone, says)))
+    human, metric = (
+        _count_effective_outputs(evidence, there, value) for there, value in ((rated, evidence.human), (alone, says))
+    )
     return AdequacyCounts(*human, *metric)
 
 
-def _effective(evidence: OutputEvidence, there: Bools, value: Floats) -> tuple[Floats, Floats]:
+def _count_effective_outputs(evidence: OutputEvidence, there: Bools, value: Floats) -> tuple[Floats, Floats]:
     """Return positive outputs and outputs `[system]`, divided by the design effect of documents."""
     systems, width = len(evidence.system_names), evidence.n_documents
     at = (evidence.system * width + evidence.document)[there]

@@ -19,7 +19,7 @@ from simlab.analysis.means.document_pairs import PairDifferences
 from simlab.analysis.means.metric_gain import Gain, gain
 from simlab.analysis.settling import POWER
 from simlab.answers.standings import MetricVerdict, More
-from simlab.concluding.judgements.bias import Bias, bias_of
+from simlab.concluding.judgements.bias import Bias, estimate_bias
 from simlab.concluding.judgements.estimates import LIMIT, JudgedComparison, Way
 from simlab.concluding.judgements.gathering import OutputEvidence
 from simlab.messages import pluralise
@@ -65,33 +65,35 @@ def verdict(
         seen = bool((np.isfinite(evidence.metrics[name]) & evidence.rated).any())
         why = "it says the same of all outputs" if seen else "it scored no output that humans rated"
         return Verdict("leave_out", why, None, bound)
-    told, width = gain(rng, of, flips=comparison.flips), width_of(alone.found, corrected.found)
+    told, width = gain(rng, of, flips=comparison.flips), compare_widths(alone.found, corrected.found)
     bias = _bias(rng, comparison, evidence, name, says)
-    off = f"{_turned(alone, bias)}{_biased(comparison, bias, bound)}"
+    off = f"{_name_reversed_pairs(alone, bias)}{_describe_bias(comparison, bias, bound)}"
     if told.p_value > comparison.level / 2:
         reason = f"that it follows humans from system to system is not shown (p = {told.p_value:.2g}); {off}"
-        return Verdict("leave_out", reason, _to_show(told, labels, comparison.level), bound, bias)
+        return Verdict("leave_out", reason, _count_labels_to_show(told, labels, comparison.level), bound, bias)
     if not width < 1:
-        return Verdict("leave_out", f"{_nothing_left(evidence, name, width)}; {off}", None, bound, bias)
+        return Verdict("leave_out", f"{_explain_width(evidence, name, width)}; {off}", None, bound, bias)
     narrower = f"intervals of differences are {width:.2f} times as wide with it"
     if bias.worst < bound and n_documents >= ENOUGH:
         reason = f"{narrower}, and its own differences are within {bound:.2g} of the humans'"
         return Verdict("trust", reason, None, bound, bias)
     if bias.worst < bound:
         off = f"fewer than {ENOUGH} documents do not show that its own differences are as close as they look"
-    return Verdict("correct", f"{narrower}; {off}", _to_trust(bias, bound, labels, n_documents), bound, bias)
+    return Verdict(
+        "correct", f"{narrower}; {off}", _count_labels_to_trust(bias, bound, labels, n_documents), bound, bias
+    )
 
 
 def _bias(
     rng: np.random.Generator, comparison: JudgedComparison, evidence: OutputEvidence, name: str, says: Floats | None
 ) -> Bias:
-    return bias_of(rng, evidence, name, says, comparison.places, level=comparison.level, flips=comparison.flips)
+    return estimate_bias(rng, evidence, name, says, comparison.places, level=comparison.level, flips=comparison.flips)
 
 
-def _turned(alone: Way, bias: Bias) -> str:
+def _name_reversed_pairs(alone: Way, bias: Bias) -> str:
     """Name the pairs that humans claim and that a metric's own difference turns round."""
     turned = [
-        f"{pair.first} - {pair.second} (humans {_plain(bias.human[k])}, it {_plain(bias.metric[k])})"
+        f"{pair.first} - {pair.second} (humans {_format_value(bias.human[k])}, it {_format_value(bias.metric[k])})"
         for k, pair in enumerate(alone.pairs)
         if pair.verdict and bias.human[k] * bias.metric[k] < 0
     ]
@@ -101,7 +103,7 @@ def _turned(alone: Way, bias: Bias) -> str:
     return f"by its own means it turns round {', '.join(turned[:MOST_TURNED])}{more}; "
 
 
-def _nothing_left(evidence: OutputEvidence, name: str, width: float) -> str:
+def _explain_width(evidence: OutputEvidence, name: str, width: float) -> str:
     alone = 1 - int(evidence.rated.sum()) / max(int(np.isfinite(evidence.metrics[name]).sum()), 1)
     return (
         f"intervals of differences with it are {width:.2f} times as wide, since humans rated all but "
@@ -109,7 +111,7 @@ def _nothing_left(evidence: OutputEvidence, name: str, width: float) -> str:
     )
 
 
-def _biased(comparison: JudgedComparison, bias: Bias, bound: float) -> str:
+def _describe_bias(comparison: JudgedComparison, bias: Bias, bound: float) -> str:
     """State of which pair a metric's own difference is shown to miss most, or may miss most where none is shown."""
     if not np.isfinite(bias.value).all():
         return "what its own means miss is not known of every system"
@@ -117,24 +119,24 @@ def _biased(comparison: JudgedComparison, bias: Bias, bound: float) -> str:
     # Bounds that hold 0 do not show the bias that the sentence is about, however far they reach.
     k = int(np.where(shown, np.abs(bias.value), -1.0).argmax()) if shown.any() else bias.worst_pair
     first, second = (comparison.names[place[k]] for place in comparison.places)
-    value, low, high = (_plain(float(one[k])) for one in (bias.value, bias.low, bias.high))
+    value, low, high = (_format_value(float(one[k])) for one in (bias.value, bias.low, bias.high))
     off = f"that of {first} and {second} is off by {value} ({low} to {high})"
     if shown.any():
         return f"its own differences are biased: {off}"
     return f"that its own differences are within {bound:.2g} of the humans' is not shown, at worst {off}"
 
 
-def _plain(value: float) -> str:
+def _format_value(value: float) -> str:
     """Write a number with two digits, without a 0 before the point.
 
-    >>> _plain(-0.29), _plain(2.08)
+    >>> _format_value(-0.29), _format_value(2.08)
     ('-.29', '2.1')
     """
     text = f"{value:.2g}"
     return text.replace("0.", ".", 1) if text.lstrip("-").startswith("0.") else text
 
 
-def width_of(alone: PairDifferences, corrected: PairDifferences) -> float:
+def compare_widths(alone: PairDifferences, corrected: PairDifferences) -> float:
     """Return how wide intervals of differences are with the metric, over those of humans alone."""
     wide, narrow = alone.high - alone.low, corrected.high - corrected.low
     known = np.isfinite(wide) & np.isfinite(narrow) & (wide > 0)
@@ -159,7 +161,7 @@ def _margin(evidence: OutputEvidence, alone: PairDifferences, margin: float | No
     return SHARE_MARGIN if evidence.labels else usual
 
 
-def _to_show(gain: Gain, labels: int, level: float) -> More:
+def _count_labels_to_show(gain: Gain, labels: int, level: float) -> More:
     """Count further labels that show with 80 % that the metric follows humans: its t grows as their root."""
     draws = np.abs(gain.t + ndtri((np.arange(2000) + 0.5) / 2000))
     t = np.quantile(draws, QUARTERS)
@@ -167,7 +169,7 @@ def _to_show(gain: Gain, labels: int, level: float) -> More:
     return _labels(np.maximum(needed, 1.0).tolist())
 
 
-def _to_trust(bias: Bias, margin: float, labels: int, n_documents: int) -> More | None:
+def _count_labels_to_trust(bias: Bias, margin: float, labels: int, n_documents: int) -> More | None:
     """Count further labels that bring every bound within the margin; None where a bound is beyond it on both sides."""
     if np.any((bias.low >= margin) | (bias.high <= -margin)):
         return None

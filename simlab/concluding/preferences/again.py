@@ -68,31 +68,36 @@ def repetition(
     if not len(claimed):
         return None
     worlds = _worlds(covariance, world, seed)
-    raters, items = _own(votes, votes.rater, world.taste_sd, fitted), _own(votes, votes.item, world.output_sd, fitted)
+    raters, items = (
+        _make_effect_sampler(votes, votes.rater, world.taste_sd, fitted),
+        _make_effect_sampler(votes, votes.item, world.output_sd, fitted),
+    )
 
     def same_raters(rng: np.random.Generator, world: VoteWorld) -> VoteWorld:
         return replace(world, taste=None if raters is None else raters(rng))
 
-    def nothing_new(rng: np.random.Generator, world: VoteWorld) -> VoteWorld:
+    def keep_everything(rng: np.random.Generator, world: VoteWorld) -> VoteWorld:
         return replace(same_raters(rng, world), output=None if items is None else items(rng))
 
     def same_items(rng: np.random.Generator, world: VoteWorld) -> VoteWorld:
         return replace(world, output=None if items is None else items(rng))
 
     ways: dict[str, tuple[Way, bool]] = {
-        "same": (nothing_new, raters is not None and items is not None),
+        "same": (keep_everything, raters is not None and items is not None),
         "new_documents": (same_raters, raters is not None),
         "new_raters": (same_items, items is not None),
         "new_study": (lambda rng, one: one, True),
     }
     shares = {
-        name: _confirmed(claims, claimed, worlds, way, seed, ordered) for name, (way, known) in ways.items() if known
+        name: _measure_confirmation(claims, claimed, worlds, way, seed, ordered)
+        for name, (way, known) in ways.items()
+        if known
     }
     return Repetition(
         same_sign=RepeatedShares(**{name: sign for name, (sign, _) in shares.items()}),
         claimed_again=RepeatedShares(**{name: anew for name, (_, anew) in shares.items()}),
         studies=DRAWS * EACH,
-        world=_named(world),
+        world=_describe_world(world),
         unknown={name: UNNAMED for name in ways if name not in shares},
     )
 
@@ -105,14 +110,16 @@ def _worlds(covariance: Floats, world: VoteWorld, seed: int) -> list[VoteWorld]:
     return [replace(world, strength=world.strength + root @ one) for one in z]
 
 
-def _own(votes: Votes, of: Ints, sd: float, fitted: Strengths) -> Callable[[np.random.Generator], Floats | None] | None:
+def _make_effect_sampler(
+    votes: Votes, of: Ints, sd: float, fitted: Strengths
+) -> Callable[[np.random.Generator], Floats | None] | None:
     """Return what draws the effects of the table's own raters, or outputs; None where nobody is named, or too many."""
     if (of < 0).all() or (int(of.max()) + 1) * votes.n_systems**2 > _MOST_EFFECTS:
         return None
     return lambda rng: own_effects(rng, votes, own_number(of), sd, fitted) if sd else None
 
 
-def _confirmed(
+def _measure_confirmation(
     claims: PreferenceClaims,
     claimed: Array,
     worlds: list[VoteWorld],
@@ -153,7 +160,7 @@ def control(claims: PreferenceClaims, world: VoteWorld, seed: int, *, ordered: b
         promised=claims.promise.level,
         uncorrected=float(plain.mean()),
         uncorrected_mcse=_mcse(plain),
-        world=_named(world),
+        world=_describe_world(world),
         watched=float(watched.mean()) if ordered else None,
         watched_mcse=_mcse(watched) if ordered else None,
     )
@@ -164,17 +171,17 @@ def _nulls(claims: PreferenceClaims, equal: VoteWorld, seed: int, ordered: bool)
     given = not claims.raters_drawn and (votes.rater >= 0).any()
     for k in range(current_effort().equal_studies):
         rng = stream(seed, "conclude", "control", k)
-        one = _with_given(rng, votes, equal) if given else equal
+        one = _redraw_given_raters(rng, votes, equal) if given else equal
         study = replace(votes, value=one.vote(rng, votes))
         p_value = sign_test.asymptotic(study.counts())[claims.family]
         yield (
             bool(_claimed_pairs(rng, claims, study, ordered).any()),
             bool((p_value <= level).any()),
-            watched(study, claims.family, level),
+            is_claimed_at_a_look(study, claims.family, level),
         )
 
 
-def _with_given(rng: np.random.Generator, votes: Votes, equal: VoteWorld) -> VoteWorld:
+def _redraw_given_raters(rng: np.random.Generator, votes: Votes, equal: VoteWorld) -> VoteWorld:
     """Draw raters who are taken as given: whatever each prefers, all of them together prefer no system."""
     rater = votes.rater
     taste = equal.taste_sd * rng.standard_normal((int(rater.max()) + 1, votes.n_systems))
@@ -192,7 +199,7 @@ def _claimed_pairs(rng: np.random.Generator, claims: PreferenceClaims, study: Vo
     return np.asarray(tested.claimed[claims.family], bool)
 
 
-def watched(study: Votes, family: Bools, level: float, looks: int = LOOKS) -> bool:
+def is_claimed_at_a_look(study: Votes, family: Bools, level: float, looks: int = LOOKS) -> bool:
     """True if a sign test of some pair, at some of so many looks while votes come, falls below the level."""
     from scipy.special import ndtri
 
@@ -204,7 +211,7 @@ def watched(study: Votes, family: Bools, level: float, looks: int = LOOKS) -> bo
     return bool((np.abs(lead) >= -float(ndtri(level / 2)) * np.sqrt(np.maximum(n, FEWEST - 2))).any())
 
 
-def _named(world: VoteWorld) -> str:
+def _describe_world(world: VoteWorld) -> str:
     return (
         "one strength for each system, fitted by moments: what raters prefer beyond it has a standard deviation of "
         f"{world.taste_sd:.2f} logits, outputs one of {world.output_sd:.2f}"

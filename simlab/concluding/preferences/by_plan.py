@@ -16,8 +16,8 @@ from simlab.analysis.preferences.votes import FEWEST
 from simlab.answers.conclude import Conclusion, Promise
 from simlab.answers.standings import Limit, Pair, Rank, System
 from simlab.concluding.goals import describe_other_systems, read_expected
-from simlab.concluding.preferences.concluding import UNIT, of_held
-from simlab.concluding.preferences.votes import NamedVotes, named_pairs, of_collected, of_table, pair_of
+from simlab.concluding.preferences.concluding import UNIT, conclude_votes
+from simlab.concluding.preferences.votes import NamedVotes, named_pairs, number_pairs, take_campaign_votes, take_votes
 from simlab.concluding.sheets import Read
 from simlab.concluding.simulations import note_unrepeated
 from simlab.concluding.standing import bound_ranks
@@ -36,7 +36,7 @@ ANYTIME = ("anytime", "betting")
 OF_PRIOR = ("bayes", "human_only")
 
 
-def concluded(
+def conclude_by_plan(
     config: Mapping[str, Any], collected: Collected, wanted: ConcludeOptions, say: Callable[[str], None]
 ) -> Conclusion:
     """Conclude by the plan's rule: verdicts, directions and estimates are those of the kind of study.
@@ -45,7 +45,7 @@ def concluded(
     are those of the test for tables without a plan, as far as they go with the rule's verdicts. Raises InputError for a
     promise that is not the plan's.
     """
-    promise = promise_of(config["decision"], collected.frame.n_systems)
+    promise = state_promise(config["decision"], collected.frame.n_systems)
     if wanted.promise not in (None, promise.name):
         raise InputError(f"--promise {wanted.promise}: the plan's rule promises {promise.name}; leave it out")
     outcome = {name: values[0] for name, values in conclude(prepare(config), [collected]).items()}
@@ -62,13 +62,13 @@ def concluded(
         systems=systems,
         pairs=pairs,
         cycles=order.cycles,
-        about=_about(config, outcome),
+        about=_describe_analysis(config, outcome),
         warnings=()
         if len(collected.seen.value)
         else (Limit("no comparison came: nothing can be claimed", Rank.CLAIMS),),
     )
     found = note_unrepeated(found, "studies that the rule of a plan ends are not carried out again after the fact")
-    return _with_strengths(found, config, collected, wanted, say) if len(collected.seen.value) else found
+    return _add_strengths(found, config, collected, wanted, say) if len(collected.seen.value) else found
 
 
 def _systems(outcome: Mapping[str, Array], collected: Collected) -> list[System]:
@@ -111,7 +111,7 @@ def _pairs(outcome: Mapping[str, Array], names: Sequence[str], against: str | No
     ]
 
 
-def _with_strengths(
+def _add_strengths(
     conclusion: Conclusion,
     config: Mapping[str, Any],
     collected: Collected,
@@ -122,12 +122,14 @@ def _with_strengths(
     asked = replace(wanted, plan=None, promise=conclusion.promise.name, level=config["decision"]["level"], exclude=())
     asked = replace(asked, again=False, gate=False)
     try:
-        beside = of_held(of_collected(collected), asked, say)
+        beside = conclude_votes(take_campaign_votes(collected), asked, say)
     except InputError as error:
         # What the plan's rule says stands, whatever else cannot be told.
-        return conclusion.changed(line=of_collected(collected).line, notes=(f"strengths are not known: {error}",))
+        return conclusion.changed(
+            line=take_campaign_votes(collected).line, notes=(f"strengths are not known: {error}",)
+        )
     by_pair = {(one.first, one.second): one for one in beside.pairs}
-    pairs = [_bounded(one, by_pair.get((one.first, one.second))) for one in conclusion.pairs]
+    pairs = [_bound_pair(one, by_pair.get((one.first, one.second))) for one in conclusion.pairs]
     return conclusion.changed(
         read=beside.read,
         line=beside.line,
@@ -140,7 +142,7 @@ def _with_strengths(
     )
 
 
-def _bounded(pair: Pair, other: Pair | None) -> Pair:
+def _bound_pair(pair: Pair, other: Pair | None) -> Pair:
     """Take bounds from the test beside the rule, as far as they go with its verdict; what settles a pair that is open.
 
     A claimed difference is not 0, one that is open may be.
@@ -155,7 +157,7 @@ def _bounded(pair: Pair, other: Pair | None) -> Pair:
     return pair.changed(low=low, high=high, within=other.within, more=None if pair.verdict else other.more)
 
 
-def _about(config: Mapping[str, Any], outcome: Mapping[str, Array]) -> dict[str, Any]:
+def _describe_analysis(config: Mapping[str, Any], outcome: Mapping[str, Array]) -> dict[str, Any]:
     looks = outcome["collected"] >= 0
     return {
         "rule": name_of(config["decision"]),
@@ -166,7 +168,7 @@ def _about(config: Mapping[str, Any], outcome: Mapping[str, Array]) -> dict[str,
     }
 
 
-def promise_of(decision: Mapping[str, Any], n_systems: int) -> Promise:
+def state_promise(decision: Mapping[str, Any], n_systems: int) -> Promise:
     """State what the rule of a plan promises."""
     rule, level = name_of(decision), float(decision["level"])
     multiplicity = str(decision.get("multiplicity", "none"))
@@ -199,7 +201,7 @@ def promise_of(decision: Mapping[str, Any], n_systems: int) -> Promise:
     )
 
 
-def of_plan(table: Path, wanted: ConcludeOptions, config: Mapping[str, Any]) -> Read:
+def match_plan(table: Path, wanted: ConcludeOptions, config: Mapping[str, Any]) -> Read:
     """Take a table for what was collected by a plan alone; comparisons came in the order in which they stand.
 
     Raises InputError for the plan of other systems, for more comparisons than were planned, and where the plan's metric
@@ -209,9 +211,9 @@ def of_plan(table: Path, wanted: ConcludeOptions, config: Mapping[str, Any]) -> 
     held = preferences.read(table, wanted.told, list(wanted.metrics) if with_metric else None)
     if held.n_systems < 2 or not len(held.outcome):
         raise InputError(f"{where}: no comparison says who won; fill in winner")
-    _refuse_orders(of_table(held, where), where)
+    _refuse_orders(take_votes(held, where), where)
     deviations = describe_other_systems(held.system_names, read_expected(config), where)
-    pair = pair_of(held.first, held.second, held.n_systems)
+    pair = number_pairs(held.first, held.second, held.n_systems)
     per_pair, budget = int(config["budget"]["annotations_per_pair"]), config["budget"]
     count = np.bincount(pair, minlength=held.n_systems * (held.n_systems - 1) // 2)
     if (most := int(count.max())) > per_pair:
@@ -224,8 +226,8 @@ def of_plan(table: Path, wanted: ConcludeOptions, config: Mapping[str, Any]) -> 
             f"{where}: holds {pluralise(len(pair), 'comparison')} and the plan {budget['annotations']:,} at most "
             "(budget.annotations); take out what does not belong to this study, or name its own plan"
         )
-    came = _collected(held, pair, count, config, where, with_metric)
-    planned = _planned(came, count, config)
+    came = _collect(held, pair, count, config, where, with_metric)
+    planned = _count_planned(came, count, config)
     short = int((count < planned).sum())
     if short:
         deviations.append(f"{short} of {pluralise(len(count), 'pair')} have fewer comparisons than planned")
@@ -251,7 +253,7 @@ def _refuse_orders(named_votes: NamedVotes, where: str) -> None:
         )
 
 
-def _collected(
+def _collect(
     preferences: Preferences, pair: Ints, count: Ints, config: Mapping[str, Any], where: str, with_metric: bool
 ) -> Collected:
     turned = preferences.first > preferences.second
@@ -283,10 +285,10 @@ def _items(preferences: Preferences, by_pair: Ints, order: Ints) -> tuple[Ints, 
     item = preferences.item[by_pair]
     if not preferences.item_known or (item < 0).any():
         return order, 0
-    return _human_first(preferences)[item], len(np.unique(item))
+    return _number_human_items_first(preferences)[item], len(np.unique(item))
 
 
-def _human_first(preferences: Preferences) -> Ints:
+def _number_human_items_first(preferences: Preferences) -> Ints:
     human = np.zeros(len(preferences.item_names), bool)
     human[preferences.item] = True
     place = np.empty(len(human), np.int64)
@@ -311,11 +313,13 @@ def _metric(preferences: Preferences, n_named: int, config: Mapping[str, Any], w
         )
     of: WinnerComparisons = next(iter(preferences.metrics.values()))
     pair, n_pairs = (
-        pair_of(of.first, of.second, preferences.n_systems),
+        number_pairs(of.first, of.second, preferences.n_systems),
         preferences.n_systems * (preferences.n_systems - 1) // 2,
     )
     said = np.full((n_pairs, len(preferences.item_names)), -1)
-    said[pair, _human_first(preferences)[of.item]] = np.where(of.first > of.second, 2 - of.outcome, of.outcome)
+    said[pair, _number_human_items_first(preferences)[of.item]] = np.where(
+        of.first > of.second, 2 - of.outcome, of.outcome
+    )
     if (said < 0).any():
         raise InputError(
             f"{where}: the metric says nothing of {pluralise(int((said < 0).sum()), 'output')} of a pair; the "
@@ -324,7 +328,7 @@ def _metric(preferences: Preferences, n_named: int, config: Mapping[str, Any], w
     return said
 
 
-def _planned(came: Collected, count: Ints, config: Mapping[str, Any]) -> Ints:
+def _count_planned(came: Collected, count: Ints, config: Mapping[str, Any]) -> Ints:
     """Count the comparisons planned of each pair: all, or as many as there are where the rule ended it."""
     outcome = conclude(prepare(config), [came])
     ended = outcome["decided"][0] & (outcome["used"][0] == count)

@@ -41,11 +41,11 @@ def claims(
     named: NamedVotes, name: PromiseName, family: Bools, level: float, seed: int, broken: str
 ) -> PreferenceClaims:
     """Claim what a promise allows; `broken` says why it does not hold of this table ("": it does)."""
-    of = _anytime if name == "anytime" else _fixed
+    of = _claim_anytime if name == "anytime" else _claim_once
     return of(named, family, level, seed, broken)
 
 
-def taken(named: NamedVotes, *, raters_drawn: bool, items_drawn: bool) -> str:
+def describe_sampling(named: NamedVotes, *, raters_drawn: bool, items_drawn: bool) -> str:
     """State in words who is taken as drawn from more like them, and who as given."""
     parts = [("raters", raters_drawn)] * bool(named.rater_names) + [(f"{named.unit}s", items_drawn)] * named.items
     as_drawn = " and ".join(word for word, yes in parts if yes)
@@ -56,7 +56,7 @@ def taken(named: NamedVotes, *, raters_drawn: bool, items_drawn: bool) -> str:
     return ", ".join(said)
 
 
-def _fixed(named: NamedVotes, family: Bools, level: float, seed: int, broken: str) -> PreferenceClaims:
+def _claim_once(named: NamedVotes, family: Bools, level: float, seed: int, broken: str) -> PreferenceClaims:
     votes, way = named.votes, choose_way(named.design)
     n_patterns = PATTERNS if len(votes.pair) < MANY else OF_MANY
     found = weigh_votes(stream(seed, "conclude", "flips"), votes, way, family, level, n_patterns)
@@ -72,7 +72,7 @@ def _fixed(named: NamedVotes, family: Bools, level: float, seed: int, broken: st
     }.get(way, f"flips of {way}s, max-T")
     says = (
         f"with {_percent(1 - level)} probability no claim below is wrong: {_pairs(family)}, at the plan's end; "
-        f"{taken(named, raters_drawn=raters, items_drawn=items)} ({test})"
+        f"{describe_sampling(named, raters_drawn=raters, items_drawn=items)} ({test})"
     )
     return PreferenceClaims(
         tested=found,
@@ -94,14 +94,14 @@ def _fixed(named: NamedVotes, family: Bools, level: float, seed: int, broken: st
     )
 
 
-def _anytime(named: NamedVotes, family: Bools, level: float, seed: int, broken: str) -> PreferenceClaims:
+def _claim_anytime(named: NamedVotes, family: Bools, level: float, seed: int, broken: str) -> PreferenceClaims:
     many = not named.rater_names or named.n_raters >= FEWEST
     kept = is_fresh(named.votes, many)
     votes = match_orders(named.votes.where(kept))
     found, ahead = weigh_anytime(votes, family, level, named.ordered)
     says = (
         f"with {_percent(1 - level)} probability no claim below is wrong, however often one looks while votes come: "
-        f"{_pairs(family)}; {taken(named, raters_drawn=many, items_drawn=True)} (e-processes, Holm)"
+        f"{_pairs(family)}; {describe_sampling(named, raters_drawn=many, items_drawn=True)} (e-processes, Holm)"
     )
     return PreferenceClaims(
         tested=found,
@@ -113,11 +113,11 @@ def _anytime(named: NamedVotes, family: Bools, level: float, seed: int, broken: 
         raters_drawn=many,
         items_drawn=True,
         promise=Promise(name="anytime", level=level, multiplicity="holm", holds=True, says=says),
-        notes=tuple(_of_fresh(named, kept, many)),
+        notes=tuple(_describe_fresh_votes(named, kept, many)),
     )
 
 
-def _of_fresh(named_votes: NamedVotes, kept: Bools, many: bool) -> list[str]:
+def _describe_fresh_votes(named_votes: NamedVotes, kept: Bools, many: bool) -> list[str]:
     notes = []
     if not kept.all():
         named = many and named_votes.rater_names and named_votes.items

@@ -19,7 +19,7 @@ from simlab.concluding.preferences import standing, votes
 from simlab.concluding.preferences.again import MOST, control, repetition
 from simlab.concluding.preferences.claims import PreferenceClaims, claims, thin
 from simlab.concluding.preferences.consensus import group_answers, learn_consensus
-from simlab.concluding.preferences.votes import NamedVotes, named_pairs, of_table, pair_of, without_raters
+from simlab.concluding.preferences.votes import NamedVotes, exclude_raters, named_pairs, number_pairs, take_votes
 from simlab.concluding.simulations import NOT_ASKED, apply_gate, note_unrepeated, seed_from_rows, try_to_simulate
 from simlab.concluding.standing import compare_with_margin
 from simlab.concluding.wanted import LEVEL, ConcludeOptions
@@ -50,36 +50,36 @@ NO_CONSENSUS = (
 def agreement(table: Preferences) -> Iterator[str]:
     """Go through the metrics that were read."""
     for name, of in table.metrics.items():
-        same, both = _counted(table, of)
+        same, both = _count_agreement(table, of)
         yield (
             f"{clip(name, 40)} is not used for claims, which are of humans alone; it names their winner "
             f"in {same:,} of {both:,} comparisons that neither calls a tie"
         )
 
 
-def _counted(table: Preferences, of: WinnerComparisons) -> tuple[int, int]:
+def _count_agreement(table: Preferences, of: WinnerComparisons) -> tuple[int, int]:
     """Count comparisons that a metric and humans both decide, and those that they decide alike."""
     n, size = table.n_systems, max(len(table.item_names), 1)
-    said = dict(zip(*_decided(of.first, of.second, of.item, of.outcome, n, size), strict=True))
-    output, way = _decided(table.first, table.second, table.item, table.outcome, n, size)
+    said = dict(zip(*_list_decided_outputs(of.first, of.second, of.item, of.outcome, n, size), strict=True))
+    output, way = _list_decided_outputs(table.first, table.second, table.item, table.outcome, n, size)
     pairs = [(said[key], one) for key, one in zip(output, way, strict=True) if key in said]
     return sum(first == second for first, second in pairs), len(pairs)
 
 
-def _decided(
+def _list_decided_outputs(
     first: Ints, second: Ints, item: Ints, outcome: Array, n_systems: int, n_items: int
 ) -> tuple[list[int], list[int]]:
     """Return outputs by number, and who is better, where the item is known and the answer no tie."""
     kept = (item >= 0) & (outcome != 1)
     way = np.where(first > second, outcome - 1, 1 - outcome)
-    output = pair_of(first, second, n_systems) * n_items + item
+    output = number_pairs(first, second, n_systems) * n_items + item
     return output[kept].tolist(), way[kept].tolist()
 
 
 def limits(named: NamedVotes, claims: PreferenceClaims) -> Iterator[Limit]:
     """Go through the limits, one line each."""
-    yield from ranked(Rank.CLAIMS, _of_pairs(named, claims))
-    yield from _of_raters(named, claims)
+    yield from ranked(Rank.CLAIMS, _warn_of_pairs(named, claims))
+    yield from _warn_of_raters(named, claims)
     n_items = len(np.unique(named.asked.item))
     if named.items and n_items < FEWEST and claims.way != "item":
         these = "it" if n_items == 1 else "these"
@@ -87,7 +87,7 @@ def limits(named: NamedVotes, claims: PreferenceClaims) -> Iterator[Limit]:
         yield Limit(said, Rank.CLAIMS)
 
 
-def _of_pairs(named_votes: NamedVotes, claims: PreferenceClaims) -> Iterator[str]:
+def _warn_of_pairs(named_votes: NamedVotes, claims: PreferenceClaims) -> Iterator[str]:
     asked, left = (np.bincount(one.pair, minlength=one.n_pairs) for one in (named_votes.asked, named_votes.votes))
     never = np.flatnonzero(claims.family & (asked == 0))
     if len(never):
@@ -105,7 +105,7 @@ def _of_pairs(named_votes: NamedVotes, claims: PreferenceClaims) -> Iterator[str
         yield f"{pluralise(n, 'pair')} with too few {what} to be claimed, whatever these say"
 
 
-def _of_raters(named: NamedVotes, claims: PreferenceClaims) -> Iterator[Limit]:
+def _warn_of_raters(named: NamedVotes, claims: PreferenceClaims) -> Iterator[Limit]:
     voted = named.asked.rater[named.asked.rater >= 0]
     if not len(voted):
         return
@@ -146,9 +146,9 @@ def conclude(table: Path, wanted: ConcludeOptions, say: Callable[[str], None]) -
     """Conclude from a table; raise InputError for what cannot be read, or is asked wrongly."""
     _check(table, wanted)
     read = preferences.read(table, wanted.told, list(wanted.metrics) or None)
-    left = without_raters(read, wanted)
+    left = exclude_raters(read, wanted)
     preferences.refuse_two_sorts(left, clip(table))
-    held = of_table(left, clip(table))
+    held = take_votes(left, clip(table))
     held = replace(
         held,
         line=preferences.describe(read),
@@ -156,7 +156,7 @@ def conclude(table: Path, wanted: ConcludeOptions, say: Callable[[str], None]) -
         notes=(*read.notes, *agreement(read), *held.notes[len(read.notes) :]),
     )
     repeated = group_answers(left, clip(table)) if wanted.consensus else None
-    concluded = _by_rule(table, held, wanted, say) if wanted.overrides else of_held(held, wanted, say)
+    concluded = _conclude_by_rule(table, held, wanted, say) if wanted.overrides else conclude_votes(held, wanted, say)
     if repeated is None or not wanted.gate:
         return concluded
     say(f"learning raters' errors from {len(repeated.answers.said):,} answers ...")
@@ -176,9 +176,11 @@ def _check(table: Path, wanted: ConcludeOptions) -> None:
         raise InputError(f"--margin {wanted.margin:g}: differences are shares of wins less losses; stay below 1")
 
 
-def _by_rule(table: Path, named: NamedVotes, wanted: ConcludeOptions, say: Callable[[str], None]) -> Conclusion:
+def _conclude_by_rule(
+    table: Path, named: NamedVotes, wanted: ConcludeOptions, say: Callable[[str], None]
+) -> Conclusion:
     """Conclude by a rule that is named, the comparisons that there are being taken for the planned ones."""
-    from simlab.concluding.preferences.by_plan import concluded, of_plan
+    from simlab.concluding.preferences.by_plan import conclude_by_plan, match_plan
     from simlab.config import compose
 
     if wanted.exclude:
@@ -193,20 +195,20 @@ def _by_rule(table: Path, named: NamedVotes, wanted: ConcludeOptions, say: Calla
     config = compose((f"question={COMPARE}", *words, *wanted.overrides, *level))
     most = int(np.bincount(named.votes.pair).max())
     config = {**config, "budget": {**config["budget"], "annotations_per_pair": most, "annotations": None}}
-    return concluded(config, of_plan(table, wanted, config).collected, wanted, say)
+    return conclude_by_plan(config, match_plan(table, wanted, config).collected, wanted, say)
 
 
-def of_held(
+def conclude_votes(
     named: NamedVotes, wanted: ConcludeOptions, say: Callable[[str], None], *, broken: str = "", noted: bool = True
 ) -> Conclusion:
     """Conclude from votes; `say` is told what takes a while. `broken` says why a fixed promise does not hold."""
     level = wanted.level or LEVEL
     found = claims(named, wanted.promise or "fixed", _family(named, wanted), level, wanted.seed, broken)
-    concluded = of_claims(named, found, wanted, say)
+    concluded = conclude_claims(named, found, wanted, say)
     return concluded.changed(notes=(*concluded.notes, *_notes(wanted))) if noted else concluded
 
 
-def of_claims(
+def conclude_claims(
     named: NamedVotes, claims: PreferenceClaims, wanted: ConcludeOptions, say: Callable[[str], None]
 ) -> Conclusion:
     """Put together what follows from claims, and what strengths say beside them."""
@@ -225,9 +227,9 @@ def of_claims(
         cycles=order.cycles,
         detectable=standing.detectable_difference(claims),
         lines=(*votes.lines(named, level), *standing.lines(named, stands)),
-        about=standing.about(named, stands, level)
-        | _named(claims, stands)
-        | _drawn(named, claims)
+        about=standing.describe_strengths(named, stands, level)
+        | _name_methods(claims, stands)
+        | _describe_sampling(named, claims)
         | votes.record(named, level),
         limits=unmet_people(named.n_raters) if claims.raters_drawn and named.rater_names else None,
         notes=(*named.notes, *claims.notes),
@@ -237,10 +239,10 @@ def of_claims(
             *standing.warnings(named, stands),
         ),
     )
-    return _again(concluded, named, claims, stands, wanted, say)
+    return _repeat_study(concluded, named, claims, stands, wanted, say)
 
 
-def _drawn(named_votes: NamedVotes, claims: PreferenceClaims) -> dict[str, str]:
+def _describe_sampling(named_votes: NamedVotes, claims: PreferenceClaims) -> dict[str, str]:
     """State of raters and items, where they are named, whether they stand for more like them."""
     named = (
         ("raters", bool(named_votes.rater_names), claims.raters_drawn),
@@ -249,14 +251,14 @@ def _drawn(named_votes: NamedVotes, claims: PreferenceClaims) -> dict[str, str]:
     return {word: "drawn" if drawn else "fixed" for word, there, drawn in named if there}
 
 
-def _named(claims: PreferenceClaims, stands: standing.FittedStrengths) -> dict[str, Any]:
+def _name_methods(claims: PreferenceClaims, stands: standing.FittedStrengths) -> dict[str, Any]:
     """Name what differences are, and the methods that the conclusion rests on."""
     test = "anytime" if claims.promise.name == "anytime" else "fixed" if claims.way == "vote" else "flips"
     methods = [test, claims.promise.multiplicity, *(["davidson"] if stands.fitted is not None else [])]
     return {"difference": "share of wins less share of losses", "methods": methods}
 
 
-def _again(
+def _repeat_study(
     concluded: Conclusion,
     named: NamedVotes,
     claims: PreferenceClaims,
@@ -264,7 +266,7 @@ def _again(
     wanted: ConcludeOptions,
     say: Callable[[str], None],
 ) -> Conclusion:
-    """Hold a conclusion against studies with equal systems, then add how a repetition would come out."""
+    """Check a conclusion in studies with equal systems, then add how a repetition would come out."""
     n, fitted, scale = len(named.votes.pair), stands.fitted, stands.scale
     if not wanted.gate or not current_effort().equal_studies:
         return note_unrepeated(concluded, NOT_ASKED)
@@ -296,17 +298,17 @@ def _again(
 
 def pairs(named_votes: NamedVotes, claims: PreferenceClaims, margin: float | None) -> list[Pair]:
     """Return what is concluded of each pair of the family."""
-    named, nothing = named_pairs(named_votes.system_names), votes.without_answers(named_votes, claims.votes)
+    named, nothing = named_pairs(named_votes.system_names), votes.lacks_answers(named_votes, claims.votes)
     differences = votes.raw_differences(named_votes)
     return [
-        _unknown(*named[k], float(differences[k]), margin)
+        _make_unknown_pair(*named[k], float(differences[k]), margin)
         if nothing[k]
         else _pair(*named[k], k, named_votes, claims, margin)
         for k in np.flatnonzero(claims.family).tolist()
     ]
 
 
-def _unknown(first: str, second: str, difference: float, margin: float | None) -> Pair:
+def _make_unknown_pair(first: str, second: str, difference: float, margin: float | None) -> Pair:
     """Return a pair of which no answer is the same in both orders: any difference may be."""
     direction = int(np.sign(difference))
     return Pair(
@@ -337,7 +339,7 @@ def _pair(first: str, second: str, k: int, named: NamedVotes, claims: Preference
         direction=int(claims.direction[k]),
         verdict=verdict,
         within=None if margin is None else compare_with_margin(low, high, margin),
-        more=standing.more(named, claims, k),
+        more=standing.count_further_votes(named, claims, k),
     )
 
 

@@ -10,7 +10,7 @@ from simlab.analysis.preferences.consensus import ConsensusChains, ConsensusDraw
 from simlab.analysis.preferences.places import join_orders
 from simlab.answers.consensus import Consensus, ConsensusPair, RaterErrors
 from simlab.answers.standings import Interval
-from simlab.concluding.preferences.votes import answers_of, named_pairs
+from simlab.concluding.preferences.votes import list_answers, named_pairs
 from simlab.effort import current_effort
 from simlab.fitting.preferences.fitting import rhat
 from simlab.messages import pluralise
@@ -46,7 +46,7 @@ def group_answers(table: Preferences, where: str) -> RepeatedVotes:
             f"--consensus: needs to know which answers are of the same outputs, and {where} names no items; add a "
             "column item, or leave --consensus out"
         )
-    votes = join_orders(answers_of(table)).votes
+    votes = join_orders(list_answers(table)).votes
     votes = votes.where(votes.item >= 0)
     unit = votes.pair * len(table.item_names) + votes.item
     by = np.where(votes.rater >= 0, votes.rater, table.n_raters + np.arange(len(unit)))

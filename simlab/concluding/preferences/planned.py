@@ -48,7 +48,7 @@ def sheet(collected: Collected, config: Mapping[str, Any]) -> Sheet:
     columns += ["metric"] if layout.metric is not None else []
     flat = (array[came].tolist() for array in (seen.unit, seen.item, seen.value, order))
     rows = [_row(layout, *one) for one in zip(*flat, strict=True)]
-    alone = list(_of_metric(layout, seen, len(frame.document)))
+    alone = list(_list_metric_rows(layout, seen, len(frame.document)))
     if seen.at is not None:
         columns.append("at")
         rows = [[*row, at] for row, at in zip(rows, seen.at[came].tolist(), strict=True)]
@@ -61,7 +61,7 @@ def _layout(collected: Collected, bins: int) -> _Layout:
     # A system that bears the name of an outcome would be mistaken for it.
     signs = any(name.lower() in SHARES or place_of(name) >= 0 for name in names)
     first, second = np.triu_indices(len(names), 1)
-    return _Layout(names, first, second, documents_of(collected), collected.metric, signs, bins)
+    return _Layout(names, first, second, number_documents(collected), collected.metric, signs, bins)
 
 
 def _row(layout: _Layout, pair: int, item: int, value: int | None, order: int | None) -> list[Any]:
@@ -70,17 +70,19 @@ def _row(layout: _Layout, pair: int, item: int, value: int | None, order: int | 
     row = [item + 1, *names, None if value is None else words[value], order]
     row += [] if layout.documents is None else [int(layout.documents[item]) + 1]
     if layout.metric is not None:
-        row.append(_word_of(layout, layout.metric[pair, item], words) if item < layout.metric.shape[1] else None)
+        row.append(
+            _format_preference(layout, layout.metric[pair, item], words) if item < layout.metric.shape[1] else None
+        )
     return row
 
 
-def _word_of(layout: _Layout, code: int, words: tuple[str, ...]) -> str:
+def _format_preference(layout: _Layout, code: int, words: tuple[str, ...]) -> str:
     """Write a metric's preference: who won, or as many signs as its size has where sizes are told apart."""
     size = layout.bins - int(code)
     return words[code] if layout.bins == 1 else (SIGNS[0] * size or SIGNS[2] * -size or SIGNS[1])
 
 
-def _of_metric(layout: _Layout, seen: Seen, n_items: int) -> Iterator[list[Any]]:
+def _list_metric_rows(layout: _Layout, seen: Seen, n_items: int) -> Iterator[list[Any]]:
     """Go through the outputs of which a metric alone says something."""
     if layout.metric is None:
         return
@@ -90,7 +92,7 @@ def _of_metric(layout: _Layout, seen: Seen, n_items: int) -> Iterator[list[Any]]
         yield _row(layout, pair, item, None, None)
 
 
-def documents_of(collected: Collected) -> Ints | None:
+def number_documents(collected: Collected) -> Ints | None:
     """Return which document each output belongs to, those behind included; None where each is one of its own."""
     document = collected.frame.document
     n = 0 if collected.metric is None else max(collected.metric.shape[1] - len(document), 0)
@@ -105,7 +107,7 @@ def metric(collected: Collected) -> Any:
     return None if said is None else [said.dtype.name, *said.shape]
 
 
-def collected(info: CampaignInfo, rows: SheetRows, config: Mapping[str, Any]) -> Read:
+def match_campaign(info: CampaignInfo, rows: SheetRows, config: Mapping[str, Any]) -> Read:
     """Take a table for the answers of a campaign; say where it falls short of what came then.
 
     Raises InputError for what cannot belong to it: other systems or outputs, or more comparisons than the plan has.
@@ -115,7 +117,7 @@ def collected(info: CampaignInfo, rows: SheetRows, config: Mapping[str, Any]) ->
     first, second = (np.array(number_by_plan(rows, name, names), np.int64) for name in ("system_a", "system_b"))
     for k in np.flatnonzero(first == second)[:1]:
         raise InputError(f"{rows.name_line(k)}: {clip(names[first[k]], 40)} is compared with itself; mend the line")
-    pair, item = _pair_of(info.frame)[first, second], _items(rows, info)
+    pair, item = _number_pairs(info.frame)[first, second], _items(rows, info)
     said = _codes(rows, "winner", first, second)
     came = np.flatnonzero(said >= 0)
     order = _order(rows, pair, came)
@@ -144,7 +146,7 @@ def _check_known(info: CampaignInfo, config: Mapping[str, Any], where: str) -> N
     """Raise InputError for what is told of other pairs, looks or outputs than there are."""
     frame, held = info.frame, info.known
     n_pairs, n_items = frame.n_systems * (frame.n_systems - 1) // 2, len(frame.document)
-    n_looks = len(planned_looks(config, n_items))
+    n_looks = len(list_planned_looks(config, n_items))
     check(held.get("rounds"), where, "rounds", shape=(n_pairs,), low=0, high=n_looks)
     if info.metric is not None:
         shape = info.metric
@@ -159,12 +161,12 @@ def _check_known(info: CampaignInfo, config: Mapping[str, Any], where: str) -> N
         check(held["rest_document"], where, "rest_document", shape=(max(n_outputs - n_items, 0),), low=0)
 
 
-def planned_looks(config: Mapping[str, Any], n_items: int) -> Ints:
+def list_planned_looks(config: Mapping[str, Any], n_items: int) -> Ints:
     """List how many comparisons a pair has at each look."""
     return list_looks(config["budget"]["annotations_per_pair"], config["budget"]["batch_size"], n_items)
 
 
-def _pair_of(frame: Frame) -> Ints:
+def _number_pairs(frame: Frame) -> Ints:
     """Number pairs: `[first, second]`, whichever comes first."""
     pair = np.full((frame.n_systems, frame.n_systems), -1)
     first, second = np.triu_indices(frame.n_systems, 1)
@@ -225,7 +227,7 @@ def _refuse_more(
 ) -> None:
     """Raise InputError for comparisons that the plan does not have: further ones, or the same two outputs again."""
     n_items = len(info.frame.document)
-    most = int(planned_looks(config, n_items)[-1])
+    most = int(list_planned_looks(config, n_items)[-1])
     if len(came) > info.answers:
         raise InputError(
             f"{rows.where}: holds {pluralise(len(came), 'comparison')}, and its plan has {info.answers:,}; take out "

@@ -51,7 +51,7 @@ UNSURE = 0.01
 """p-value below which one strength a system does not explain the comparisons."""
 
 
-def more(named: NamedVotes, claims: PreferenceClaims, k: int) -> More | None:
+def count_further_votes(named: NamedVotes, claims: PreferenceClaims, k: int) -> More | None:
     """Return how many more comparisons settle an open pair with 80 % probability, by the test that speaks.
 
     Never fewer than it takes for its least p-value. None for a pair that is claimed, that was not compared, or that was
@@ -60,7 +60,7 @@ def more(named: NamedVotes, claims: PreferenceClaims, k: int) -> More | None:
     of = claims.tested
     if claims.verdict[k] or not of.n[k] or known_orders(claims.votes).one_way[k]:
         return None
-    number, least, where = _needed(claims, k), *_least(named, claims, k)
+    number, least, where = _estimate_needed_votes(claims, k), *_count_fewest_votes(named, claims, k)
     median, low, high = (max(one, least) for one in (number.median, number.low, number.high))
     return More(
         unit="comparisons",
@@ -73,7 +73,7 @@ def more(named: NamedVotes, claims: PreferenceClaims, k: int) -> More | None:
     )
 
 
-def _least(named: NamedVotes, claims: PreferenceClaims, k: int) -> tuple[float, str]:
+def _count_fewest_votes(named: NamedVotes, claims: PreferenceClaims, k: int) -> tuple[float, str]:
     """Return the comparisons without which no claim can be made whatever they say, and what else they need."""
     wins, _, losses = claims.votes.counts()[k].tolist()
     if claims.promise.name == "anytime":
@@ -101,7 +101,7 @@ def _level_of_next(claims: PreferenceClaims) -> float:
     return claims.promise.level / max(int(tested.sum()) - int(np.count_nonzero(claims.verdict[tested])), 1)
 
 
-def _needed(claims: PreferenceClaims, k: int) -> NeededUnits:
+def _estimate_needed_votes(claims: PreferenceClaims, k: int) -> NeededUnits:
     of = claims.tested
     if claims.promise.name == "fixed" and claims.way == "vote":
         wins, ties, losses = claims.votes.counts()[k].tolist()
@@ -255,15 +255,15 @@ def lines(named: NamedVotes, stands: FittedStrengths) -> Iterator[str]:
     if stands.ranks_by == "strengths":
         yield (
             "Ranks follow from claims and, since pairs alone say too little here, from strengths: they hold if one "
-            f"strength for each system explains the comparisons{_tested(stands.explained)}."
+            f"strength for each system explains the comparisons{_format_fit_test(stands.explained)}."
         )
     elif stands.fitted is not None:
         yield (
             "Shares of wins are against the average of the others, ties half, and follow from one strength for each "
-            f"system{_tested(stands.explained)}; claims do not."
+            f"system{_format_fit_test(stands.explained)}; claims do not."
         )
     if stands.dropped is not None:
-        yield _dropped(stands.dropped, names, len(named.votes.pair))
+        yield _describe_dropped(stands.dropped, names, len(named.votes.pair))
 
 
 def warnings(named: NamedVotes, stands: FittedStrengths) -> list[Limit]:
@@ -296,7 +296,7 @@ def _warnings(named: NamedVotes, stands: FittedStrengths) -> Iterator[str]:
         yield f"one strength for each system does not explain the comparisons: {weight} that rest on it may mislead"
 
 
-def about(named: NamedVotes, stands: FittedStrengths, level: float) -> dict[str, Any]:
+def describe_strengths(named: NamedVotes, stands: FittedStrengths, level: float) -> dict[str, Any]:
     """Return the record that programs read."""
     said: dict[str, Any] = {"ranks_by": stands.ranks_by}
     if stands.fitted is None or stands.scale is None:
@@ -316,14 +316,14 @@ def about(named: NamedVotes, stands: FittedStrengths, level: float) -> dict[str,
     return said
 
 
-def _tested(explained: Explained | None) -> str:
+def _format_fit_test(explained: Explained | None) -> str:
     if explained is None or np.isnan(explained.p_value):
         return " (nothing is left to test that)"
     p_value = "< .001" if explained.p_value < 0.001 else f"= {explained.p_value:.3f}".replace("0.", ".", 1)
     return f" (chi-square {explained.statistic:.1f} on {explained.freedom:,}, p {p_value})"
 
 
-def _dropped(dropped: Dropped, names: tuple[str, ...], total: int) -> str:
+def _describe_dropped(dropped: Dropped, names: tuple[str, ...], total: int) -> str:
     top = names[dropped.top]
     if np.isinf(dropped.n):
         return (

@@ -63,15 +63,15 @@ class NamedVotes:
         return self.system_names.index(system)
 
 
-def of_table(table: Preferences, where: str) -> NamedVotes:
+def take_votes(table: Preferences, where: str) -> NamedVotes:
     """Take the votes of humans from a table that is called `where`; raise InputError if there is none."""
     if not len(table.outcome):
         raise InputError(f"{where}: no comparison says who won; fill in winner, or counts in a_wins, ties and b_wins")
-    asked = answers_of(table)
+    asked = list_answers(table)
     joined = join_orders(asked)
-    votes, asked, design = (_of_documents(one, table) for one in (joined.votes, asked, joined.design))
+    votes, asked, design = (_use_documents_as_items(one, table) for one in (joined.votes, asked, joined.design))
     return NamedVotes(
-        votes=votes if table.by_place else _by_name(votes),
+        votes=votes if table.by_place else _clear_lone_orders(votes),
         asked=asked,
         design=design,
         unit="document" if table.document_known else "item",
@@ -88,30 +88,30 @@ def of_table(table: Preferences, where: str) -> NamedVotes:
     )
 
 
-def answers_of(table: Preferences) -> Votes:
+def list_answers(table: Preferences) -> Votes:
     """Return the answers of humans as they came, whatever the documents."""
     turned = table.first > table.second
     value = np.where(turned, table.outcome - 1, 1 - table.outcome)
     place = None if table.counted else np.where(turned, -1, 1)
-    pair = pair_of(table.first, table.second, table.n_systems)
+    pair = number_pairs(table.first, table.second, table.n_systems)
     return Votes(pair, value, table.rater, table.item, table.n_systems, place)
 
 
-def _of_documents(votes: Votes, table: Preferences) -> Votes:
+def _use_documents_as_items(votes: Votes, table: Preferences) -> Votes:
     """Let whole documents be the items, where a table names them."""
     if not table.document_known:
         return votes
     return replace(votes, item=np.append(table.document, -1)[votes.item], documents=True)
 
 
-def _by_name(votes: Votes) -> Votes:
+def _clear_lone_orders(votes: Votes) -> Votes:
     """Forget the place of pairs in one order alone, where winners are written by name: that order may mean nothing."""
     if votes.place is None:
         return votes
     return replace(votes, place=np.where(known_orders(votes).one_way[votes.pair], 0, votes.place))
 
 
-def of_collected(collected: Collected) -> NamedVotes:
+def take_campaign_votes(collected: Collected) -> NamedVotes:
     """Take the votes of a campaign, pairs in the order of its frame."""
     seen, frame = collected.seen, collected.frame
     by_order = np.arange(len(seen.unit)) if seen.order is None else np.argsort(seen.order, kind="stable")
@@ -123,17 +123,17 @@ def of_collected(collected: Collected) -> NamedVotes:
     return NamedVotes(votes, frame.system_names, frame.rater_names, True, True, line, read, votes, votes)
 
 
-def pair_of(first: Ints, second: Ints, n_systems: int) -> Ints:
+def number_pairs(first: Ints, second: Ints, n_systems: int) -> Ints:
     """Number pairs in the order (0, 1), (0, 2), ..., (1, 2), ..., whichever of the two comes first.
 
-    >>> pair_of(np.array([0, 2]), np.array([1, 1]), 3).tolist()
+    >>> number_pairs(np.array([0, 2]), np.array([1, 1]), 3).tolist()
     [0, 2]
     """
     low, high = np.minimum(first, second), np.maximum(first, second)
     return np.asarray(low * (2 * n_systems - low - 1) // 2 + high - low - 1)
 
 
-def without_raters(table: Preferences, wanted: ConcludeOptions) -> Preferences:
+def exclude_raters(table: Preferences, wanted: ConcludeOptions) -> Preferences:
     """Leave out the answers of the raters that are to be excluded; raise InputError for one that is not there."""
     if not wanted.exclude:
         return table
@@ -179,7 +179,7 @@ def lines(named: NamedVotes, level: float) -> Iterator[str]:
         share, n = found
         where = "place" if named.by_place else "column"
         said = f"The first {where} wins {_interval(share)} of {pluralise(n, 'comparison')} that {_are(n)} no ties"
-        if _never_turned(named.asked):
+        if _is_never_turned(named.asked):
             seen = "" if named.by_place else ": if raters saw that order, place and system are not told apart"
             said += f", always with the same system of a pair{seen}"
         yield f"{said}."
@@ -198,11 +198,11 @@ def lines(named: NamedVotes, level: float) -> Iterator[str]:
 def warnings(named: NamedVotes, family: Bools) -> Iterator[Limit]:
     """Name raters whose answers follow the place, and pairs that nothing can be claimed of because of it."""
     # One rater, or raters who are not named, are all that the claims rest on.
-    yield from ranked(Rank.RATERS if len(named.rater_names) > 1 else Rank.NUMBERS, _followers(named))
-    yield from ranked(Rank.CLAIMS, _unclaimed(named, family))
+    yield from ranked(Rank.RATERS if len(named.rater_names) > 1 else Rank.NUMBERS, _describe_followers(named))
+    yield from ranked(Rank.CLAIMS, _describe_unclaimed(named, family))
 
 
-def _followers(named: NamedVotes) -> Iterator[str]:
+def _describe_followers(named: NamedVotes) -> Iterator[str]:
     found = list_followers(named.asked)
     if not found:
         return
@@ -219,8 +219,8 @@ def _followers(named: NamedVotes) -> Iterator[str]:
     yield f"{', '.join(said)}{rest}: such answers follow the place, not the systems{see}"
 
 
-def _unclaimed(named: NamedVotes, family: Bools) -> Iterator[str]:
-    if nothing := np.flatnonzero(family & without_answers(named, named.votes)).tolist():
+def _describe_unclaimed(named: NamedVotes, family: Bools) -> Iterator[str]:
+    if nothing := np.flatnonzero(family & lacks_answers(named, named.votes)).tolist():
         yield (
             f"{_pairs(named, nothing)}: no answer was the same in both orders, so that nothing is known of the systems"
         )
@@ -268,13 +268,13 @@ def raw_differences(named: NamedVotes) -> Floats:
     return np.asarray(np.bincount(named.asked.pair, named.asked.value, named.asked.n_pairs) / np.maximum(n, 1))
 
 
-def without_answers(named: NamedVotes, votes: Votes) -> Bools:
+def lacks_answers(named: NamedVotes, votes: Votes) -> Bools:
     """Mark the pairs that were asked about, and of which no answer is among the votes that are used."""
     asked, left = (np.bincount(one.pair, minlength=one.n_pairs) for one in (named.asked, votes))
     return np.asarray((asked > 0) & (left == 0))
 
 
-def _never_turned(votes: Votes) -> bool:
+def _is_never_turned(votes: Votes) -> bool:
     """True if each pair was asked about in one order alone."""
     there = np.bincount(votes.pair, minlength=votes.n_pairs) > 0
     return bool(known_orders(votes).one_way[there].all())

@@ -20,8 +20,8 @@ from simlab.analysis.raters.t_tests import segment_t
 from simlab.answers.conclude import Conclusion, Control, RepeatedShares, Repetition
 from simlab.answers.standings import Interval, Rank, ranked
 from simlab.concluding.consistency import kept_repetition
-from simlab.concluding.ratings.families import question_of
-from simlab.concluding.ratings.judging import excluded_in_studies, family_of, judge_studies, study_leads
+from simlab.concluding.ratings.families import choose_family
+from simlab.concluding.ratings.judging import calculate_leads, find_exclusions, judge_studies, mark_family
 from simlab.concluding.ratings.table_world import check_seed
 from simlab.concluding.simulations import (
     NOT_ASKED,
@@ -82,9 +82,9 @@ class RepeatedStudy:
     shared: SimulatedStudies | Judge | None = None
     best: bool = False
 
-    def leads(self, studies: Sequence[Collected]) -> Floats:
+    def calculate_leads(self, studies: Sequence[Collected]) -> Floats:
         """Return by how much the first of each two systems came out better, `[study, pair]`."""
-        return study_leads(self.prepared, self.shared, studies)
+        return calculate_leads(self.prepared, self.shared, studies)
 
     def judge(self, studies: Sequence[Collected]) -> tuple[Floats, Bools]:
         """Return leads, and which pairs are claimed, `[study, pair]`."""
@@ -93,11 +93,11 @@ class RepeatedStudy:
     def claims(self, studies: Sequence[Collected]) -> Bools:
         """Return what is claimed, `[study, pair or system]`: pairs of the family, or systems that are not best."""
         if self.best and self.shared is not None:
-            return excluded_in_studies(self.prepared, self.shared, studies)
+            return find_exclusions(self.prepared, self.shared, studies)
         return self.judge(studies)[1][:, self.family]
 
 
-def with_again(
+def add_repetition(
     conclusion: Conclusion,
     ratings: Ratings,
     config: Mapping[str, Any],
@@ -105,7 +105,7 @@ def with_again(
     wanted: ConcludeOptions,
     fitted: Callable[[], TableWorld],
 ) -> Conclusion:
-    """Hold a conclusion against studies with equal systems, then add how a repetition would come out.
+    """Check a conclusion in studies with equal systems, then add how a repetition would come out.
 
     Where one of them cannot be simulated the conclusion stands, and says why it is missing. World and check follow the
     table alone; the repetition follows the seed, too.
@@ -118,9 +118,9 @@ def with_again(
         )
     if collected.metric is not None:
         return note_unrepeated(conclusion, "worlds fitted to ratings know no metric that corrects them")
-    prepared = prepare(_with_fewer_flips(config))
-    question = question_of(config, wanted)
-    family = family_of(collected.frame.system_names, question.against)
+    prepared = prepare(_reduce_flips(config))
+    question = choose_family(config, wanted)
+    family = mark_family(collected.frame.system_names, question.against)
     # A conclusion holds the pairs of its family alone; a repetition gives the leads of all.
     verdict = np.zeros(len(family), np.int64)
     verdict[family] = [pair.verdict for pair in conclusion.pairs]
@@ -133,7 +133,7 @@ def with_again(
         if world is None:
             return note_unrepeated(conclusion, why)
         if prepared.studies is not None:
-            study = replace(study, shared=prepared.studies(_rated(study)))
+            study = replace(study, shared=prepared.studies(_score_study(study)))
         checked, unchecked = try_to_simulate(lambda: control(study, world, check_seed(ratings)))
         rough = ranked(Rank.LEFT_OUT, _lies(world))
         conclusion = apply_gate(
@@ -148,12 +148,12 @@ def with_again(
     return conclusion.changed(repetition=kept, repetition_missing=refused or unknown)
 
 
-def _rated(study: RepeatedStudy) -> ScoredRatings:
+def _score_study(study: RepeatedStudy) -> ScoredRatings:
     scores = score_ratings(study.prepared, study.collected)
     return make_scored_ratings(study.collected, scores, document_totals(study.prepared, study.collected))
 
 
-def _with_fewer_flips(config: Mapping[str, Any]) -> Mapping[str, Any]:
+def _reduce_flips(config: Mapping[str, Any]) -> Mapping[str, Any]:
     """Let the many studies of the check flip less often, as max-T allows that reaches its level with few flips."""
     analysis, decision = config["analysis"], config["decision"]
     if decision["multiplicity"] != "max_t":
@@ -209,13 +209,15 @@ def _repeat(
             name, word = names[way], STREAMS[names[way]]
             rng = stream(seed, "conclude", word, draw)
             for k in range(EACH):
-                repeated = with_scores(study, ways[name](rng, draw))
+                repeated = replace_scores(study, ways[name](rng, draw))
                 if k < TESTED:
-                    tested.append(_drawn(repeated, seed, draw * TESTED + k, word))
+                    tested.append(_reseed_study(repeated, seed, draw * TESTED + k, word))
                 else:
                     others.append(repeated)
         leads, claims = study.judge(tested)
-        by_draw = [one[:, claimed].reshape(len(some), -1, len(claimed)) for one in (leads, study.leads(others))]
+        by_draw = [
+            one[:, claimed].reshape(len(some), -1, len(claimed)) for one in (leads, study.calculate_leads(others))
+        ]
         return np.concatenate(by_draw, axis=1), claims[:, claimed].reshape(len(some), -1, len(claimed))
 
     # All ways at once: each time that work is shared out costs a process.
@@ -256,7 +258,7 @@ def control(study: RepeatedStudy, world: TableWorld, seed: int, studies: int | N
             rng = stream(seed, "conclude", "control", k)
             score = world.equal(rng, k % world.n_draws, raters_drawn=study.raters_drawn)
             scores.append(score)
-            drawn.append(_drawn(with_scores(study, score), seed, k))
+            drawn.append(_reseed_study(replace_scores(study, score), seed, k))
         claims = study.claims(drawn)
         p_value = segment_t(np.stack(scores), ratings.system, ratings.item, ratings.n_systems)
         return claims, np.asarray((p_value[:, study.family] <= study.level).any(1))
@@ -267,7 +269,7 @@ def control(study: RepeatedStudy, world: TableWorld, seed: int, studies: int | N
     most: Bools = np.asarray(claims[:, int(claims.sum(0).argmax())], bool)
     # Nothing is known of how raters differ where there is one.
     known = not study.raters_drawn and study.ratings.n_raters > 1 and not study.best
-    others, others_mcse = _by_others(study, world, seed, studies // OTHERS_SHARE) if known else (None, None)
+    others, others_mcse = _simulate_other_raters(study, world, seed, studies // OTHERS_SHARE) if known else (None, None)
     return Control(
         studies=studies,
         some_claim=float(some.mean()),
@@ -285,7 +287,7 @@ def control(study: RepeatedStudy, world: TableWorld, seed: int, studies: int | N
     )
 
 
-def _by_others(study: RepeatedStudy, world: TableWorld, seed: int, studies: int) -> tuple[Interval, float]:
+def _simulate_other_raters(study: RepeatedStudy, world: TableWorld, seed: int, studies: int) -> tuple[Interval, float]:
     """Return how often studies by other raters claim something for theirs, over what the world may be, and its mcse.
 
     Systems are equal for raters at large alone, so that tastes of those who rate are taken for systems.
@@ -298,7 +300,7 @@ def _by_others(study: RepeatedStudy, world: TableWorld, seed: int, studies: int)
         tested = []
         for k in some:
             score = world.equal(stream(seed, "conclude", "at_large", k), int(at[k]), raters_drawn=True)
-            tested.append(_drawn(with_scores(study, score), seed, k, "at_large"))
+            tested.append(_reseed_study(replace_scores(study, score), seed, k, "at_large"))
         return np.asarray(study.judge(tested)[1].any(1))
 
     claimed = np.concatenate(simulate_parts(simulate, len(at), AT_ONCE)).reshape(draws, each)
@@ -306,12 +308,12 @@ def _by_others(study: RepeatedStudy, world: TableWorld, seed: int, studies: int)
     return share_again(claimed[:, :, None]), max(by_world, _mcse(claimed.ravel()))
 
 
-def with_scores(study: RepeatedStudy, score: Floats) -> Collected:
+def replace_scores(study: RepeatedStudy, score: Floats) -> Collected:
     """Put other scores into what was collected."""
     return replace(study.collected, seen=replace(study.collected.seen, value=score))
 
 
-def _drawn(collected: Collected, seed: int, k: int, word: str = "control") -> Collected:
+def _reseed_study(collected: Collected, seed: int, k: int, word: str = "control") -> Collected:
     """Let each study have a test of its own."""
     return replace(collected, streams=Streams(seed, ("conclude", word, k)))
 

@@ -28,7 +28,7 @@ MOST_LOST = 0.05
 """At most this share of the ratings is left out so that systems meet the same segments; paid ratings are not wasted."""
 
 
-def config_of(wanted: ConcludeOptions) -> Mapping[str, Any]:
+def compose_config(wanted: ConcludeOptions) -> Mapping[str, Any]:
     """Compose the config of the analysis; what the user says of it takes the place of what is chosen.
 
     Raises InputError for keys that a study of ratings does not have, and for keys of how it is collected.
@@ -76,8 +76,8 @@ class ComparableRatings(NamedTuple):
     remarks: tuple[str, ...] = ()
 
 
-def collected(ratings: Ratings, seed: int) -> Collected:
-    """Hand on ratings as a campaign that nobody dealt: who was asked is not known, what came is.
+def collect(ratings: Ratings, seed: int) -> Collected:
+    """Convert ratings to a campaign that nobody dealt: who was asked is not known, what came is.
 
     The frame says of raters their names only. Random numbers of the analysis are found at the address `conclude`.
     """
@@ -97,14 +97,14 @@ def collected(ratings: Ratings, seed: int) -> Collected:
     return Collected(frame, None, asked, seen, None, {}, paid, Streams(seed, ("conclude",)))
 
 
-def in_order(ratings: Ratings) -> Ratings:
+def sort_ratings(ratings: Ratings) -> Ratings:
     """Put ratings in an order that does not hang on that of the table's rows: sums differ in their last digits."""
     at = np.lexsort((ratings.score, ratings.rater, ratings.item, ratings.system))
     columns = {name: getattr(ratings, name)[at] for name in ("system", "item", "rater", "score", "errors", "seconds")}
     return replace(ratings, criteria={name: values[at] for name, values in ratings.criteria.items()}, **columns)
 
 
-def without(ratings: Ratings, raters: Sequence[str], where: str) -> KeptRatings:
+def exclude_raters(ratings: Ratings, raters: Sequence[str], where: str) -> KeptRatings:
     """Leave out raters, and what only they rated; raise InputError, naming the nearest, for one who is not there."""
     for name in raters:
         if name not in ratings.rater_names or not ratings.rater_known:
@@ -116,7 +116,7 @@ def without(ratings: Ratings, raters: Sequence[str], where: str) -> KeptRatings:
     out = np.isin(ratings.rater, [ratings.rater_names.index(name) for name in raters])
     if out.all():
         raise InputError(f"--exclude {clip(', '.join(raters), 100)}: nobody else rated; leave somebody in")
-    kept = of_ratings(ratings, ~out)
+    kept = keep_ratings(ratings, ~out)
     lost = [name for name in ratings.system_names if name not in kept.system_names]
     notes = [f"left out: {pluralise(int(out.sum()), 'rating')} by {', '.join(raters)}"]
     if lost:
@@ -124,7 +124,7 @@ def without(ratings: Ratings, raters: Sequence[str], where: str) -> KeptRatings:
     return KeptRatings(kept, tuple(notes))
 
 
-def in_whole(ratings: Ratings) -> ComparableRatings:
+def make_comparable(ratings: Ratings) -> ComparableRatings:
     """Make systems comparable within documents where they were not all rated for the same segments there.
 
     A document counts for a system if all of its segments were rated, since segments differ. Where few ratings are of
@@ -143,16 +143,16 @@ def in_whole(ratings: Ratings) -> ComparableRatings:
     emptied = np.bincount(ratings.document[~lacking], minlength=ratings.n_documents) == 0
     if lost <= MOST_LOST * len(ratings.score) and not emptied.any():
         why = f"{'rating' if lost == 1 else 'ratings'} of segments that were not rated for every system there"
-        return ComparableRatings(of_ratings(ratings, ~lacking[ratings.item]), (LeftOutRatings(lost, why),))
+        return ComparableRatings(keep_ratings(ratings, ~lacking[ratings.item]), (LeftOutRatings(lost, why),))
     apart = len(np.unique(ratings.document[lacking]))
     said = (
         f"systems were rated on other segments, or on unequal numbers of them, in {pluralise(apart, 'document')}: "
         "scores are averaged within each document"
     )
-    return ComparableRatings(_averaged_within_documents(ratings), remarks=(said,))
+    return ComparableRatings(_average_within_documents(ratings), remarks=(said,))
 
 
-def _averaged_within_documents(ratings: Ratings) -> Ratings:
+def _average_within_documents(ratings: Ratings) -> Ratings:
     """Average what each rater said of each system in a document, which is one item then."""
     document = ratings.document[ratings.item]
     key = (ratings.system * ratings.n_documents + document) * ratings.n_raters + ratings.rater
@@ -173,12 +173,12 @@ def _averaged_within_documents(ratings: Ratings) -> Ratings:
     )
 
 
-def of_ratings(ratings: Ratings, keep: Bools) -> Ratings:
+def keep_ratings(ratings: Ratings, keep: Bools) -> Ratings:
     """Keep some ratings, `keep[rating]`, and number anew the systems, segments, documents and raters that are left."""
-    systems, system = _left(ratings.system, keep, ratings.n_systems)
-    items, item = _left(ratings.item, keep, len(ratings.document))
-    raters, rater = _left(ratings.rater, keep, ratings.n_raters)
-    documents, document = _left(ratings.document, items, ratings.n_documents)
+    systems, system = _renumber_labels(ratings.system, keep, ratings.n_systems)
+    items, item = _renumber_labels(ratings.item, keep, len(ratings.document))
+    raters, rater = _renumber_labels(ratings.rater, keep, ratings.n_raters)
+    documents, document = _renumber_labels(ratings.document, items, ratings.n_documents)
     return replace(
         ratings,
         system=system,
@@ -188,21 +188,21 @@ def of_ratings(ratings: Ratings, keep: Bools) -> Ratings:
         score=ratings.score[keep],
         errors=ratings.errors[keep],
         seconds=ratings.seconds[keep],
-        system_names=_chosen(ratings.system_names, systems),
-        item_names=_chosen(ratings.item_names, items),
-        rater_names=_chosen(ratings.rater_names, raters),
-        document_names=_chosen(ratings.document_names, documents),
+        system_names=_select_names(ratings.system_names, systems),
+        item_names=_select_names(ratings.item_names, items),
+        rater_names=_select_names(ratings.rater_names, raters),
+        document_names=_select_names(ratings.document_names, documents),
         criteria={name: values[keep] for name, values in ratings.criteria.items()},
         controls=None,
     )
 
 
-def _left(label: Ints, keep: Bools, n: int) -> tuple[Bools, Ints]:
+def _renumber_labels(label: Ints, keep: Bools, n: int) -> tuple[Bools, Ints]:
     """Return which labels are left, and number them anew."""
     there = np.zeros(n, bool)
     there[label[keep]] = True
     return there, (np.cumsum(there) - 1)[label[keep]]
 
 
-def _chosen(names: tuple[str, ...], there: Bools) -> tuple[str, ...]:
+def _select_names(names: tuple[str, ...], there: Bools) -> tuple[str, ...]:
     return tuple(name for name, kept in zip(names, there.tolist(), strict=True) if kept)

@@ -11,7 +11,13 @@ import numpy as np
 
 from simlab.answers.conclude import Conclusion
 from simlab.concluding.far_scores import is_undecided
-from simlab.concluding.ratings.collecting import ComparableRatings, collected, in_order, in_whole, without
+from simlab.concluding.ratings.collecting import (
+    ComparableRatings,
+    collect,
+    exclude_raters,
+    make_comparable,
+    sort_ratings,
+)
 from simlab.concluding.ratings.table_world import fit_world
 from simlab.concluding.simulations import NOT_ASKED, note_unrepeated
 from simlab.concluding.wanted import ConcludeOptions
@@ -49,29 +55,29 @@ def conclude(table: Path, wanted: ConcludeOptions, say: Callable[[str], None]) -
     Raises InputError for a table that holds no ratings, or ratings of one system, and for what is asked of raters,
     systems or keys that are not there.
     """
-    found = _of(study_of(table, wanted), wanted, say)
+    found = _conclude_study(read_study(table, wanted), wanted, say)
     if wanted.second is None:
         return found
-    from simlab.concluding.ratings.second import with_second
+    from simlab.concluding.ratings.second import add_second_table
 
     # Who is left out of one table need not be in the other.
     other = replace(wanted, exclude=(), again=False, told=replace(wanted.told, skip=()))
-    second = study_of(wanted.second, other)
+    second = read_study(wanted.second, other)
     if second.ratings.far is not None:
         raise second.ratings.far.refusal(clip(wanted.second))
-    return with_second(found, _of(second, other, say), wanted.second)
+    return add_second_table(found, _conclude_study(second, other, say), wanted.second)
 
 
-def study_of(table: Path, wanted: ConcludeOptions) -> TableStudy:
+def read_study(table: Path, wanted: ConcludeOptions) -> TableStudy:
     """Read a table, leave out what is asked to be or cannot be used, and choose the analysis."""
     ratings = read(table, wanted.told, averaged=True)
     where = clip(table)
-    kept, left_out = without(ratings, wanted.exclude, where)
+    kept, left_out = exclude_raters(ratings, wanted.exclude, where)
     if kept.n_systems < 2:
         raise InputError(f"{where}: holds ratings of one system; conclusions compare at least two")
     # As planned means as planned: a segment that is missing then costs its document.
-    made = ComparableRatings(kept) if wanted.plan else in_whole(kept)
-    whole = in_order(made.ratings)
+    made = ComparableRatings(kept) if wanted.plan else make_comparable(kept)
+    whole = sort_ratings(made.ratings)
     # What is read off the page counts who was left out, and does not count what could not be compared.
     shown = replace(
         ratings if wanted.exclude else whole,
@@ -81,7 +87,7 @@ def study_of(table: Path, wanted: ConcludeOptions) -> TableStudy:
     # Composing and concluding, and what they import, go on while the world is fitted.
     record = understood.record(shown)
     world = None if not wanted.gate or is_undecided(record, wanted) else fit_world(whole)
-    from simlab.concluding.ratings.collecting import config_of
+    from simlab.concluding.ratings.collecting import compose_config
     from simlab.concluding.ratings.findings import TableReading
 
     said = TableReading(
@@ -92,19 +98,19 @@ def study_of(table: Path, wanted: ConcludeOptions) -> TableStudy:
         anew=ratings.averaged == "raters",
     )
     notes = (*ratings.notes, *left_out)
-    config = wanted.plan.config if wanted.plan else config_of(wanted)
-    return TableStudy(whole, config, collected(whole, wanted.seed), said, notes, world)
+    config = wanted.plan.config if wanted.plan else compose_config(wanted)
+    return TableStudy(whole, config, collect(whole, wanted.seed), said, notes, world)
 
 
-def _of(study: TableStudy, wanted: ConcludeOptions, say: Callable[[str], None]) -> Conclusion:
-    from simlab.concluding.ratings.again import with_again
-    from simlab.concluding.ratings.findings import concluded
+def _conclude_study(study: TableStudy, wanted: ConcludeOptions, say: Callable[[str], None]) -> Conclusion:
+    from simlab.concluding.ratings.again import add_repetition
+    from simlab.concluding.ratings.findings import conclude_ratings
 
-    found = concluded(study.config, study.collected, wanted, study.table, study.notes)
+    found = conclude_ratings(study.config, study.collected, wanted, study.table, study.notes)
     if study.world is None:
         return note_unrepeated(found, NOT_ASKED)
     say("carrying the study out again, in a world fitted to it")
-    return with_again(found, study.ratings, study.config, study.collected, wanted, study.world)
+    return add_repetition(found, study.ratings, study.config, study.collected, wanted, study.world)
 
 
 def _uneven_raters(ratings: Ratings) -> tuple[str, ...]:

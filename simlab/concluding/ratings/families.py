@@ -11,7 +11,7 @@ from simlab.analysis import best
 from simlab.analysis.best import Candidates
 from simlab.analysis.multiplicity import Multiplicity, adjust_p_values
 from simlab.answers.standings import Candidate, Family, FamilySays, System
-from simlab.concluding.ratings.judging import family_of, verdicts
+from simlab.concluding.ratings.judging import mark_family, verdicts
 from simlab.concluding.ratings.standing import MODELS, PairVerdicts, Spans
 from simlab.concluding.standing import lay_out_claims
 from simlab.concluding.wanted import ConcludeOptions
@@ -38,7 +38,7 @@ class FamilyQuestion(NamedTuple):
     other_against: str | None = None
 
 
-def question_of(config: Mapping[str, Any], wanted: ConcludeOptions) -> FamilyQuestion:
+def choose_family(config: Mapping[str, Any], wanted: ConcludeOptions) -> FamilyQuestion:
     """Return which family is asked for; raise InputError for one that contradicts the analysis.
 
     The family of a plan keeps its claims: ranks follow from all pairs, and any other family is exploratory.
@@ -78,7 +78,7 @@ def refuse_contradiction(config: Mapping[str, Any], family: FamilyName | None, s
         raise InputError(f"{said}: decision.multiplicity={multiplicity} promises something else; leave one of them out")
 
 
-def marks_of(
+def mark_pairs(
     name: FamilyName | None,
     prepared: PreparedRatings,
     collected: Collected,
@@ -115,7 +115,7 @@ def _steps(
     return single, down
 
 
-def candidates_of(spans: Spans, direction: Array, n_systems: int, level: float) -> Candidates:
+def find_candidates(spans: Spans, direction: Array, n_systems: int, level: float) -> Candidates:
     """Return what is known of each system as a candidate for the best."""
     family = spans.of.family
     if family is None:
@@ -123,7 +123,7 @@ def candidates_of(spans: Spans, direction: Array, n_systems: int, level: float) 
     return best.candidates(family, direction.astype(float), n_systems, level)
 
 
-def with_candidates(systems: Sequence[System], candidates: Candidates, names: Sequence[str]) -> tuple[System, ...]:
+def rank_by_candidates(systems: Sequence[System], candidates: Candidates, names: Sequence[str]) -> tuple[System, ...]:
     """Give systems the ranks that who may be best leaves them."""
     may, n = ~candidates.excluded, len(systems)
     alone = may.sum() == 1
@@ -131,7 +131,7 @@ def with_candidates(systems: Sequence[System], candidates: Candidates, names: Se
     return tuple(one.changed(rank_low=ranks[one.system][0], rank_high=ranks[one.system][1]) for one in systems)
 
 
-def excluding(candidates: Candidates, family: Bools) -> tuple[FamilySays, ...]:
+def mark_exclusions(candidates: Candidates, family: Bools) -> tuple[FamilySays, ...]:
     """Mark the pairs of which the better system excludes the other from those that may be the best."""
     first, second = np.triu_indices(len(candidates.p_value), 1)
     beyond = candidates.lead > candidates.bar
@@ -161,7 +161,7 @@ class Answering(NamedTuple):
 
     def answer(self, name: FamilyName, verdict: Array, direction: Array, says: str) -> Family:
         """Return the answer of the family whose verdicts are those of the conclusion."""
-        tiers = tiers_of(verdict, self.names, self.order) if name == "ranks" else ()
+        tiers = cut_tiers(verdict, self.names, self.order) if name == "ranks" else ()
         return Family(
             name=name, says=says, candidates=self._candidates(direction) if name == "best" else (), tiers=tiers
         )
@@ -173,16 +173,16 @@ class Answering(NamedTuple):
         at_once: Multiplicity = "max_t" if self.prepared.family is not None else "holm"
         prepared = self.prepared._replace(multiplicity="bh" if name == "fdr" else at_once)
         outcome = {key: value for key, value in self.outcome.items() if key != "adjusted_p_value"}
-        family = family_of(self.names, against)
+        family = mark_family(self.names, against)
         found = verdicts(prepared, self.collected, outcome, self.rated, family, self.told.of.centre)
         better = np.argwhere(lay_out_claims(found.verdict, len(self.names)))
         claims = tuple((self.names[i], self.names[j]) for i, j in better)
-        tiers = tiers_of(found.verdict, self.names, self.order) if name == "ranks" else ()
+        tiers = cut_tiers(found.verdict, self.names, self.order) if name == "ranks" else ()
         return Family(name=name, says=NOTHING_PROMISED, candidates=(), tiers=tiers, claims=claims)
 
     def _candidates(self, direction: Array) -> tuple[Candidate, ...]:
         n, of = len(self.names), self.told.of
-        found = candidates_of(self.told, direction, n, self.prepared.level)
+        found = find_candidates(self.told, direction, n, self.prepared.level)
         sign = -1 if self.collected.frame.lower_is_better else 1
         first, second = np.triu_indices(n, 1)
         error = np.full((n, n), np.inf)
@@ -208,10 +208,10 @@ class Answering(NamedTuple):
         )
 
 
-def tiers_of(verdict: Array, names: Sequence[str], order: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+def cut_tiers(verdict: Array, names: Sequence[str], order: Sequence[str]) -> tuple[tuple[str, ...], ...]:
     """Cut an order of systems wherever each one before is claimed to be better than each one after.
 
-    >>> tiers_of(np.array([0, 1, 1]), ["A", "B", "C"], ["B", "A", "C"])
+    >>> cut_tiers(np.array([0, 1, 1]), ["A", "B", "C"], ["B", "A", "C"])
     (('B', 'A'), ('C',))
     """
     place = [list(names).index(name) for name in order]

@@ -15,25 +15,25 @@ from simlab.concluding.goals import POINTS
 from simlab.concluding.ratings.families import (
     Answering,
     FamilyQuestion,
-    candidates_of,
-    excluding,
-    marks_of,
+    choose_family,
+    find_candidates,
+    mark_exclusions,
+    mark_pairs,
     near_level,
-    question_of,
-    with_candidates,
+    rank_by_candidates,
 )
-from simlab.concluding.ratings.judging import check, family_of, uncertainty_of, verdicts
-from simlab.concluding.ratings.limits import Basis, blind_pairs, misleading_means, promise, warnings_of
+from simlab.concluding.ratings.judging import check, estimate_uncertainty, mark_family, verdicts
+from simlab.concluding.ratings.limits import Basis, blind_pairs, list_warnings, misleading_means, promise
 from simlab.concluding.ratings.standing import (
     DOCUMENTS,
     MODELS,
     Spans,
-    drawn_by,
-    drawn_in,
-    false_coverage_adjusted,
-    pairs_of,
-    raters_of,
-    systems_of,
+    adjust_false_coverage,
+    find_drawn_in_family,
+    find_drawn_units,
+    list_pairs,
+    list_raters,
+    list_systems,
 )
 from simlab.concluding.standing import list_groups
 from simlab.concluding.wanted import ConcludeOptions
@@ -67,7 +67,7 @@ class TableReading(NamedTuple):
     anew: bool = False
 
 
-def concluded(
+def conclude_ratings(
     config: Mapping[str, Any],
     collected: Collected,
     wanted: ConcludeOptions,
@@ -83,13 +83,13 @@ def concluded(
     points = wanted.unit is not None and _unit(config) != POINTS
     one = spread_within(collected.seen) if points else 0.0
     if not one:
-        return _concluded(config, collected, wanted, table, notes)
+        return _conclude_scores(config, collected, wanted, table, notes)
     asked = replace(wanted, margin=None if wanted.margin is None else wanted.margin / one)
-    found = _concluded(config, collected, asked, table, notes, one)
-    return _in_points(found, one, float(collected.seen.value.mean()), wanted)
+    found = _conclude_scores(config, collected, asked, table, notes, one)
+    return _convert_to_points(found, one, float(collected.seen.value.mean()), wanted)
 
 
-def _concluded(
+def _conclude_scores(
     config: Mapping[str, Any],
     collected: Collected,
     wanted: ConcludeOptions,
@@ -101,30 +101,32 @@ def _concluded(
     prepared = prepare(config)
     check(config, prepared, collected)
     frame, test = collected.frame, config["analysis"]["test"]
-    question = question_of(config, wanted)
-    family = family_of(frame.system_names, question.against)
-    rated = _rated(prepared, collected)
+    question = choose_family(config, wanted)
+    family = mark_family(frame.system_names, question.against)
+    rated = _score_ratings(prepared, collected)
     outcome = {name: values[0] for name, values in conclude(prepared, [collected]).items()}
-    told = uncertainty_of(config, prepared, collected, rated, family)
+    told = estimate_uncertainty(config, prepared, collected, rated, family)
     model = told.of.comparisons
-    drawn = drawn_by(test) if model is None else drawn_in(model, family)
+    drawn = find_drawn_units(test) if model is None else find_drawn_in_family(model, family)
     found = verdicts(prepared, collected, outcome, rated, family, told.of.centre)
     if question.name == "fdr":
-        told = false_coverage_adjusted(told, int(np.count_nonzero(found.verdict)), family, prepared.level)
+        told = adjust_false_coverage(told, int(np.count_nonzero(found.verdict)), family, prepared.level)
     scale = _scale(config, table)
-    limits = warnings_of(collected, told, prepared, drawn, found)
+    limits = list_warnings(collected, told, prepared, drawn, found)
     blind = any(blind_pairs(found, prepared))
-    marks = marks_of(question.name, prepared, collected, rated, found, told)
+    marks = mark_pairs(question.name, prepared, collected, rated, found, told)
     of_pairs, spans, candidates = found, told, None
     if question.name == "best":
         # Who may be best is claimed of systems; differences of single pairs have neither verdicts nor bounds.
-        candidates = candidates_of(told, found.direction, frame.n_systems, prepared.level)
+        candidates = find_candidates(told, found.direction, frame.n_systems, prepared.level)
         nothing = np.full(len(family), np.nan)
         of_pairs = found._replace(verdict=np.zeros_like(found.verdict), adjusted=nothing)
-        marks, spans = excluding(candidates, family), told._replace(bar=np.full(len(family), np.inf))
-    systems = systems_of(collected, outcome, rated, of_pairs.verdict, drawn != DOCUMENTS, prepared.level, scale, model)
-    systems = systems if candidates is None else with_candidates(systems, candidates, frame.system_names)
-    pairs = pairs_of(
+        marks, spans = mark_exclusions(candidates, family), told._replace(bar=np.full(len(family), np.inf))
+    systems = list_systems(
+        collected, outcome, rated, of_pairs.verdict, drawn != DOCUMENTS, prepared.level, scale, model
+    )
+    systems = systems if candidates is None else rank_by_candidates(systems, candidates, frame.system_names)
+    pairs = list_pairs(
         frame.system_names,
         of_pairs,
         spans,
@@ -136,7 +138,7 @@ def _concluded(
         marks=marks,
     )
     shown = [_pair_in_points(pair, one) for pair in pairs]
-    promised = _promised(prepared, question, table, drawn, pairs, frame.n_raters)
+    promised = _state_promise(prepared, question, table, drawn, pairs, frame.n_raters)
     order = [one.system for one in systems]
     answering = Answering(prepared, collected, rated, outcome, told, order, scale[1] - scale[0], wanted.margin)
     answer = (
@@ -156,14 +158,14 @@ def _concluded(
         promise=promised,
         systems=systems,
         pairs=pairs,
-        raters=raters_of(collected, rated, prepared.level) if table.raters_named else (),
+        raters=list_raters(collected, rated, prepared.level) if table.raters_named else (),
         detectable=_median([one.detectable for one in pairs if one.detectable is not None]),
         confounded=0 if model is None else int((family & (model.lone | model.pools)).sum()),
-        about=_about(config, wanted, question, drawn, systems, found.verdict, frame.system_names),
-        notes=(*notes, *_left_of_leniency(config)),
+        about=_describe_analysis(config, wanted, question, drawn, systems, found.verdict, frame.system_names),
+        notes=(*notes, *_note_normalization(config)),
         warnings=(
             *ranked(Rank.NUMBERS, misleading_means(shown, rated, frame.system_names, frame.rater_names)),
-            *ranked(Rank.PROMISE, _alone(table)),
+            *ranked(Rank.PROMISE, _warn_of_lone_segments(table)),
             *limits,
             *ranked(Rank.NUMBERS, _near_level(answer, pairs, told, prepared)),
         ),
@@ -191,7 +193,7 @@ def _scale(config: Mapping[str, Any], table: TableReading) -> tuple[float, float
     return float(scale[0]), float(scale[1])
 
 
-def _rated(prepared: PreparedRatings, collected: Collected) -> ScoredRatings:
+def _score_ratings(prepared: PreparedRatings, collected: Collected) -> ScoredRatings:
     """Normalise ratings and add them up; raise InputError where a normalisation makes them what they cannot be."""
     try:
         return make_scored_ratings(collected, score_ratings(prepared, collected), document_totals(prepared, collected))
@@ -199,7 +201,7 @@ def _rated(prepared: PreparedRatings, collected: Collected) -> ScoredRatings:
         raise InputError(f"{error}; choose another normalization") from error
 
 
-def _promised(
+def _state_promise(
     prepared: PreparedRatings,
     question: FamilyQuestion,
     table: TableReading,
@@ -214,13 +216,13 @@ def _promised(
     return promise(basis)
 
 
-def _left_of_leniency(config: Mapping[str, Any]) -> tuple[str, ...]:
+def _note_normalization(config: Mapping[str, Any]) -> tuple[str, ...]:
     name = name_of(config["analysis"]["normalization"])
     said = f"raters' leniency is what the normalization {name} leaves of it"
     return () if name == "none" else (said,)
 
 
-def _alone(table: TableReading) -> tuple[str, ...]:
+def _warn_of_lone_segments(table: TableReading) -> tuple[str, ...]:
     said = "the table does not say which segments belong to one document; where these are alike, claims are too many"
     return (said,) if table.lone_segments else ()
 
@@ -229,7 +231,7 @@ def _median(values: Sequence[float]) -> float | None:
     return float(np.median(values)) if values else None
 
 
-def _in_points(conclusion: Conclusion, one: float, mean: float, wanted: ConcludeOptions) -> Conclusion:
+def _convert_to_points(conclusion: Conclusion, one: float, mean: float, wanted: ConcludeOptions) -> Conclusion:
     """Convert a conclusion from z-scores to points: `one` standard deviation, about the `mean` of all scores."""
     families = [
         None
@@ -268,7 +270,7 @@ def _unit(config: Mapping[str, Any]) -> str:
     return "standard deviations" if name_of(config["analysis"]["normalization"]) == "zscore" else POINTS
 
 
-def _about(
+def _describe_analysis(
     config: Mapping[str, Any],
     wanted: ConcludeOptions,
     question: FamilyQuestion,

@@ -61,7 +61,7 @@ def check(config: Mapping[str, Any], prepared: PreparedRatings, collected: Colle
         refuse_separate_raters(name_of(section), counts, collected.frame.system_names)
 
 
-def family_of(names: Sequence[str], against: str | None) -> Bools:
+def mark_family(names: Sequence[str], against: str | None) -> Bools:
     """Mark the pairs that the promise is about; raise InputError, naming the nearest, for no system of the table."""
     first, second = np.triu_indices(len(names), 1)
     if against is None:
@@ -106,7 +106,7 @@ def verdicts(
     return PairVerdicts(p_value, changed, direction, np.where(significant, direction, 0), family)
 
 
-def uncertainty_of(
+def estimate_uncertainty(
     config: Mapping[str, Any], prepared: PreparedRatings, collected: Collected, rated: ScoredRatings, family: Bools
 ) -> Spans:
     """Return the uncertainty of differences: all at once, where that is what is promised of claims."""
@@ -129,7 +129,7 @@ def claimed_pairs(prepared: PreparedRatings, collected: Collected, family: Bools
     return np.asarray(verdicts(prepared, collected, outcome, rated, family).verdict != 0)
 
 
-def study_leads(
+def calculate_leads(
     prepared: PreparedRatings, shared: SimulatedStudies | Judge | None, studies: Sequence[Collected]
 ) -> Floats:
     """Return by how much the first of each two systems came out better, `[study, pair]`.
@@ -138,16 +138,16 @@ def study_leads(
     """
     if shared is None:
         return np.stack([measure_leads(prepared, one) for one in studies])
-    return _leads(shared.differences(_values(prepared, studies)), studies)
+    return _orient_differences(shared.differences(_values(prepared, studies)), studies)
 
 
 def judge_studies(
     prepared: PreparedRatings, shared: SimulatedStudies | Judge | None, studies: Sequence[Collected], family: Bools
 ) -> tuple[Floats, Bools]:
-    """Return the leads of studies, as `study_leads` does, and which pairs are claimed, `[study, pair]`."""
+    """Return the leads of studies, as `calculate_leads` does, and which pairs are claimed, `[study, pair]`."""
     if shared is None:
         claims = np.stack([claimed_pairs(prepared, one, family) for one in studies])
-        return study_leads(prepared, None, studies), claims
+        return calculate_leads(prepared, None, studies), claims
     differences, families = shared.families(_values(prepared, studies))
     claims = np.zeros(differences.shape, bool)
     for claimed, each in zip(claims, families, strict=True):
@@ -159,16 +159,14 @@ def judge_studies(
         if prepared.multiplicity in ("holm", "bh"):
             at_once = adjust_p_values(at_once, prepared.multiplicity)
         claimed[family] = passes(at_once, prepared.level)
-    return _leads(differences, studies), claims
+    return _orient_differences(differences, studies), claims
 
 
-def excluded_in_studies(
-    prepared: PreparedRatings, shared: SimulatedStudies | Judge, studies: Sequence[Collected]
-) -> Bools:
+def find_exclusions(prepared: PreparedRatings, shared: SimulatedStudies | Judge, studies: Sequence[Collected]) -> Bools:
     """Return which systems each study excludes from those that may be the best, `[study, system]`."""
     n_systems = studies[0].frame.n_systems
     differences, families = shared.families(_values(prepared, studies))
-    leads = np.sign(_leads(differences, studies))
+    leads = np.sign(_orient_differences(differences, studies))
     # Degrees of freedom differ from study to study; simulated statistics are those of all.
     own = isinstance(families[0], StudentFamily)
     bar = [best.bars(each, n_systems, prepared.level) for each in (families if own else families[:1])]
@@ -181,5 +179,5 @@ def _values(prepared: PreparedRatings, studies: Sequence[Collected]) -> Floats:
     return np.stack([np.asarray(score_ratings(prepared, one).value, float) for one in studies], axis=1)
 
 
-def _leads(differences: Floats, studies: Sequence[Collected]) -> Floats:
+def _orient_differences(differences: Floats, studies: Sequence[Collected]) -> Floats:
     return -differences if studies[0].frame.lower_is_better else differences

@@ -30,7 +30,7 @@ def misleading_means(
     pairs: Sequence[Pair], rated: ScoredRatings, systems: Sequence[str], raters: Sequence[str]
 ) -> Iterator[str]:
     """Name the pair whose plain difference is furthest off for its interval, and why; others are counted."""
-    off = {pair: size for pair in pairs if (size := _off(pair)) > NOTABLE}
+    off = {pair: size for pair in pairs if (size := _measure_discrepancy(pair)) > NOTABLE}
     if not off:
         return
     worst = max(off, key=lambda pair: off[pair])
@@ -38,18 +38,19 @@ def misleading_means(
     yield (
         f"the plain means of {clip(worst.first, 40)} - {clip(worst.second, 40)} differ by "
         f"{worst.plain_mean:.3g}, the model's, which evens out who rated what, by "
-        f"{worst.difference:.3g}, which is what is tested and printed: {_why(worst, rated, systems, raters)}{rest}"
+        f"{worst.difference:.3g}, which is what is tested and printed: "
+        f"{_name_influential_raters(worst, rated, systems, raters)}{rest}"
     )
 
 
-def _off(pair: Pair) -> float:
+def _measure_discrepancy(pair: Pair) -> float:
     half = (pair.high - pair.low) / 2
     if pair.plain_mean is None or not np.isfinite(pair.plain_mean + half):
         return 0.0
     return abs(pair.plain_mean - pair.difference) / max(half, 1e-12)
 
 
-def _why(pair: Pair, rated: ScoredRatings, systems: Sequence[str], raters: Sequence[str]) -> str:
+def _name_influential_raters(pair: Pair, rated: ScoredRatings, systems: Sequence[str], raters: Sequence[str]) -> str:
     """Name the raters who draw the plain difference away most: lenient ones of one system, harsh ones of the other."""
     i, j = sorted((list(systems).index(pair.first), list(systems).index(pair.second)))
     first, second = np.triu_indices(len(systems), 1)
@@ -95,11 +96,11 @@ def promise(basis: Basis) -> Promise:
     # What best systems are promised is no promise of pairs.
     basis = basis._replace(multiplicity="best") if basis.family == "best" else basis
     technique = f" ({TECHNIQUE[basis.multiplicity]})" if basis.multiplicity in TECHNIQUE else ""
-    says = f"{_of_claims(basis)}, {_drawn(basis)}{technique}"
+    says = f"{_promise_claims(basis)}, {_describe_sampling(basis)}{technique}"
     return Promise(name="fixed", level=basis.level, multiplicity=basis.multiplicity, holds=True, says=says)
 
 
-def _of_claims(basis: Basis) -> str:
+def _promise_claims(basis: Basis) -> str:
     sure, pairs = f"{100 * (1 - basis.level):g} %", _pairs(basis)
     if basis.multiplicity == "none":
         return (
@@ -126,7 +127,7 @@ def _pairs(basis: Basis) -> str:
     return said if basis.against is None else f"{said} with {clip(basis.against, 60)}"
 
 
-def _drawn(basis: Basis) -> str:
+def _describe_sampling(basis: Basis) -> str:
     if basis.drawn == {"raters", "documents"}:
         given = f"; of {pluralise(basis.n_given, 'pair')}, few raters met both, only for these raters"
         return f"documents and raters taken as drawn from more like them{given * (basis.n_given > 0)}"
@@ -140,18 +141,18 @@ def _drawn(basis: Basis) -> str:
     return f"documents taken as drawn from more like them, {given} as given: others may judge differently"
 
 
-def warnings_of(
+def list_warnings(
     collected: Collected, spans: Spans, prepared: PreparedRatings, drawn: frozenset[str], verdicts: PairVerdicts
 ) -> tuple[Limit, ...]:
     """Return sentences on what limits a conclusion."""
     return (
         *ranked(Rank.PROMISE, blind_pairs(verdicts, prepared)),
-        *ranked(Rank.PROMISE, confounded(collected, spans, verdicts)),
-        *ranked(Rank.NUMBERS, _unsettled(spans)),
-        *ranked(Rank.NUMBERS, _dealt(spans, verdicts)),
-        *ranked(Rank.CLAIMS, _never_met(collected, spans, verdicts)),
-        *ranked(Rank.CLAIMS, _out_of_reach(spans, prepared, drawn, verdicts)),
-        *ranked(Rank.NUMBERS, _without_scatter(collected, spans, verdicts)),
+        *ranked(Rank.PROMISE, warn_of_confounding(collected, spans, verdicts)),
+        *ranked(Rank.NUMBERS, _warn_of_convergence(spans)),
+        *ranked(Rank.NUMBERS, _warn_of_dealt_pairs(spans, verdicts)),
+        *ranked(Rank.CLAIMS, _warn_of_unmet_pairs(collected, spans, verdicts)),
+        *ranked(Rank.CLAIMS, _warn_of_small_studies(spans, prepared, drawn, verdicts)),
+        *ranked(Rank.NUMBERS, _warn_of_constant_pairs(collected, spans, verdicts)),
         *_people(collected),
     )
 
@@ -170,7 +171,7 @@ def blind_pairs(verdicts: PairVerdicts, prepared: PreparedRatings) -> Iterator[s
         )
 
 
-def confounded(collected: Collected, spans: Spans, verdicts: PairVerdicts) -> Iterator[str]:
+def warn_of_confounding(collected: Collected, spans: Spans, verdicts: PairVerdicts) -> Iterator[str]:
     """Name pairs whose difference cannot be told from that of their raters, and the design that would cure it."""
     of = spans.of.comparisons
     if of is None:
@@ -186,18 +187,18 @@ def confounded(collected: Collected, spans: Spans, verdicts: PairVerdicts) -> It
     ):
         if pairs.any():
             yield (
-                f"nothing is claimed of {_named(collected, pairs)}: {why}, so that systems cannot be told from who "
-                f"rated them; let some raters rate both sides{else_}"
+                f"nothing is claimed of {_name_pairs(collected, pairs)}: {why}, so that systems cannot be told from "
+                f"who rated them; let some raters rate both sides{else_}"
             )
 
 
-def _unsettled(spans: Spans) -> Iterator[str]:
+def _warn_of_convergence(spans: Spans) -> Iterator[str]:
     of = spans.of.comparisons
     if of is not None and not of.settled:
         yield "the variances of the mixed model did not settle: errors and intervals are rough"
 
 
-def _dealt(spans: Spans, verdicts: PairVerdicts) -> Iterator[str]:
+def _warn_of_dealt_pairs(spans: Spans, verdicts: PairVerdicts) -> Iterator[str]:
     of = spans.of.comparisons
     n = 0 if of is None else int((verdicts.family & of.dealt & of.comparable).sum())
     if n:
@@ -207,7 +208,7 @@ def _dealt(spans: Spans, verdicts: PairVerdicts) -> Iterator[str]:
         )
 
 
-def _named(collected: Collected, pairs: Bools) -> str:
+def _name_pairs(collected: Collected, pairs: Bools) -> str:
     names = collected.frame.system_names
     first, second = np.triu_indices(len(names), 1)
     some = np.flatnonzero(pairs)
@@ -216,7 +217,7 @@ def _named(collected: Collected, pairs: Bools) -> str:
     return f"{clip(said, 200)}{rest}"
 
 
-def _never_met(collected: Collected, spans: Spans, verdicts: PairVerdicts) -> Iterator[str]:
+def _warn_of_unmet_pairs(collected: Collected, spans: Spans, verdicts: PairVerdicts) -> Iterator[str]:
     names = collected.frame.system_names
     first, second = np.triu_indices(len(names), 1)
     apart = np.flatnonzero(~spans.of.known & verdicts.family)
@@ -229,7 +230,7 @@ def _never_met(collected: Collected, spans: Spans, verdicts: PairVerdicts) -> It
         )
 
 
-def _out_of_reach(
+def _warn_of_small_studies(
     spans: Spans, prepared: PreparedRatings, drawn: frozenset[str], verdicts: PairVerdicts
 ) -> Iterator[str]:
     """State that nothing could be claimed, whatever the ratings, where documents or raters are too few."""
@@ -253,7 +254,7 @@ def _out_of_reach(
     )
 
 
-def _without_scatter(collected: Collected, spans: Spans, verdicts: PairVerdicts) -> Iterator[str]:
+def _warn_of_constant_pairs(collected: Collected, spans: Spans, verdicts: PairVerdicts) -> Iterator[str]:
     """Name pairs whose differences are the same throughout: no interval, and no size that is found, follows."""
     names = collected.frame.system_names
     first, second = np.triu_indices(len(names), 1)

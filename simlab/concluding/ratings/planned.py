@@ -14,11 +14,11 @@ import numpy as np
 from simlab.answers.conclude import Conclusion
 from simlab.concluding.campaigns import CampaignInfo, cast_column, fill_unknown
 from simlab.concluding.goals import Expected, describe_other_systems, read_expected
-from simlab.concluding.ratings.again import with_again
-from simlab.concluding.ratings.collecting import collected as collect
-from simlab.concluding.ratings.collecting import in_order
+from simlab.concluding.ratings.again import add_repetition
+from simlab.concluding.ratings.collecting import collect as collect
+from simlab.concluding.ratings.collecting import sort_ratings
 from simlab.concluding.ratings.findings import TableReading
-from simlab.concluding.ratings.findings import concluded as of_ratings
+from simlab.concluding.ratings.findings import conclude_ratings as of_ratings
 from simlab.concluding.ratings.table_world import fit_world
 from simlab.concluding.sheets import Read, Sheet, SheetRows, column, number, number_by_plan
 from simlab.concluding.simulations import NOT_ASKED, note_unrepeated
@@ -79,18 +79,18 @@ def metric(collected: Collected) -> Any:
     return collected.metric
 
 
-def collected(info: CampaignInfo, rows: SheetRows, config: Mapping[str, Any]) -> Read:
+def match_campaign(info: CampaignInfo, rows: SheetRows, config: Mapping[str, Any]) -> Read:
     """Take a table for the answers of a campaign; say where it falls short of what was asked.
 
     Raises InputError for what was not asked: other systems or outputs, or more ratings than the plan has.
     """
     if info.asked is None or info.documents is None:
         raise InputError(f"{rows.where}: its plan does not say whom it asked, as one of ratings does")
-    frame, came = _with_raters(info.frame, rows), _came(rows)
-    seen = _seen(frame, info, rows, came)
+    frame, came = _add_raters(info.frame, rows), _find_rated_rows(rows)
+    seen = _read_ratings(frame, info, rows, came)
     position, n_asked = _positions(frame, info.asked, seen)
     timed, n = "at" in info.types, len(came)
-    _refuse_unasked(rows, came, seen, n_asked + _further(config, timed=timed), frame)
+    _refuse_unasked(rows, came, seen, n_asked + _count_further_ratings(config, timed=timed), frame)
     # On a clock others may rate what was dealt to one, and more may be asked: rows stand as the ratings were dealt.
     at = np.arange(n) if timed else np.lexsort((position, seen.item, seen.unit))
     ordered = replace(seen, **{name: getattr(seen, name)[at] for name in info.types})
@@ -99,22 +99,22 @@ def collected(info: CampaignInfo, rows: SheetRows, config: Mapping[str, Any]) ->
     return Read(held, info.answers, _deviations(info, frame, position, n))
 
 
-def _further(config: Mapping[str, Any], *, timed: bool) -> int:
+def _count_further_ratings(config: Mapping[str, Any], *, timed: bool) -> int:
     """Count the ratings of an output that a platform may ask for once the others came."""
     return int(timed and config["design"].get("boost_margin") is not None)
 
 
-def _came(rows: SheetRows) -> Ints:
+def _find_rated_rows(rows: SheetRows) -> Ints:
     return np.array([k for k, text in enumerate(column(rows, "score")) if not is_missing(text)], np.int64)
 
 
-def _with_raters(frame: Frame, rows: SheetRows) -> Frame:
+def _add_raters(frame: Frame, rows: SheetRows) -> Frame:
     """Name the raters of a table behind those that were asked, where it has others."""
     others = tuple(dict.fromkeys(name for name in column(rows, "rater") if name not in frame.rater_names))
     return replace(frame, rater_names=frame.rater_names + others)
 
 
-def _seen(frame: Frame, info: CampaignInfo, rows: SheetRows, came: Ints) -> Seen:
+def _read_ratings(frame: Frame, info: CampaignInfo, rows: SheetRows, came: Ints) -> Seen:
     items = {
         (document, str(segment)): k for k, (document, segment) in enumerate(zip(*names_of_items(frame), strict=True))
     }
@@ -189,7 +189,7 @@ def _deviations(info: CampaignInfo, frame: Frame, position: Ints, n: int) -> lis
     return said
 
 
-def concluded(
+def conclude_by_plan(
     config: Mapping[str, Any], collected: Collected, wanted: ConcludeOptions, say: Callable[[str], None]
 ) -> Conclusion:
     """Conclude from the ratings of a plan."""
@@ -209,15 +209,15 @@ def concluded(
     read |= {"better": "lower" if frame.lower_is_better else "higher", "scale": None}
     better = f"; {read['better']} is better"
     wanted = replace(wanted, as_planned=True)
-    world = fit_world(ratings_of(collected)) if wanted.gate else None
+    world = fit_world(convert_to_ratings(collected)) if wanted.gate else None
     found = of_ratings(config, collected, wanted, TableReading(read, f"{line}{pluralise(raters, 'rater')}{better}"))
     if world is None:
         return note_unrepeated(found, NOT_ASKED)
     say("carrying the study out again, in a world fitted to it")
-    return with_again(found, ratings_of(collected), config, collected, wanted, world)
+    return add_repetition(found, convert_to_ratings(collected), config, collected, wanted, world)
 
 
-def ratings_of(collected: Collected) -> Ratings:
+def convert_to_ratings(collected: Collected) -> Ratings:
     """Take what was collected for a table of its own: documents and segments that nobody rated are not in it."""
     frame, seen = collected.frame, collected.seen
     items, item = np.unique(seen.item, return_inverse=True)
@@ -242,12 +242,12 @@ def ratings_of(collected: Collected) -> Ratings:
     )
 
 
-def of_plan(table: Path, wanted: ConcludeOptions, config: Mapping[str, Any]) -> Read:
+def match_plan(table: Path, wanted: ConcludeOptions, config: Mapping[str, Any]) -> Read:
     """Take a table for what was collected by a plan alone; say where it leaves the plan.
 
     Raises InputError for a table of one system, for the plan of other systems, and for more ratings than were planned.
     """
-    ratings = in_order(read(table, wanted.told))
+    ratings = sort_ratings(read(table, wanted.told))
     where, per_output = clip(table), int(config["design"]["ratings_per_item"])
     if ratings.n_systems < 2:
         raise InputError(f"{where}: holds ratings of one system; conclusions compare at least two")
@@ -264,14 +264,14 @@ def of_plan(table: Path, wanted: ConcludeOptions, config: Mapping[str, Any]) -> 
             f"{where}: an output has {most} ratings and the plan asks for {per_output} (design.ratings_per_item); take "
             "out what does not belong to this study, or name its own plan"
         )
-    planned = _planned(ratings, plan, config, per_output)
+    planned = _count_planned(ratings, plan, config, per_output)
     missing = counts.size * per_output - len(ratings.score)
     if missing:
         deviations.append(f"{missing:,} of {counts.size * per_output:,} ratings of these documents are missing")
     if ratings.far is not None:
         raise ratings.far.refusal(where)
-    deviations += _of_documents(ratings, int(config["design"]["documents"]))
-    deviations += _of_raters(ratings, plan, config)
+    deviations += _compare_documents(ratings, int(config["design"]["documents"]))
+    deviations += _compare_raters(ratings, plan, config)
     hours = math.nan if ratings.times is None else ratings.times.hours(CUT)
     return Read(collect(ratings, config["seed"]), planned, deviations, hours=hours)
 
@@ -282,18 +282,18 @@ def _counts(ratings: Ratings) -> Ints:
     return np.bincount(output, minlength=len(ratings.document) * ratings.n_systems)
 
 
-def _planned(ratings: Ratings, plan: Expected, config: Mapping[str, Any], per_output: int) -> int:
+def _count_planned(ratings: Ratings, plan: Expected, config: Mapping[str, Any], per_output: int) -> int:
     """Count the ratings that were planned; documents that never came have as many segments as those that did."""
     segments = len(ratings.document) / ratings.n_documents * int(config["design"]["documents"])
     return round(segments * per_output * (plan.n_systems or ratings.n_systems))
 
 
-def _of_documents(ratings: Ratings, planned: int) -> Iterator[str]:
+def _compare_documents(ratings: Ratings, planned: int) -> Iterator[str]:
     if ratings.n_documents != planned:
         yield f"{pluralise(ratings.n_documents, 'document')}, planned are {planned}"
 
 
-def _of_raters(ratings: Ratings, plan: Expected, config: Mapping[str, Any]) -> Iterator[str]:
+def _compare_raters(ratings: Ratings, plan: Expected, config: Mapping[str, Any]) -> Iterator[str]:
     if not ratings.rater_known:
         yield "raters are not named, so that nobody can tell who rated"
         return
@@ -302,10 +302,10 @@ def _of_raters(ratings: Ratings, plan: Expected, config: Mapping[str, Any]) -> I
         yield f"other raters than planned: {clip(', '.join(others), 80)}"
     elif plan.n_raters and ratings.n_raters > plan.n_raters:
         yield f"{pluralise(ratings.n_raters, 'rater')}, planned are at most {plan.n_raters}"
-    yield from _of_loads(ratings, config["design"])
+    yield from _compare_loads(ratings, config["design"])
 
 
-def _of_loads(ratings: Ratings, design: Mapping[str, Any]) -> Iterator[str]:
+def _compare_loads(ratings: Ratings, design: Mapping[str, Any]) -> Iterator[str]:
     reached, wanted = normalized_entropy(np.bincount(ratings.rater, minlength=ratings.n_raters)), design["load_entropy"]
     if wanted is None and reached < EVEN:
         yield f"loads are uneven (normalised entropy {reached:.2f}), planned are equal ones"

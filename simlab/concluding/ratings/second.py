@@ -34,14 +34,14 @@ class Both(NamedTuple):
         return self.one.verdict * self.other_verdict < 0
 
 
-def with_second(conclusion: Conclusion, other: Conclusion, table: Path) -> Conclusion:
+def add_second_table(conclusion: Conclusion, other: Conclusion, table: Path) -> Conclusion:
     """Add what a second table says of the same pairs; raise InputError where the two share no two systems.
 
     Systems are matched by name; a beginning that all names of a table share, such as `wmt23.`, is left aside where
     names agree without it only.
     """
-    names = matched([one.system for one in conclusion.systems], [one.system for one in other.systems])
-    pairs = shared(conclusion.pairs, other.pairs, names)
+    names = match_names([one.system for one in conclusion.systems], [one.system for one in other.systems])
+    pairs = list_shared_pairs(conclusion.pairs, other.pairs, names)
     if not pairs:
         raise InputError(
             f"{clip(table)}: shares no two systems with the first table, so that nothing can be held against each "
@@ -58,28 +58,32 @@ def with_second(conclusion: Conclusion, other: Conclusion, table: Path) -> Concl
         "contradictions": [_contradiction(one) for one in against],
         "conclusion": other.plain(),
     }
-    lines = [*conclusion.lines, _said(len(pairs), about, against)]
+    lines = [*conclusion.lines, _summarise_tables(len(pairs), about, against)]
     return conclusion.changed(about={**conclusion.about, "second": about}, lines=lines)
 
 
-def matched(names: Sequence[str], others: Sequence[str]) -> Mapping[str, str]:
+def match_names(names: Sequence[str], others: Sequence[str]) -> Mapping[str, str]:
     """Match the names of the others with those of the first.
 
-    >>> matched(["wmt23.A", "wmt23.B"], ["A", "B", "C"])
+    >>> match_names(["wmt23.A", "wmt23.B"], ["A", "B", "C"])
     {'A': 'wmt23.A', 'B': 'wmt23.B'}
     """
     found = {name: name for name in others if name in set(names)}
-    for ours, theirs in ((names, shortened(others)), (shortened(names), others), (shortened(names), shortened(others))):
+    for ours, theirs in (
+        (names, shorten_names(others)),
+        (shorten_names(names), others),
+        (shorten_names(names), shorten_names(others)),
+    ):
         known = dict(zip(ours, names, strict=True))
         tried = {name: known[short] for name, short in zip(others, theirs, strict=True) if short in known}
         found = tried if len(tried) > len(found) else found
     return found
 
 
-def shortened(names: Sequence[str]) -> list[str]:
+def shorten_names(names: Sequence[str]) -> list[str]:
     """Leave aside a beginning that all of several names share, up to a mark such as a dot.
 
-    >>> shortened(["wmt23.A", "wmt23.B"]), shortened(["A", "B"])
+    >>> shorten_names(["wmt23.A", "wmt23.B"]), shorten_names(["A", "B"])
     (['A', 'B'], ['A', 'B'])
     """
     mark = _SEPARATED.search(names[0]) if len(names) > 1 else None
@@ -88,7 +92,7 @@ def shortened(names: Sequence[str]) -> list[str]:
     return rest if all(name.startswith(start) for name in names) and all(rest) else list(names)
 
 
-def shared(pairs: Sequence[Pair], others: Sequence[Pair], names: Mapping[str, str]) -> list[Both]:
+def list_shared_pairs(pairs: Sequence[Pair], others: Sequence[Pair], names: Mapping[str, str]) -> list[Both]:
     """List the pairs that both compare."""
     known = {(one.first, one.second): one for one in pairs}
     found = []
@@ -115,7 +119,7 @@ def _contradiction(of: Both) -> dict[str, Any]:
     }
 
 
-def _said(n: int, about: Mapping[str, Any], against: Sequence[Both]) -> str:
+def _summarise_tables(n: int, about: Mapping[str, Any], against: Sequence[Both]) -> str:
     claims = f"of {pluralise(n, 'pair')} in both tables, this one claims {about['claimed_by_first']:,}, the second "
     claims += f"{about['claimed_by_second']:,}, both {about['claimed_by_both']:,}"
     if not against:

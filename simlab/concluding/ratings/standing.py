@@ -105,22 +105,24 @@ class Spans(NamedTuple):
         return self.of.centre - reach, self.of.centre + reach
 
 
-def false_coverage_adjusted(spans: Spans, n_claimed: int, family: Bools, level: float) -> Spans:
+def adjust_false_coverage(spans: Spans, n_claimed: int, family: Bools, level: float) -> Spans:
     """Return intervals of which, among those of claimed pairs, a share of `level` misses on average.
 
     Each has the level times the share of pairs that is claimed; where none is, that of one. Those of false discovery
     rates hold 0 where and only where nothing is claimed. Source: Benjamini and Yekutieli 2005.
     """
     share = max(n_claimed, 1) / max(int(family.sum()), 1)
-    return spans._replace(bar=np.where(np.isfinite(spans.bar), _by_t(spans.of.freedom, level * share), np.inf))
+    return spans._replace(
+        bar=np.where(np.isfinite(spans.bar), _find_t_quantile(spans.of.freedom, level * share), np.inf)
+    )
 
 
-def drawn_by(test: Mapping[str, Any]) -> frozenset[str]:
+def find_drawn_units(test: Mapping[str, Any]) -> frozenset[str]:
     """Return what a test takes as drawn from more like it."""
     return DRAWN.get(name_of(test), DOCUMENTS)
 
 
-def drawn_in(model: ModelComparisons, family: Bools) -> frozenset[str]:
+def find_drawn_in_family(model: ModelComparisons, family: Bools) -> frozenset[str]:
     """Return what the pairs of a family take as drawn; raters are where they are for any pair."""
     return BOTH if model.at_large[family & model.comparable].any() else DOCUMENTS
 
@@ -148,9 +150,9 @@ def spans(
     `times` is what the analysis multiplies p-values by at most: what cannot be claimed then has no bounds.
     """
     of = uncertainty(test, rated)
-    enough = _enough(test, of, level / times)
+    enough = _has_enough_units(test, of, level / times)
     shared = 1 if rng is None else max(int(family.sum()), 1)
-    reach = _by_t(of.freedom, level / shared)
+    reach = _find_t_quantile(of.freedom, level / shared)
     met = family & (of.documents > 0)
     if rng is not None and of.family is not None and times == 1 and met.any():
         reach[family] = of.family.keep(family).bar(level)
@@ -159,7 +161,7 @@ def spans(
         many = np.min([part.n for part in of.parts], axis=0) >= FEW
         reach = np.where(many & (of_flips <= MUCH * reach), of_flips, reach)
     scatter = np.sqrt(of.variance) > least_error(rated)
-    return Spans(of, np.where(enough, reach, np.inf), _per_document(rated), np.asarray(scatter))
+    return Spans(of, np.where(enough, reach, np.inf), _count_answers_per_document(rated), np.asarray(scatter))
 
 
 def least_error(rated: ScoredRatings) -> float:
@@ -167,7 +169,7 @@ def least_error(rated: ScoredRatings) -> float:
     return ROUNDING * max(1.0, float(np.abs(rated.value).max(initial=0.0)))
 
 
-def _enough(test: Mapping[str, Any], of: Uncertainty, level: float) -> Bools:
+def _has_enough_units(test: Mapping[str, Any], of: Uncertainty, level: float) -> Bools:
     """Return which pairs have so many units, and flips, that a p-value may be as small as the level."""
     if of.comparisons is not None:
         return np.asarray((of.variance > 0) | (2.0 ** (1 - of.comparisons.units) <= level + SLACK))
@@ -183,7 +185,7 @@ def _enough(test: Mapping[str, Any], of: Uncertainty, level: float) -> Bools:
     return np.asarray(np.maximum(2.0 ** (1 - n), 1 / (1 + flips)) <= level + SLACK)
 
 
-def _per_document(rated: ScoredRatings) -> Floats:
+def _count_answers_per_document(rated: ScoredRatings) -> Floats:
     n, k = rated.n_documents, rated.n_systems
     came = (~np.isnan(rated.total)).astype(float)
     count = np.bincount(rated.document * k + rated.system, minlength=n * k).reshape(n, k) * came
@@ -194,14 +196,14 @@ def _per_document(rated: ScoredRatings) -> Floats:
     return np.asarray(np.divide(answers, shared, out=np.full(len(shared), np.nan), where=shared > 0))
 
 
-def _by_t(freedom: Floats, level: float) -> Floats:
+def _find_t_quantile(freedom: Floats, level: float) -> Floats:
     from scipy.special import stdtrit
 
     known = freedom > 0
     return np.where(known, stdtrit(np.where(known, freedom, 1.0), 1 - level / 2), np.inf)
 
 
-def raters_of(collected: Collected, rated: ScoredRatings, level: float) -> tuple[Rater, ...]:
+def list_raters(collected: Collected, rated: ScoredRatings, level: float) -> tuple[Rater, ...]:
     """Return how far each rater scores above the others, on the scale that is concluded on, each by itself."""
     names = collected.frame.rater_names
     found = leniency(rated, len(names), level)
@@ -211,7 +213,7 @@ def raters_of(collected: Collected, rated: ScoredRatings, level: float) -> tuple
     )
 
 
-def systems_of(
+def list_systems(
     collected: Collected,
     outcome: Mapping[str, Array],
     rated: ScoredRatings,
@@ -266,7 +268,7 @@ class PairVerdicts(NamedTuple):
     family: Bools
 
 
-def pairs_of(
+def list_pairs(
     names: Sequence[str],
     verdicts: PairVerdicts,
     spans: Spans,
@@ -309,7 +311,7 @@ def pairs_of(
             within=None
             if wanted.margin is None
             else compare_with_margin(low[k], high[k], wanted.margin, lower=lower_is_better),
-            more=needed_more(spans, int(k)) if foreseen[k] else None,
+            more=count_further_units(spans, int(k)) if foreseen[k] else None,
             plain_mean=float(spans.of.means[k]),
             scope="raters_at_large" if at_large[k] else "these_raters",
             detectable=float(detectable[k]) if known[k] else None,
@@ -319,7 +321,7 @@ def pairs_of(
     )
 
 
-def needed_more(spans: Spans, k: int) -> More:
+def count_further_units(spans: Spans, k: int) -> More:
     """Return how many more documents settle an open pair, or raters as busy as now where claims are about others, too.
 
     Raters who stay the same leave a part of the variance that documents do not shrink. How large it is a table hardly

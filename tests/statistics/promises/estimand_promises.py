@@ -15,7 +15,7 @@ from promise_rows import Row, Side, stream
 from table_promises import conclusion, row
 
 from simlab.answers.conclude import Conclusion
-from simlab.concluding.ratings.collecting import of_ratings
+from simlab.concluding.ratings.collecting import keep_ratings
 from simlab.tables.held import Ratings
 from simlab.types import Ints
 
@@ -55,7 +55,7 @@ def skipped(n: int) -> Iterator[Row]:
         for number in range(n):
             table = made(stream(42, number), Plan(documents=40))
             worst = (table.score < np.quantile(table.score, SKIPPED)) & (table.system < systems)
-            found.append(_some(conclusion(of_ratings(table, ~worst))))
+            found.append(_some(conclusion(keep_ratings(table, ~worst))))
         told: tuple[str, Side] = ("some claim, systems equal", "at most")
         if systems < 4:
             told = ("some claim, one system spared its worst", "control above")

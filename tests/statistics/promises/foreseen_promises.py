@@ -19,7 +19,7 @@ from simlab.analysis.raters.mixed_model import make_design, solve
 from simlab.analysis.raters.model_comparisons import FEW_RATERS, contrast_variances, list_terms, satterthwaite_freedom
 from simlab.analysis.settling import POWER
 from simlab.analysis.studentized_range import StudentFamily
-from simlab.concluding.ratings.standing import Spans, needed_more, spans
+from simlab.concluding.ratings.standing import Spans, count_further_units, spans
 from simlab.types import Floats, ScoredRatings
 from tests.statistics.null_tables import NULLS, Meeting, Null, drawn_table, rated_table
 
@@ -166,7 +166,7 @@ def settled_at(rng: np.random.Generator, of: Growing, *, by_documents: bool = Fa
     known = [
         (int(k), more)
         for k in np.flatnonzero(is_open)
-        if (more := needed_more(told, int(k))).high <= MOST_MORE[more.unit]
+        if (more := count_further_units(told, int(k))).high <= MOST_MORE[more.unit]
     ]
     if not known:
         return None

@@ -13,10 +13,10 @@ from scipy.special import ndtri
 
 from simlab.analysis.means.document_pairs import compare_by_flips, influence, intervals
 from simlab.analysis.means.metric_gain import gain
-from simlab.concluding.judgements.estimates import laid
+from simlab.concluding.judgements.estimates import sum_by_document
 from simlab.concluding.judgements.gathering import OutputEvidence
-from simlab.concluding.judgements.quality import binary, posteriors
-from simlab.concluding.judgements.verdicts import width_of
+from simlab.concluding.judgements.quality import binarise_metric, posteriors
+from simlab.concluding.judgements.verdicts import compare_widths
 from simlab.types import Floats
 
 LEVEL, FLIPS = 0.05, 499
@@ -82,7 +82,7 @@ def differences_found(tables: int, names: Sequence[str] = tuple(SPREAD)) -> Iter
         for corrected in (False, True):
             rng, rows = stream(1, "judge_found", name), []
             for _ in range(tables):
-                of = laid(drawn(rng, world), "judge")[1]
+                of = sum_by_document(drawn(rng, world), "judge")[1]
                 rows.append(compare_by_flips(rng, influence(of, corrected=corrected), (i, j), level=LEVEL, flips=FLIPS))
             gap = np.array([one.difference for one in rows])
             error = gap.std(0, ddof=1)
@@ -136,14 +136,14 @@ def count(world: World, tables: int, word: str) -> Counted:
     truth, rows = world.means[i] - world.means[j], []
     for _ in range(tables):
         evidence = drawn(rng, world)
-        of = laid(evidence, "judge")[1]
+        of = sum_by_document(evidence, "judge")[1]
         found = [
             compare_by_flips(rng, influence(of, corrected=way), (i, j), level=LEVEL, flips=FLIPS)
             for way in (False, True)
         ]
         low, high = intervals(influence(of, corrected=True), LEVEL)
         y, g = _by_item(evidence, evidence.human), _by_item(evidence, evidence.metrics["judge"])
-        pays = gain(rng, of, flips=FLIPS).p_value <= LEVEL / 2 and width_of(*found) < 1
+        pays = gain(rng, of, flips=FLIPS).p_value <= LEVEL / 2 and compare_widths(*found) < 1
         rows.append((
             *(_wrong(one.adjusted <= LEVEL, one.difference, truth) for one in (*found, found[int(pays)])),
             _wrong(*_paired(y[i] - y[j]), truth),
@@ -160,7 +160,7 @@ def posterior_coverage(world: World, tables: int, word: str) -> dict[str, float]
     held: dict[str, list[bool]] = {}
     for _ in range(tables):
         evidence = drawn(rng, world)
-        labels = binary(evidence, "judge", 0.0)
+        labels = binarise_metric(evidence, "judge", 0.0)
         if labels is None:
             raise ValueError("a world of labels has labels")
         for one in posteriors(evidence, labels.says, LEVEL)[0]:

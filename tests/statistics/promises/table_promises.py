@@ -19,8 +19,8 @@ from simlab.analysis.raters.leniency import leniency as leniency_of
 from simlab.analysis.raters.model_comparisons import ModelComparisons
 from simlab.analysis.raters.moderated import moderated_comparisons
 from simlab.answers.conclude import Conclusion
-from simlab.concluding.ratings.collecting import collected, config_of, in_order, in_whole, of_ratings
-from simlab.concluding.ratings.findings import TableReading, concluded
+from simlab.concluding.ratings.collecting import collect, compose_config, keep_ratings, make_comparable, sort_ratings
+from simlab.concluding.ratings.findings import TableReading, conclude_ratings
 from simlab.concluding.wanted import ConcludeOptions
 from simlab.tables.held import Ratings
 from simlab.types import ScoredRatings
@@ -57,14 +57,14 @@ QUICK = ("7 raters, side by side", "7 raters, two ratings", "3 raters, 12 docume
 
 def conclusion(ratings: Ratings, words: tuple[str, ...] = (), **asked: Any) -> Conclusion:
     """Conclude from a table that was made, as from one that was read."""
-    whole = in_order(in_whole(of_ratings(ratings, np.ones(len(ratings.score), bool))).ratings)
+    whole = sort_ratings(make_comparable(keep_ratings(ratings, np.ones(len(ratings.score), bool))).ratings)
     config = _config(words)
-    return concluded(config, collected(whole, 1), ConcludeOptions(overrides=words, **asked), TableReading({}, ""))
+    return conclude_ratings(config, collect(whole, 1), ConcludeOptions(overrides=words, **asked), TableReading({}, ""))
 
 
 @functools.cache
 def _config(words: tuple[str, ...]) -> Mapping[str, Any]:
-    return config_of(ConcludeOptions(overrides=words, seed=1))
+    return compose_config(ConcludeOptions(overrides=words, seed=1))
 
 
 def row(name: str, setting: str, bound: float, values: list[float], side: Side = "at most") -> Row:

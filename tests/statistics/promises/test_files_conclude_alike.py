@@ -18,9 +18,9 @@ from simlab.analysis.preferences.net_wins import weigh_votes
 from simlab.analysis.preferences.votes import Votes, choose_way
 from simlab.answers.conclude import Conclusion
 from simlab.concluding.concluding import conclude
-from simlab.concluding.judgements.estimates import FLIPS, laid
+from simlab.concluding.judgements.estimates import FLIPS, sum_by_document
 from simlab.concluding.preferences.claims import PATTERNS
-from simlab.concluding.preferences.votes import pair_of
+from simlab.concluding.preferences.votes import number_pairs
 from simlab.concluding.wanted import ConcludeOptions
 from simlab.effort import use_effort
 from simlab.rng import stream
@@ -52,7 +52,7 @@ def as_they_appear(votes: Votes) -> Votes:
     pairs = np.stack(np.triu_indices(votes.n_systems, 1), 1)[votes.pair]
     first, second = appeared(pairs.ravel()).reshape(-1, 2).T
     value = np.where(first > second, -votes.value, votes.value)
-    pair = pair_of(first, second, votes.n_systems)
+    pair = number_pairs(first, second, votes.n_systems)
     return Votes(pair, value, appeared(votes.rater), appeared(votes.item), votes.n_systems)
 
 
@@ -87,7 +87,7 @@ def test_a_file_of_judgements_concludes_as_its_outputs_do(tmp_path: Path, name: 
     ]
     found = concluded(tmp_path / "judged.csv", ("system", "document", "item", "human", "judge"), rows)
     corrected = found.metrics[0].verdict != "leave_out"
-    of = laid(evidence, "judge")[1] if corrected else laid(evidence, None)[1]
+    of = sum_by_document(evidence, "judge")[1] if corrected else sum_by_document(evidence, None)[1]
     means = influence(of, corrected=corrected)
     low, high = intervals(means, LEVEL)
     if evidence.labels:

@@ -13,7 +13,7 @@ from promise_rows import Row
 from vote_promises import EQUAL, LEVEL, QUICK, SCALES, controls, errors, power, scales
 from vote_worlds import World, draw
 
-from simlab.concluding.preferences.again import watched
+from simlab.concluding.preferences.again import is_claimed_at_a_look
 
 
 def broken(rows: Iterable[Row], n_errors: float) -> list[Row]:
@@ -39,10 +39,14 @@ def test_strengths_and_ranks_hold_the_truth() -> None:
 
 def test_a_dashboard_watched_through_300_screens_is_wrong_nearly_always() -> None:
     world = World(EQUAL, 1500, 1500, 1500)
-    wrong = [watched(draw(np.random.default_rng([3, k]), world), np.ones(15, bool), LEVEL) for k in range(100)]
+    wrong = [
+        is_claimed_at_a_look(draw(np.random.default_rng([3, k]), world), np.ones(15, bool), LEVEL) for k in range(100)
+    ]
     assert 0.87 <= np.mean(wrong) <= 1.0
     one_pair = World((0.0, 0.0), 1500, 1500, 1500)
-    wrong = [watched(draw(np.random.default_rng([4, k]), one_pair), np.ones(1, bool), LEVEL) for k in range(100)]
+    wrong = [
+        is_claimed_at_a_look(draw(np.random.default_rng([4, k]), one_pair), np.ones(1, bool), LEVEL) for k in range(100)
+    ]
     assert 0.3 <= np.mean(wrong) <= 0.7
 
 

@@ -22,7 +22,7 @@ from simlab.analysis.preferences.net_wins import weigh_votes
 from simlab.analysis.preferences.scales import quantile, scale
 from simlab.analysis.preferences.strengths import distances, fit
 from simlab.analysis.preferences.votes import FEWEST, Votes, choose_way, way_of_all
-from simlab.concluding.preferences.again import watched
+from simlab.concluding.preferences.again import is_claimed_at_a_look
 from simlab.types import Bools, Floats
 
 LEVEL = 0.05
@@ -91,7 +91,7 @@ def _study(world: World, true: Floats, truth: Floats, seed: int) -> tuple[bool |
         bool(((found.low <= true + 1e-3) & (true - 1e-3 <= found.high))[there].all()),
         bool(((low <= true) & (true <= high)).all()),
         bool((p_value <= LEVEL)[nulls].any()),
-        watched(votes, nulls, LEVEL),
+        is_claimed_at_a_look(votes, nulls, LEVEL),
         float(found.claimed[~nulls].mean()) if (~nulls).any() else 0.0,
         float(claimed[~nulls].mean()) if (~nulls).any() else 0.0,
     )
