@@ -84,7 +84,7 @@ class Record(BaseModel):
     def _repr_html_(self) -> str | None:
         """Return the page of an answer, for notebooks; None for a part of one."""
         # By its name: records stand below what draws them.
-        page: str | None = import_module("simlab.drawing.reports.answers").frame_of(self)
+        page: str | None = import_module("simlab.drawing.reports.answers").render_frame(self)
         return page
 
     @classmethod
@@ -138,7 +138,7 @@ class Rows(RootModel[Annotated[tuple[Row, ...], AfterValidator(_refuse_empty)]],
     def _repr_html_(self) -> str | None:
         """Return the page of an answer, for notebooks; None for a part of one."""
         # By its name: records stand below what draws them.
-        page: str | None = import_module("simlab.drawing.reports.answers").frame_of(self)
+        page: str | None = import_module("simlab.drawing.reports.answers").render_frame(self)
         return page
 
     def plain(self) -> list[dict[str, Any]]:

@@ -54,7 +54,7 @@ class Concluded:
         from simlab.commands.conclude import draw
         from simlab.drawing.figures import files, look
 
-        with look.worn(look.look(style, width)):
+        with look.figure_style(look.look(style, width)):
             return files.write(lambda: draw(self.found), make_path(out))
 
     def paragraph(self) -> str:

@@ -58,7 +58,7 @@ class PlannedStudy:
         from simlab.drawing.reports.answers.plan import report
         from simlab.drawing.reports.static import figure_of
 
-        with look.worn(look.look(style, width)):
+        with look.figure_style(look.look(style, width)):
             return files.write(lambda: figure_of(report(self.found)), make_path(out))
 
 

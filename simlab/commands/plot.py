@@ -132,7 +132,7 @@ def refuse_sweep_options(
 
 def caption(figure: Figure) -> str:
     """Return what is printed for the caption of a paper; nothing in a style whose figures say it themselves."""
-    return textwrap.fill(around.caption_of(figure), 100) if look.now().paper else ""
+    return textwrap.fill(around.figure_caption(figure), 100) if look.current_style().paper else ""
 
 
 def make_drawing(

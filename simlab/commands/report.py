@@ -188,9 +188,9 @@ def _report_answer(file: Path, *, heds: bool) -> ReportPage:
         )
     saved = saving.read(file)
     try:
-        made = ReportPage(answers.of(saved))
+        made = ReportPage(answers.report_answer(saved))
         # A conclusion with exit code 3 is as doubtful on a page as where it was made.
-        if answers.command_of(str(saved["command"])) == "conclude":
+        if answers.parse_command_name(str(saved["command"])) == "conclude":
             found = read(saved["answer"])
             doubts = [
                 f"{clip(file, 120)}: {doubt}"

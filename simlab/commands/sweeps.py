@@ -355,10 +355,10 @@ def plot(
     >>> simlab.plot("outputs/item_grouping", measure="power", out="power.svg")  # doctest: +SKIP
     """
     from simlab.commands import plot as figures
-    from simlab.drawing.figures.look import look, worn
+    from simlab.drawing.figures.look import figure_style, look
 
     campaign = {"world": world, "pool": pool, "draw": draw, "study": study}
-    with worn(look(style, width)):
+    with figure_style(look(style, width)):
         if timeline or any(index is not None for index in campaign.values()):
             figures.refuse_sweep_options(timeline, campaign, measure, x, target)
             at = {name: index or 0 for name, index in campaign.items()}

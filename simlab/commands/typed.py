@@ -202,9 +202,9 @@ def _style_figure(file: Path | None, option: str, style: str, width: str | None)
     if file is None:
         yield
         return
-    from simlab.drawing.figures.look import look, worn
+    from simlab.drawing.figures.look import figure_style, look
 
-    with worn(look(style, width)) as captions:
+    with figure_style(look(style, width)) as captions:
         yield
         for text in dict.fromkeys(captions):
             note(f"caption of {clip(file)}: {text}")

@@ -15,22 +15,22 @@ EQUAL = {"money": "For the same money: ", "hours": "For the same hours of work: 
 """How a question begins where designs are compared at what they take."""
 
 
-def of_sweep(dataset: xr.Dataset, shown: View, measure: str | None = None) -> str:
+def sweep_question(dataset: xr.Dataset, shown: View, measure: str | None = None) -> str:
     """Return what a sweep asks, the first line of its aim; of a measure that it does not draw by itself, that.
 
     `measure` is the one that was asked for; None, or the one of the sweep's figure, is what the aim is about.
     """
     aim = str(view.declared(dataset).get("aim") or "").strip().partition("\n")[0]
     own = (view.declared(dataset).get("figure") or {}).get("measure")
-    asked = aim if aim and measure in (None, own) else _of_measure(dataset, shown)
+    asked = aim if aim and measure in (None, own) else _measure_question(dataset, shown)
     begins = EQUAL.get(shown.against or shown.across or "", "")
     return begins + (asked[:1].lower() + asked[1:] if begins else asked)
 
 
-def settled(dataset: xr.Dataset, measure: str) -> str:
+def precision_question(dataset: xr.Dataset, measure: str) -> str:
     """Return what a figure of courses asks."""
     return f"Are there enough campaigns to know {measure_label(dataset, measure)}?"
 
 
-def _of_measure(dataset: xr.Dataset, shown: View) -> str:
+def _measure_question(dataset: xr.Dataset, shown: View) -> str:
     return f"What changes {measure_label(dataset, shown.measure)}?"

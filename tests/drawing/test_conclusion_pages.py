@@ -95,7 +95,7 @@ def test_what_is_found_is_told_by_pair_where_pairs_differ() -> None:
 
 def test_further_raters_are_as_busy_as_these() -> None:
     more = More(unit="raters", median=12, low=6, high=30, limit=1000, per_unit=20, answers="ratings of these two")
-    assert numbers.more(more) == "6 to 30 more raters as busy as these (120 to 600 ratings of these two)"
+    assert numbers.format_more(more) == "6 to 30 more raters as busy as these (120 to 600 ratings of these two)"
 
 
 def test_what_settles_a_pair_comes_with_its_price_and_beyond_is_an_answer() -> None:
@@ -105,11 +105,11 @@ def test_what_settles_a_pair_comes_with_its_price_and_beyond_is_an_answer() -> N
     assert "120 to 980 more documents (250 to 2,000" in text
     assert "5 of 21 open pairs, those first that least would settle;" in said(made.long_named())
     assert (
-        numbers.more(More(unit="documents", median=9e9, low=400, high=made.INF, limit=5000))
+        numbers.format_more(More(unit="documents", median=9e9, low=400, high=made.INF, limit=5000))
         == "400 to beyond 5,000 more documents"
     )
     assert (
-        numbers.more(More(unit="documents", median=made.INF, low=made.INF, high=made.INF, limit=5000))
+        numbers.format_more(More(unit="documents", median=made.INF, low=made.INF, high=made.INF, limit=5000))
         == "beyond 5,000 more documents"
     )
 

@@ -26,7 +26,7 @@ from simlab.drawing.figures import (
     orders,
     timeline,
 )
-from simlab.drawing.reports.answers import agreement, conclude, fit, mutt, of, plan
+from simlab.drawing.reports.answers import agreement, conclude, fit, mutt, plan, report_answer
 from simlab.drawing.reports.static import figure_of
 from simlab.engine import timelines
 from simlab.fitting.agreement import agreement_of
@@ -128,7 +128,7 @@ def noticed() -> Any:
 
 
 ANSWERS: dict[str, Any] = {
-    "backtest": lambda: figure_of(of(json.loads((KEPT / "backtest.json").read_text(encoding="utf-8")))),
+    "backtest": lambda: figure_of(report_answer(json.loads((KEPT / "backtest.json").read_text(encoding="utf-8")))),
     "fit": lambda: figure_of(fit.report(fitted().answer(understood.record(table(EXAMPLES / "ratings.csv"))))),
     "mutt": noticed,
     "conclusion": lambda: figure_of(conclude.report(made_conclusions.rated())),
@@ -153,24 +153,24 @@ def test_a_figure_is_right_as_its_reader_sees_it(name: str) -> None:
 @pytest.mark.parametrize("name", slow_except(["lines", "order", "conclusion"], [*KINDS, *ANSWERS]))
 def test_a_figure_of_a_column_is_right_but_for_the_title_that_its_caption_has(name: str, tmp_path: Path) -> None:
     for file in (tmp_path / "figure.pdf", tmp_path / "figure.png", tmp_path / "figure.svg"):
-        with look.worn(PAPER):
+        with look.figure_style(PAPER):
             figure = files.write((KINDS | ANSWERS)[name], file)
         assert looked_at.inches_of(file) == pytest.approx(3.3, abs=0.002)
     assert faults(figure, name) == ["no title"]
     assert figure.get_supxlabel() == ""
-    assert around.caption_of(figure).endswith(".")
+    assert around.figure_caption(figure).endswith(".")
 
 
 @pytest.mark.parametrize("width", ["2.5in", "84mm", "52mm", "7in"])
 @pytest.mark.parametrize("style", look.STYLES)
 def test_labels_stay_apart_at_other_widths(style: str, width: str) -> None:
-    with look.worn(look.look(style, width)):
+    with look.figure_style(look.look(style, width)):
         figure = files.write(KINDS["power"], None)
     assert [fault for fault in faults(figure, "power") if fault != "no title"] == []
 
 
 def test_fonts_are_within_the_file(tmp_path: Path) -> None:
-    with look.worn(PAPER):
+    with look.figure_style(PAPER):
         files.write(KINDS["lines"], tmp_path / "a.pdf")
         files.write(KINDS["lines"], tmp_path / "a.svg")
     fonts = looked_at.fonts_of(tmp_path / "a.pdf")
@@ -284,7 +284,7 @@ def test_raters_have_their_leniency_sharpness_and_speed(tmp_path: Path) -> None:
     file = tmp_path / "timed.csv"
     file.write_text("\n".join(timed) + "\n", encoding="utf-8")
     for worn in (look.SCREEN, PAPER):
-        with look.worn(worn):
+        with look.figure_style(worn):
             figure = files.write(lambda: figure_of(agreement.report(agreement_of(table(file)))), None)
         assert [fault for fault in faults(figure, "agreement") if fault != "no title"] == []
         drawn = {" ".join(axes.get_title().split()): axes for axes in figure.axes}

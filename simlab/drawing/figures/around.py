@@ -29,7 +29,7 @@ LEFT, EDGE = 0.01, 0.06
 def question(figure: Figure, text: str) -> None:
     """Write the question that a figure answers above it, from the left; in a paper its caption asks it."""
     _add_to_caption(figure, text)
-    if look.now().paper:
+    if look.current_style().paper:
         return
     wide = look.letters(figure.get_figwidth(), QUESTION_POINTS, bold=True)
     words = textwrap.fill(" ".join(text.split()), wide, max_lines=MOST_LINES, placeholder=" …")
@@ -41,20 +41,20 @@ def question(figure: Figure, text: str) -> None:
 def footnote(figure: Figure, text: str) -> None:
     """Write what stands behind a figure below it; in a paper its caption says it."""
     _add_to_caption(figure, text)
-    if look.now().paper:
+    if look.current_style().paper:
         return
     words = textwrap.fill(text, look.letters(figure.get_figwidth(), FOOTNOTE_POINTS))
     style: Any = {"fontsize": FOOTNOTE_POINTS, "color": "#555555", "ha": "left", "va": "bottom", "parse_math": False}
     figure.supxlabel(words, x=LEFT, y=0.01, **style)
 
 
-def caption_of(figure: Figure) -> str:
+def figure_caption(figure: Figure) -> str:
     """Return what a figure asks and what is said of it, for the caption of a paper or for those who cannot see it."""
     return str(figure.get_label())
 
 
 def _add_to_caption(figure: Figure, text: str) -> None:
-    said = caption_of(figure)
+    said = figure_caption(figure)
     figure.set_label(f"{said} {text}".strip())
 
 
@@ -98,7 +98,7 @@ def settle(figure: Figure) -> None:
     if engine is None or figure.get_gid() == SETTLED:
         return
     asked, said = (_texts(figure, words) for words in (figure.get_suptitle(), figure.get_supxlabel()))
-    above, below = (sum(_inches(figure, text) for text in texts) for texts in (asked, said))
+    above, below = (sum(_measure_text_height(figure, text) for text in texts) for texts in (asked, said))
     left = {"right": 0.0, "above": above, "below": below}
     for held in figure.legends:
         place, extent = str(held.get_gid()), held.get_window_extent()
@@ -125,6 +125,6 @@ def _texts(figure: Figure, words: str) -> list[Text]:
     return [text for text in texts if words and text.get_text() == words][:1]
 
 
-def _inches(figure: Figure, text: Text) -> float:
+def _measure_text_height(figure: Figure, text: Text) -> float:
     """Return the height of a text of the figure, with the room around it."""
     return float(text.get_window_extent().height / figure.dpi) + 2 * EDGE

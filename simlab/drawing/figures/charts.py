@@ -49,8 +49,8 @@ def draw(
     figure, grid = panels.sheet([title for title, _ in parts], width, height, sharex=True, sharey=True)
     for axes, (_, part) in zip(grid.flat, parts, strict=False):
         panel(axes, part, shown)
-    around.question(figure, questions.of_sweep(dataset, shown, asked))
-    _dress(figure, grid, len(parts), dataset, shown, words or _usual(dataset, shown))
+    around.question(figure, questions.sweep_question(dataset, shown, asked))
+    _label_panels(figure, grid, len(parts), dataset, shown, words or _default_words(dataset, shown))
     return figure
 
 
@@ -61,17 +61,17 @@ class ChartWords(NamedTuple):
     caption: str
 
 
-def _usual(dataset: xr.Dataset, shown: View) -> ChartWords:
+def _default_words(dataset: xr.Dataset, shown: View) -> ChartWords:
     return ChartWords(short(shown.line) if shown.line else None, caption(dataset, shown))
 
 
 def mark(axes: Any, shown: View) -> None:
     """Draw the line of what is wanted, where it has a place on the scale."""
-    if shown.mark is not None and np.isfinite(at := styles.on_scale(shown.mark, shown.scale)):
+    if shown.mark is not None and np.isfinite(at := styles.scale_value(shown.mark, shown.scale)):
         axes.axhline(at, label=f"wanted: {shown.mark:g}", **MARK)
 
 
-def explained(filled: Any) -> tuple[list[Any], list[str]]:
+def collect_legend_entries(filled: Any) -> tuple[list[Any], list[str]]:
     """Return what is to be explained of all panels, each once."""
     held: dict[str, Any] = {}
     for axes in filled:
@@ -92,7 +92,7 @@ def caption(dataset: xr.Dataset, shown: View) -> str:
         f"95 % intervals over {clusters}, inside the range of the measure",
         f"{describe_replication(sweep)} per point",
         fixed and f"held fixed: {fixed}",
-        drawn_beside(shown)
+        shows_found_measure(shown)
         and f"dotted: {measure_label(dataset, str(shown.found))}; where nothing is found, the measure is 1",
         shown.line and shared,
         _failures(dataset),
@@ -101,7 +101,7 @@ def caption(dataset: xr.Dataset, shown: View) -> str:
     return "; ".join(part for part in parts if part) + "."
 
 
-def drawn_beside(shown: View) -> bool:
+def shows_found_measure(shown: View) -> bool:
     """True if lines show what was found beside their measure: on a scale of shares only."""
     return shown.found is not None and shown.scale == "linear" and shown.against is None
 
@@ -112,13 +112,13 @@ def _failures(dataset: xr.Dataset) -> str | None:
     return f"{failed} of {counted([failed + ok], 'campaign')} failed and are left out" if failed else None
 
 
-def _dress(figure: Figure, grid: Any, count: int, dataset: xr.Dataset, shown: View, words: ChartWords) -> None:
+def _label_panels(figure: Figure, grid: Any, count: int, dataset: xr.Dataset, shown: View, words: ChartWords) -> None:
     columns, filled = grid.shape[1], grid.ravel()[:count]
     _limit(filled, dataset, shown)
-    letters = look.letters(0.85 * figure.get_figheight() / grid.shape[0], look.now().rc["font.size"])
+    letters = look.letters(0.85 * figure.get_figheight() / grid.shape[0], look.current_style().rc["font.size"])
     wide = figure.get_figwidth()
     room = 0.85 * wide if look.is_narrow(wide) else wide - 0.75 * panels.BESIDE
-    across = look.letters(room / columns, look.now().rc["font.size"])
+    across = look.letters(room / columns, look.current_style().rc["font.size"])
     for axes in filled[::columns]:
         label = SCALE_LABELS[shown.scale].format(measured_axis(dataset, shown.measure))
         axes.set_ylabel(textwrap.fill(label, letters))
@@ -127,14 +127,14 @@ def _dress(figure: Figure, grid: Any, count: int, dataset: xr.Dataset, shown: Vi
         label = measured_axis(dataset, measured) if measured else axis_label(shown.x)
         axes.set_xlabel(textwrap.fill(label, across))
         axes.xaxis.set_tick_params(labelbottom=True)
-    handles, labels = explained(filled)
+    handles, labels = collect_legend_entries(filled)
     around.legend(figure, handles, labels, words.legend)
     around.footnote(figure, words.caption)
 
 
 def _limit(filled: Any, dataset: xr.Dataset, shown: View) -> None:
     values = dataset[shown.measure].values
-    if drawn_beside(shown):
+    if shows_found_measure(shown):
         values = np.append(values, dataset[str(shown.found)].values)
     if shown.scale == "log" and np.any(values > 0):
         for axes in filled:

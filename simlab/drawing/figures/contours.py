@@ -36,7 +36,7 @@ def draw(dataset: xr.Dataset, measure: str | None = None) -> Figure:
         _panel(axes, part, shown, heights)
         axes.set_xlabel(measured_axis(dataset, shown.across) if shown.across else axis_label(shown.x))
         axes.set_ylabel(textwrap.fill(axis_label(str(shown.line)), 36))
-    around.question(figure, questions.of_sweep(dataset, shown, measure))
+    around.question(figure, questions.sweep_question(dataset, shown, measure))
     words = f"Solid lines: {measure_label(dataset, shown.measure)}"
     if shown.against:
         words += f"; dashed: {measure_label(dataset, shown.against)}"

@@ -55,17 +55,17 @@ def write(draw: Callable[[], Figure], file: Path | None) -> Figure:
     import matplotlib as mpl
 
     check_suffix(file)
-    with mpl.rc_context(look.now().rc):
+    with mpl.rc_context(look.current_style().rc):
         figure = draw()
         around.settle(figure)
         if file is not None:
             save(figure, file)
-            look.leave_to_caption(around.caption_of(figure))
+            look.leave_to_caption(around.figure_caption(figure))
     return figure
 
 
 def save(figure: Figure, file: Path) -> None:
     """Write a figure without the time of day, so that the same store gives the same file."""
     undated: Any = {".png": {"Software": MAKER}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
-    dpi, metadata = DPI[look.now().style], undated[file.suffix.lower()]
+    dpi, metadata = DPI[look.current_style().style], undated[file.suffix.lower()]
     write_whole({file: lambda part: figure.savefig(part, dpi=dpi, metadata=metadata)})

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 def draw(dataset: xr.Dataset, measure: str | None = None) -> Figure:
     """Draw the measure of a sweep's figure, or another one, in a panel per combination of the further axes."""
 
-    def compared(axes: Axes, part: xr.Dataset, shown: View) -> None:
+    def draw_compared_panel(axes: Axes, part: xr.Dataset, shown: View) -> None:
         panel(axes, part, shown)
         if shown.reference:
             _reference(axes, view.at_reference(dataset, part, shown), shown)
 
-    return charts.draw(dataset, view.view(dataset, measure), compared, asked=measure)
+    return charts.draw(dataset, view.view(dataset, measure), draw_compared_panel, asked=measure)
 
 
 def panel(axes: Axes, part: xr.Dataset, shown: View) -> None:
@@ -40,11 +40,11 @@ def panel(axes: Axes, part: xr.Dataset, shown: View) -> None:
     for k, (at, points) in enumerate(lines):
         style = styles.style(k, value_label(shown.line, at[shown.line]) if shown.line else "")
         if numbers:
-            line(axes, across, points, style | {"linestyle": styles.dashes(k)}, shown.scale)
+            line(axes, across, points, style | {"linestyle": styles.dash_pattern(k)}, shown.scale)
         else:
             _points(axes, across + 0.12 * (k - (len(lines) - 1) / 2), points, style, shown.scale)
-    if charts.drawn_beside(shown):
-        _found(axes, across, part, shown)
+    if charts.shows_found_measure(shown):
+        _draw_found_measure(axes, across, part, shown)
     charts.mark(axes, shown)
     if numbers and shown.x_scale == "log" and np.min(across) > 0:
         axes.set_xscale("log")
@@ -66,7 +66,7 @@ def _reference(axes: Axes, line: xr.Dataset, shown: View) -> None:
     axes.plot(across, values, label=f"{named} (reference)", **style)
 
 
-def _found(axes: Axes, across: Array, part: xr.Dataset, shown: View) -> None:
+def _draw_found_measure(axes: Axes, across: Array, part: xr.Dataset, shown: View) -> None:
     """Draw faintly what was found: SRP without it may be stable by emptiness."""
     for k, (_, points) in enumerate(groups(part, shown.x, str(shown.found))):
         colour = styles.style(k, "_")["color"]

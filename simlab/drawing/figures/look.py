@@ -90,19 +90,19 @@ _WORN: ContextVar[tuple[FigureLook, list[str]]] = ContextVar("look", default=(SC
 """The look of figures, and what those drawn in it leave to their captions."""
 
 
-def now() -> FigureLook:
+def current_style() -> FigureLook:
     """Return the look in which figures are being drawn."""
     return _WORN.get()[0]
 
 
 def leave_to_caption(text: str) -> None:
     """Keep what a figure for a paper does not say itself, for whoever chose its look."""
-    if now().paper:
+    if current_style().paper:
         _WORN.get()[1].append(text)
 
 
 @contextmanager
-def worn(look: FigureLook) -> Iterator[list[str]]:
+def figure_style(look: FigureLook) -> Iterator[list[str]]:
     """Draw all figures from here on in a look; what they leave to the captions of a paper is gathered in the list."""
     captions: list[str] = []
     token = _WORN.set((look, captions))
@@ -114,7 +114,7 @@ def worn(look: FigureLook) -> Iterator[list[str]]:
 
 def size(width: float, height: float) -> tuple[float, float]:
     """Return the inches of a figure: as many as are asked for, or else those that suit what is drawn."""
-    return (now().width or width), height
+    return (current_style().width or width), height
 
 
 def is_narrow(width: float) -> bool:
@@ -124,7 +124,7 @@ def is_narrow(width: float) -> bool:
 
 def points(usual: float) -> float:
     """Return the size of a text in points: on paper none is larger than the rest, none smaller than can be read."""
-    return max(min(usual, 7.0) - 0.5, 5.0) if now().paper else usual
+    return max(min(usual, 7.0) - 0.5, 5.0) if current_style().paper else usual
 
 
 def letters(inches: float, size: float, *, bold: bool = False) -> int:
@@ -132,9 +132,9 @@ def letters(inches: float, size: float, *, bold: bool = False) -> int:
     return max(12, int(72 * inches / ((0.68 if bold else 0.6) * size)))
 
 
-def folded(text: str, usual: int) -> str:
+def fold_label(text: str, usual: int) -> str:
     """Fold a label into lines of so many letters, or of as many as there is room for where a width is asked for."""
-    wide = now().width
+    wide = current_style().width
     room = usual if wide is None else min(usual, letters(ROOM * wide, points(9)))
     return textwrap.fill(text, room)
 
@@ -146,11 +146,13 @@ def look(style: str = "screen", width: str | None = None) -> FigureLook:
     """
     for known in STYLES:
         if known == style:
-            return FigureLook(known, _inches(width) if width is not None else COLUMN if known == "paper" else None)
+            return FigureLook(
+                known, _parse_inches(width) if width is not None else COLUMN if known == "paper" else None
+            )
     raise InputError(f"--style {clip(style, 60)} is not known; {suggest(style, STYLES)}")
 
 
-def _inches(text: str) -> float:
+def _parse_inches(text: str) -> float:
     said, unit = f"--width {clip(text, 60)}", "write a number with in, cm or mm, for example 3.3in"
     if not (found := _WIDTH.fullmatch(text)):
         raise InputError(f"{said} is not a width; {unit}")

@@ -37,7 +37,7 @@ def draw(ended: Sequence[Mapping[str, Any]], named: str) -> Figure:
 
     Raises InputError for more cells than a page holds.
     """
-    placed = [_placed(one) for one in ended]
+    placed = [_place_systems(one) for one in ended]
     if len(ended) > panels.MOST_PANELS:
         raise InputError(
             f"the figure would need {len(ended)} panels, more than {panels.MOST_PANELS}; choose cells, AXIS=VALUE"
@@ -58,7 +58,7 @@ def _title(order: Mapping[str, Any]) -> str:
     return ", ".join(f"{' '.join(short(name).split())} = {value_label(name, value)}" for name, value in at)
 
 
-def _placed(order: Mapping[str, Any]) -> Placed:
+def _place_systems(order: Mapping[str, Any]) -> Placed:
     """Place each rank on a row, its systems around the middle; those of a cycle stand beside each other."""
     at = {
         name: (k - (len(rank) - 1) / 2, row) for row, rank in enumerate(order["ranks"]) for k, name in enumerate(rank)

@@ -56,7 +56,7 @@ def sheet(titles: Sequence[str], width: float, height: float, **shared: Any) -> 
     rows = math.ceil(len(titles) / columns)
     figure = Figure(figsize=figsize, layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False, **shared)
-    points = look.now().rc["axes.titlesize"]
+    points = look.current_style().rc["axes.titlesize"]
     for axes, title in zip(grid.flat, titles, strict=False):
         wide = look.letters(0.9 * each, points)
         axes.set_title("\n".join(textwrap.fill(line, wide) for line in title.splitlines()))
@@ -71,7 +71,7 @@ def _places(count: int, width: float, height: float) -> tuple[int, float, tuple[
     Where the width is not given, panels have the inches that they want; else as many stand in a row as can be read.
     """
     usual = 2 if count == 4 else min(count, 3)
-    wide = look.now().width
+    wide = look.current_style().width
     if wide is None:
         return usual, width, (width * usual + BESIDE, height * math.ceil(count / usual) + BELOW)
     room = wide if look.is_narrow(wide) else wide - BESIDE
@@ -81,11 +81,11 @@ def _places(count: int, width: float, height: float) -> tuple[int, float, tuple[
     return columns, each, (wide, low * math.ceil(count / columns) + BELOW)
 
 
-def laid(widths: Sequence[float], height: float, most: int = 99) -> tuple[Figure, list[list[Axes]]]:
-    """Return a figure with axes of so many inches, and these axes row by row, as `in_rows` puts them."""
+def lay_out_axes(widths: Sequence[float], height: float, most: int = 99) -> tuple[Figure, list[list[Axes]]]:
+    """Return a figure with axes of so many inches, and these axes row by row, as `split_into_rows` puts them."""
     from matplotlib.figure import Figure
 
-    rows = in_rows(widths, most)
+    rows = split_into_rows(widths, most)
     natural = max(sum(widths[k] for k in row) for row in rows)
     figure = Figure(figsize=look.size(natural, height * len(rows)), layout="constrained")
     cells = figure.add_gridspec(len(rows), 1)
@@ -95,12 +95,12 @@ def laid(widths: Sequence[float], height: float, most: int = 99) -> tuple[Figure
     ]
 
 
-def in_rows(widths: Sequence[float], most: int = 99, names: Sequence[float] | None = None) -> list[list[int]]:
+def split_into_rows(widths: Sequence[float], most: int = 99, names: Sequence[float] | None = None) -> list[list[int]]:
     """Put panels that want so many inches into rows of so many at most, and of fewer where a width is asked for.
 
     A panel shares a row where it keeps two thirds of the inches that it wants beside the `names` of its rows.
     """
-    wide, beside = look.now().width, names or [0.0] * len(widths)
+    wide, beside = look.current_style().width, names or [0.0] * len(widths)
     least = [own + SQUEEZED * (width - own) for width, own in zip(widths, beside, strict=True)]
     rows: list[list[int]] = [[]]
     for k in range(len(widths)):

@@ -43,8 +43,8 @@ def _panel(axes: Axes, part: xr.Dataset, shown: View, names: list[str], named: l
     across = part[shown.across or shown.x].values
     for k, (name, label) in enumerate(zip(names, named, strict=True)):
         ((_, points),) = groups(part, shown.x, name)
-        lines.line(axes, across, points, styles.style(k, label) | {"linestyle": styles.dashes(k)}, shown.scale)
-    if charts.drawn_beside(shown):
+        lines.line(axes, across, points, styles.style(k, label) | {"linestyle": styles.dash_pattern(k)}, shown.scale)
+    if charts.shows_found_measure(shown):
         ((_, points),) = groups(part, shown.x, str(shown.found))
         style: Any = {"color": "#777777", "linestyle": ":", "linewidth": 1.2, "label": f"({shown.found})"}
         axes.plot(across, [point.value for point in points], **style)

@@ -24,7 +24,7 @@ def style(k: int, named: str) -> dict[str, Any]:
     return {"color": COLOURS[k % len(COLOURS)], "marker": MARKERS[k % len(MARKERS)], "label": named}
 
 
-def dashes(k: int) -> str:
+def dash_pattern(k: int) -> str:
     """Return how the k-th line is dashed."""
     return DASHES[k % len(DASHES)]
 
@@ -43,7 +43,7 @@ def estimates(points: Sequence[Point], scale: str = "linear") -> tuple[Floats, F
     return (positive, low, high) if scale == "log" else (-np.log(positive), -np.log(high), -np.log(low))
 
 
-def on_scale(value: float, scale: str) -> float:
+def scale_value(value: float, scale: str) -> float:
     """Return where a value stands on a scale; NaN where it has no place on it."""
     if scale == "linear":
         return value

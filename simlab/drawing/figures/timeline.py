@@ -72,15 +72,15 @@ def draw(line: Timeline, title: str) -> Figure:
     _legend(figure, axes, line, rows)
     around.question(figure, QUESTION)
     told = f"{title}\n{summary(line)}"
-    if look.now().paper:
+    if look.current_style().paper:
         around.footnote(figure, f"{title}: {summary(line)}.")
     else:
-        axes.set_title(_filled(told, figure), fontsize=8, loc="left")
+        axes.set_title(_wrap_lines(told, figure), fontsize=8, loc="left")
     around.footnote(figure, caption(line, len(rows)))
     return figure
 
 
-def _filled(told: str, figure: Figure) -> str:
+def _wrap_lines(told: str, figure: Figure) -> str:
     wide = look.letters(0.9 * figure.get_figwidth(), 8)
     return "\n".join(textwrap.fill(one, wide) for one in told.split("\n"))
 
@@ -130,7 +130,7 @@ def _rows(line: Timeline) -> list[int]:
 
 def _stretches(axes: Axes, line: Timeline, rows: list[int], unit: float) -> None:
     place = {person: k for k, person in enumerate(rows)}
-    even, things = _alternating(line), _things(line)
+    even, things = _find_alternate_tasks(line), _things(line)
     styles = [_style(line, k, bool(even[k]), things) for k in range(len(line.row))]
     for style in dict.fromkeys(styles):
         held = [k for k, own in enumerate(styles) if own == style and int(line.row[k]) in place]
@@ -175,7 +175,7 @@ def _bars(axes: Axes, line: Timeline, held: list[int], place: dict[int, int], un
     axes.add_collection(PolyCollection(corners, linewidths=0.3, edgecolors=edge, zorder=2, **style), autolim=False)
 
 
-def _alternating(line: Timeline) -> Bools:
+def _find_alternate_tasks(line: Timeline) -> Bools:
     """Shade every other task of a person."""
     even = np.zeros(len(line.row), bool)
     for person in np.unique(line.row):

@@ -37,7 +37,7 @@ def panel(axes: Axes, part: xr.Dataset, shown: View) -> None:
     for k, ((at, ys), (_, xs)) in enumerate(zip(given, taken, strict=True)):
         style = styles.style(k, value_label(shown.line, at[shown.line]) if shown.line else "")
         (x, *x_bounds), (y, *y_bounds) = styles.estimates(xs), styles.estimates(ys, shown.scale)
-        axes.plot(x, y, linestyle=styles.dashes(k), **style)
+        axes.plot(x, y, linestyle=styles.dash_pattern(k), **style)
         reach: Any = {"xerr": styles.bars(x, *x_bounds), "yerr": styles.bars(y, *y_bounds)}
         axes.errorbar(x, y, **reach, linestyle="none", color=style["color"], elinewidth=0.8, capsize=1.5)
         _name(axes, names, x, y, style["color"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from simlab.concluding.checking import TableCheck
-from simlab.drawing.reports.answers.conclude_words import texts_of
+from simlab.drawing.reports.answers.conclude_words import read_texts
 from simlab.drawing.text.tables import line
 from simlab.messages import clip, pluralise
 
@@ -24,13 +24,13 @@ def _lines(checked: TableCheck) -> Iterator[str]:
     yield line("", f"systems: {clip(', '.join(checked.systems), 200)}")
     if columns := [f"{ours} is {theirs}" for ours, theirs in _columns(checked) if ours != theirs]:
         yield line("", f"columns: {clip(', '.join(columns), 200)}")
-    if unused := texts_of(read, "unused"):
+    if unused := read_texts(read, "unused"):
         yield line("", f"not used: {clip(', '.join(unused), 200)}")
     if read.get("better"):
         scale = read.get("scale")
         on = f"{scale[0]:g} to {scale[1]:g}" if scale else "the scale is not known"
         yield line("", f"{on}, {read['better']} is better")
-    for remark in texts_of(read, "remarks"):
+    for remark in read_texts(read, "remarks"):
         yield line("", remark)
     if checked.planned is not None:
         left = f"deviations: {'; '.join(checked.deviations)}" if checked.deviations else "no deviations"

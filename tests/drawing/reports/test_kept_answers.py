@@ -17,7 +17,7 @@ import pytest
 from simlab.answers.records import Record, read_record
 from simlab.commands import saving
 from simlab.drawing.reports import html, markdown, text
-from simlab.drawing.reports.answers import MODELS, of
+from simlab.drawing.reports.answers import MODELS, report_answer
 from simlab.drawing.reports.terms import Chart, Report, ReportTable, Value
 from simlab.types import InputError
 
@@ -78,7 +78,7 @@ def test_notebooks_show_an_answer_as_its_page_in_a_frame_in_which_nothing_runs(n
     frames = ElementTree.fromstring(record._repr_html_())
     assert (frames.tag, frames.get("sandbox")) == ("iframe", "")
     page = frames.attrib["srcdoc"]
-    assert f"<h1>{html.text(of(saved).title)}" in page or html.text(of(saved).question) in page
+    assert f"<h1>{html.text(report_answer(saved).title)}" in page or html.text(report_answer(saved).question) in page
     assert "vega" not in page
     assert len(page) < 700_000
     assert len(repr(record)) < 1000
@@ -102,31 +102,31 @@ def test_pages_are_those_of_the_answer_before_it_was_kept(name: str) -> None:
         found = read_record(first, held["answer"], others=others)
         again = read_record(type(found), json.loads(json.dumps(found.plain(), allow_nan=False)))
         assert again.plain() == found.plain()
-        assert text.page(of(held)) == text.page(of(held | {"answer": again.plain()}))
+        assert text.page(report_answer(held)) == text.page(report_answer(held | {"answer": again.plain()}))
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_report_names_its_sources(name: str) -> None:
-    assert of(kept(name)).references
+    assert report_answer(kept(name)).references
 
 
 def test_narrow_intervals_are_reservations() -> None:
     saved = kept("backtest")
     for row in saved["answer"]["summary"]:
         row["coverage"] = 0.9
-    assert not any("90 % intervals held" in one for one in of(saved).reservations)
+    assert not any("90 % intervals held" in one for one in report_answer(saved).reservations)
     fitted = [row for row in saved["answer"]["summary"] if row["method"] == "fit"]
     for row in fitted:
         row["coverage"] = 0.5
-    assert sum("90 % intervals held" in one for one in of(saved).reservations) == len(fitted) >= 4
+    assert sum("90 % intervals held" in one for one in report_answer(saved).reservations) == len(fitted) >= 4
 
 
 def test_a_world_that_fails_its_checks_is_refused_first() -> None:
     saved = kept("fit")
-    assert not any("refused" in one for one in of(saved).reservations)
+    assert not any("refused" in one for one in report_answer(saved).reservations)
     trait = saved["answer"]["checks"]["all"][0]
     trait |= {"real": 99.0, "inside": False}
-    report = of(saved)
+    report = report_answer(saved)
     assert "is refused" in report.reservations[0]
     assert "--force" in report.reservations[0]
     assert report.reservations[1].startswith(f"{trait['name']}: 99.0 real")
@@ -137,27 +137,27 @@ def test_a_world_that_fails_its_checks_is_refused_first() -> None:
 def test_what_a_pilot_cannot_tell_has_a_reason() -> None:
     saved = kept("fit")
     saved["answer"]["components"][1] |= {"sd": None, "low": None, "high": None, "assumed": 3.5}
-    unknown = [one for one in values(of(saved)) if one.value is None]
+    unknown = [one for one in values(report_answer(saved)) if one.value is None]
     assert [one.reason for one in unknown] == ["not known from this pilot"] * 3
-    assert 3.5 in {one.value for one in values(of(saved))}
+    assert 3.5 in {one.value for one in values(report_answer(saved))}
 
 
 def test_prices_that_are_without_bound_are_told() -> None:
     saved = kept("fit")
     saved["answer"]["price"] = [1.0, None, None]
-    assert any("at any price" in one for one in of(saved).answer)
+    assert any("at any price" in one for one in report_answer(saved).answer)
     saved["answer"]["price"] = [1.0, 2.0, None]
-    assert any("1.0 or more" in one for one in of(saved).answer)
+    assert any("1.0 or more" in one for one in report_answer(saved).answer)
 
 
 def test_raters_who_are_not_named_have_no_agreement() -> None:
     saved = kept("agreement")
-    assert not any("not known" in one for one in of(saved).answer)
+    assert not any("not known" in one for one in report_answer(saved).answer)
     saved["answer"]["read"]["raters"] = None
     for row in saved["answer"]["coefficients"]:
         row |= dict.fromkeys(("value", "low", "high"))
     saved["answer"] |= {"agreement": [], "pairs": []}
-    report = of(saved)
+    report = report_answer(saved)
     assert any("does not say who rated" in one for one in report.answer)
     assert not report.figures
     assert "Krippendorff" not in str(report.references)
@@ -165,10 +165,10 @@ def test_raters_who_are_not_named_have_no_agreement() -> None:
 
 def test_raters_who_are_alike_have_no_ends() -> None:
     saved = kept("agreement")
-    assert sum(one.startswith("Leniency runs from") for one in of(saved).answer) == 1
+    assert sum(one.startswith("Leniency runs from") for one in report_answer(saved).answer) == 1
     for row in saved["answer"]["corated"]:
         row["leniency"] = 0.0
-    assert not any(one.startswith("Leniency") for one in of(saved).answer)
+    assert not any(one.startswith("Leniency") for one in report_answer(saved).answer)
 
 
 def test_agreement_on_few_documents_is_a_reservation() -> None:
@@ -177,7 +177,7 @@ def test_agreement_on_few_documents_is_a_reservation() -> None:
     for documents, low in ((19, 0.1), (20, 0.1), (1, None)):
         for row in saved["answer"]["coefficients"]:
             row |= {"documents": documents, "low": low}
-        doubts[documents] = [one for one in of(saved).reservations if one.startswith("Scores of two raters")]
+        doubts[documents] = [one for one in report_answer(saved).reservations if one.startswith("Scores of two raters")]
     assert not doubts[20]
     assert [one.split(": ")[1] for one in doubts[19]] == ["intervals are likely too narrow."]
     assert [one.split(": ")[1] for one in doubts[1]] == ["too few for an interval."]
@@ -186,10 +186,10 @@ def test_agreement_on_few_documents_is_a_reservation() -> None:
 @pytest.mark.parametrize("name", ["agreement", "backtest_advice", "fit", "mutt_agreement"])
 def test_errors_over_what_was_sampled_are_not_of_simulations(name: str) -> None:
     """Errors over pairs of raters, documents, originals or splits: more campaigns make none of them smaller."""
-    told = html.page(of(kept(name)))
+    told = html.page(report_answer(kept(name)))
     assert 'title="standard error' in told
     assert "Monte-Carlo standard error" not in told
-    assert 'title="Monte-Carlo standard error' in html.page(of(kept("conclude_ratings")))
+    assert 'title="Monte-Carlo standard error' in html.page(report_answer(kept("conclude_ratings")))
 
 
 @pytest.mark.parametrize(
@@ -207,7 +207,7 @@ def test_errors_over_what_was_sampled_are_not_of_simulations(name: str) -> None:
     ],
 )
 def test_charts_say_what_their_intervals_are(name: str, intervals: set[str]) -> None:
-    blocks = [block for section in of(kept(name)).sections for block in section.blocks]
+    blocks = [block for section in report_answer(kept(name)).sections for block in section.blocks]
     drawn = [
         block for block in blocks if isinstance(block, Chart) and any(mark.low is not None for mark in block.marks)
     ]
@@ -218,7 +218,7 @@ def test_metrics_without_scores_have_no_rate() -> None:
     saved = kept("mutt")
     for row in saved["answer"]:
         row |= {"pass_rate": None, "low": None, "high": None, "n": 0, "passed": 0, "unscored": 2}
-    report = of(saved)
+    report = report_answer(saved)
     assert report.answer == ("No metric has scores of any trial.",)
     assert not report.figures
     assert all(one.value is None and one.reason for one in values(report))
@@ -228,13 +228,15 @@ def test_many_metrics_are_drawn_by_corruption() -> None:
     saved = kept("mutt")
     rows = saved["answer"]
     saved["answer"] = [row | {"metric": f"{row['metric']} {k}"} for k in range(3) for row in rows]
-    charts = [block for section in of(saved).sections for block in section.blocks if isinstance(block, Chart)]
+    charts = [
+        block for section in report_answer(saved).sections for block in section.blocks if isinstance(block, Chart)
+    ]
     assert charts
     assert all(chart.y == "metric" and not chart.legend for chart in charts)
 
 
 def test_out_of_reach_is_said() -> None:
-    report = of(kept("detect_accuracy"))
+    report = report_answer(kept("detect_accuracy"))
     assert any("out of reach" in one for one in report.answer)
     assert any("1 setting of 4" in one for one in report.reservations)
 
@@ -261,7 +263,7 @@ def test_what_is_missing_is_named(name: str) -> None:
 def refusal(saved: Mapping[str, Any]) -> str:
     """Return why no report is made of an answer; nothing where one is."""
     try:
-        of(saved)
+        report_answer(saved)
     except InputError as error:
         return str(error)
     return ""
@@ -291,10 +293,10 @@ def test_hostile_names_stay_text(name: str) -> None:
     for where in texts:
         if not refusal(changed(hostile, where, HOSTILE)):
             hostile = changed(hostile, where, HOSTILE)
-    page = html.page(of(hostile))
+    page = html.page(report_answer(hostile))
     assert "<script>alert" not in page
     assert "&lt;script&gt;alert" in page
-    assert "<script>alert" not in markdown.page(of(hostile)).replace(str(hostile["command"]), "")
+    assert "<script>alert" not in markdown.page(report_answer(hostile)).replace(str(hostile["command"]), "")
 
 
 def _at(saved: Mapping[str, Any], where: tuple[Any, ...]) -> Any:

@@ -102,7 +102,7 @@ def test_a_plan_that_is_read_back_is_the_plan_that_was_kept(name: str) -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_a_report_of_a_plan_is_complete(name: str) -> None:
     saved = kept(name)
-    report = answers.of(saved)
+    report = answers.report_answer(saved)
     assert report.question.endswith("?")
     assert all(sentence.endswith(".") for sentence in report.answer)
     assert report.reproduce == (COMMAND,)
@@ -118,7 +118,7 @@ def test_a_report_of_a_plan_is_complete(name: str) -> None:
 
 def test_the_advice_stands_first_with_its_errors() -> None:
     held = kept("plain")["answer"][0]
-    report = answers.of(kept("plain"))
+    report = answers.report_answer(kept("plain"))
     finds = held["measures"]["power"]
     first = report.figures[0]
     assert (first.value, first.mcse, first.low, first.high) == tuple(
@@ -133,7 +133,9 @@ def test_the_advice_stands_first_with_its_errors() -> None:
 
 def test_differences_are_paired_ones() -> None:
     held = kept("plain")["answer"][0]["runners"]
-    table = next(one for one in tables(answers.of(kept("plain"))) if one.caption.startswith("Each design minus"))
+    table = next(
+        one for one in tables(answers.report_answer(kept("plain"))) if one.caption.startswith("Each design minus")
+    )
     column = table.columns.index("finds")
     shown = [row[column] for row in table.rows]
     assert [one.value for one in shown if isinstance(one, Value)] == [
@@ -146,7 +148,7 @@ def test_differences_are_paired_ones() -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_the_front_is_drawn_as_it_was_found(name: str) -> None:
     held = kept(name)["answer"][0]
-    (chart,) = charts(answers.of(kept(name)))
+    (chart,) = charts(answers.report_answer(kept(name)))
     assert chart.kind == "scatter"
     assert chart.target == held["targets"][0]["least"]
     drawn = {(one.x, one.y, one.chosen) for one in chart.marks if "fresh worlds" not in one.line}
@@ -163,7 +165,7 @@ def test_the_front_is_drawn_as_it_was_found(name: str) -> None:
 
 
 def test_what_is_to_be_held_against_a_plan_is_a_reservation() -> None:
-    plain, these = (answers.of(kept(name)).reservations for name in ("plain", "these raters"))
+    plain, these = (answers.report_answer(kept(name)).reservations for name in ("plain", "these raters"))
     assert any("10 of 12 checks" in one for one in these)
     assert any("assumed, not measured: 4 raters" in one for one in these)
     assert not any("checks" in one for one in plain)
@@ -171,16 +173,18 @@ def test_what_is_to_be_held_against_a_plan_is_a_reservation() -> None:
 
 def test_a_choice_that_is_not_sure_is_a_reservation() -> None:
     saved = kept("plain")
-    assert not any("5 % cheaper" in one for one in answers.of(saved).reservations)
+    assert not any("5 % cheaper" in one for one in answers.report_answer(saved).reservations)
     saved["answer"][0]["cheapest"] = 0.61
-    assert any("5 % cheaper is known with probability .61 only" in one for one in answers.of(saved).reservations)
+    assert any(
+        "5 % cheaper is known with probability .61 only" in one for one in answers.report_answer(saved).reservations
+    )
 
 
 def test_what_changes_the_advice_within_what_is_plausible_is_a_reservation() -> None:
     saved = kept("plain")
-    assert not any("within what is plausible" in one for one in answers.of(saved).reservations)
+    assert not any("within what is plausible" in one for one in answers.report_answer(saved).reservations)
     saved["answer"][0]["flips"][0]["plausible"] = [0.4, 2.2]
-    found = answers.of(saved)
+    found = answers.report_answer(saved)
     assert any("if raters favour single systems by 2.1 points or more" in one for one in found.reservations)
     assert "raters favour single systems by 2.1 points or more (now 1.1 points; " in text.page(found)
 
@@ -196,7 +200,7 @@ def test_names_of_a_plan_stay_text(name: str) -> None:
         one |= {"said": HOSTILE, "assumption": HOSTILE, "why": HOSTILE, "then": None}
     record["front"][0]["design"]["design.grouping"] = HOSTILE
     record["assumed"] = [HOSTILE]
-    report = answers.of(saved)
+    report = answers.report_answer(saved)
     assert "<script>alert" not in article(report)
     assert "<script>alert" not in markdown.page(report)
     typeset = [line for line in latex.page(report).splitlines() if not line.startswith("%")]
@@ -207,7 +211,7 @@ def test_names_of_a_plan_stay_text(name: str) -> None:
 def refusal(saved: Mapping[str, Any]) -> str:
     """Return why an answer is refused; empty where it is not, and can be written. Anything but an InputError fails."""
     try:
-        page = markdown.page(answers.of(saved))
+        page = markdown.page(answers.report_answer(saved))
     except InputError as error:
         return str(error)
     assert " nan " not in page
@@ -238,6 +242,6 @@ def test_a_plan_of_a_wrong_form_is_one_line(name: str, wrong: Any) -> None:
 
 def test_unknown_commands_have_no_report() -> None:
     with pytest.raises(InputError, match="did you mean plan"):
-        answers.of({**kept("plain"), "command": "simlab plann x.csv"})
+        answers.report_answer({**kept("plain"), "command": "simlab plann x.csv"})
     with pytest.raises(InputError, match="name the folder of that store"):
-        answers.of({**kept("plain"), "command": "uv run simlab query outputs/a"})
+        answers.report_answer({**kept("plain"), "command": "uv run simlab query outputs/a"})

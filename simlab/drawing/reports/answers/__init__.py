@@ -32,13 +32,13 @@ MODELS = {
 OF_STORES = ("run", "sweep", "compare", "merge", "verify")
 
 
-def of(saved: Mapping[str, Any]) -> Report:
+def report_answer(saved: Mapping[str, Any]) -> Report:
     """Make the report of a kept answer, by the command that it answers.
 
     Raises InputError for a command whose answers have no report, and for an answer that is not of its form.
     """
     command = clip(saved["command"], 2000)
-    name = command_of(command)
+    name = parse_command_name(command)
     # Cells are kept as rows, whose report is that of their store.
     if name in OF_STORES or (name == "query" and isinstance(saved["answer"], list)):
         raise InputError(f"it answers `simlab {name}`, which asks about a store; name the folder of that store")
@@ -53,7 +53,7 @@ def of(saved: Mapping[str, Any]) -> Report:
     return replace(made, data=dict(saved), reproduce=(command,), provenance=provenance)
 
 
-def frame_of(record: Any) -> str | None:
+def render_frame(record: Any) -> str | None:
     """Return the page of an answer for the cell of a notebook; None for a part of an answer, which has no page."""
     module, model = type(record).__module__, type(record).__name__
     name = module.rpartition(".")[2]
@@ -65,10 +65,10 @@ def frame_of(record: Any) -> str | None:
     return frame(report(record))
 
 
-def command_of(line: str) -> str:
+def parse_command_name(line: str) -> str:
     """Return the name of the command in a command line.
 
-    >>> command_of("uv run simlab fit pilot.csv"), command_of("simlab"), command_of("")
+    >>> parse_command_name("uv run simlab fit pilot.csv"), parse_command_name("simlab"), parse_command_name("")
     ('fit', '', '')
     """
     words = line.split()

@@ -75,10 +75,10 @@ def report(agreement: Agreement) -> Report:
         "How far do the raters of this table agree, and how do they differ?",
         told,
         tuple(_sections(agreement)),
-        figures=tuple(_large(agreement)),
-        held_fixed=tuple(_held_fixed(agreement)),
+        figures=tuple(_key_figures(agreement)),
+        held_fixed=tuple(_list_fixed(agreement)),
         reservations=tuple(_reservations(agreement)),
-        references=references.cited([*_cited(agreement), references.SIMLAB]),
+        references=references.cited([*_list_references(agreement), references.SIMLAB]),
         paragraph=_paragraph(agreement, told),
     )
 
@@ -91,7 +91,7 @@ def _known_rankings(agreement: Agreement) -> list[MeanAgreement]:
     return [row for row in agreement.agreement if isfinite(row.kendall)]
 
 
-def _ordered_by(agreement: Agreement, trait: str) -> list[RaterBesideOthers]:
+def _sort_raters_by(agreement: Agreement, trait: str) -> list[RaterBesideOthers]:
     """Return the raters of whom a trait is known, least first."""
     known = [row for row in agreement.corated if isfinite(getattr(row, trait))]
     return sorted(known, key=lambda row: float(getattr(row, trait)))
@@ -102,7 +102,7 @@ def _paragraph(agreement: Agreement, told: Sequence[str]) -> str:
     return f"{' '.join(told)}{intervals} Agreement of raters was measured with simlab."
 
 
-def _cited(agreement: Agreement) -> Iterator[str]:
+def _list_references(agreement: Agreement) -> Iterator[str]:
     if _known_coefficients(agreement):
         yield from ("Krippendorff 2004", "McGraw and Wong 1996")
     if _known_rankings(agreement):
@@ -117,7 +117,7 @@ def _sentences(agreement: Agreement) -> Iterator[str]:
     of = f"{pluralise(agreement.read.systems, 'system')} on {pluralise(agreement.read.documents or 0, 'document')}"
     yield f"{pluralise(agreement.read.used, 'rating')} of {of} by {by} were read."
     if not known:
-        yield f"How far raters agree on scores is not known: {_why_unknown(agreement)}."
+        yield f"How far raters agree on scores is not known: {_explain_missing_coefficients(agreement)}."
     else:
         first, *others = (f"{_name(row)} is {_number_with_interval(row)}" for row in known)
         rest = f"; {', '.join(others)}" if others else ""
@@ -130,7 +130,7 @@ def _sentences(agreement: Agreement) -> Iterator[str]:
         yield f"How far rankings by two raters agree is not known: {why}."
     for name, unit in (("leniency", " points"), ("sharpness", "")):
         yield from _ends(agreement, name, unit)
-    if len(timed := _ordered_by(agreement, "seconds")) > 1:
+    if len(timed := _sort_raters_by(agreement, "seconds")) > 1:
         least, most = (f"{tables.number(row.seconds, 1)} s ({row.rater})" for row in (timed[0], timed[-1]))
         yield f"An answer took from {least} to {most} on average."
     if met := sum(row.controls for row in agreement.corated):
@@ -140,7 +140,7 @@ def _sentences(agreement: Agreement) -> Iterator[str]:
         )
 
 
-def _why_unknown(agreement: Agreement) -> str:
+def _explain_missing_coefficients(agreement: Agreement) -> str:
     """State why no coefficient of agreement has a value."""
     if agreement.read.raters is None:
         return UNNAMED
@@ -162,19 +162,19 @@ def _number_with_interval(row: Coefficient) -> str:
 
 def _ends(agreement: Agreement, name: str, unit: str) -> Iterator[str]:
     """State who has least and who most of a trait."""
-    known = _ordered_by(agreement, name)
+    known = _sort_raters_by(agreement, name)
     if known and getattr(known[0], name) < getattr(known[-1], name):
-        least, most = (_trait_of(row, name, unit) for row in (known[0], known[-1]))
+        least, most = (_format_trait(row, name, unit) for row in (known[0], known[-1]))
         yield f"{name.capitalize()} runs from {least} to {most}."
 
 
-def _trait_of(row: RaterBesideOthers, name: str, unit: str) -> str:
+def _format_trait(row: RaterBesideOthers, name: str, unit: str) -> str:
     value, low, high = (getattr(row, f"{name}{end}") for end in ("", "_low", "_high"))
     bounds = f", {tables.number(low, 2)} to {tables.number(high, 2)}" if isfinite(low) else ""
     return f"{tables.number(value, 2)}{unit} ({row.rater}{bounds})"
 
 
-def _large(agreement: Agreement) -> Iterator[Value]:
+def _key_figures(agreement: Agreement) -> Iterator[Value]:
     for row in _known_coefficients(agreement)[:1]:
         yield _coefficient(row, label=row.coefficient)
     for ranking in _known_rankings(agreement):
@@ -204,9 +204,9 @@ def _charts(agreement: Agreement) -> Iterator[Chart]:
     """Draw leniency, sharpness, speed and failed control items of the raters, where they are known."""
     table = _table_beside_others(agreement.corated)
     for name, (question, axis, n, bounds) in TRAITS.items():
-        known = _ordered_by(agreement, name)
+        known = _sort_raters_by(agreement, name)
         if len(known) > 1:
-            marks = tuple(_mark(row, name, n) for row in _drawn(known))
+            marks = tuple(_mark(row, name, n) for row in _select_shown_raters(known))
             least, most = (f"{row.rater} {tables.number(getattr(row, name), 2)}" for row in (known[0], known[-1]))
             alt = f"{pluralise(len(known), 'rater')}, from {least} to {most}."
             yield Chart(
@@ -217,7 +217,9 @@ def _charts(agreement: Agreement) -> Iterator[Chart]:
 def _scores(agreement: Agreement) -> Chart:
     """Draw the middle half of each rater's scores, the harshest first, with the table of all."""
     order = sorted(agreement.raters, key=lambda row: row.mean, reverse=agreement.read.better == "lower")
-    marks = tuple(ChartPoint(row.q50, row.rater, row.q25, row.q75, n=row.ratings) for row in _drawn(order))
+    marks = tuple(
+        ChartPoint(row.q50, row.rater, row.q25, row.q75, n=row.ratings) for row in _select_shown_raters(order)
+    )
     least, most = (f"{row.rater} {tables.number(row.q50, 1)}" for row in (order[0], order[-1]))
     return Chart(
         "intervals",
@@ -231,27 +233,27 @@ def _scores(agreement: Agreement) -> Chart:
     )
 
 
-def _drawn(raters: list[Rater]) -> list[Rater]:
+def _select_shown_raters(raters: list[Rater]) -> list[Rater]:
     """Return the raters that a figure has room for: of many those at the ends."""
     return raters if len(raters) <= MOST_MARKS else raters[: MOST_MARKS // 2] + raters[-MOST_MARKS // 2 :]
 
 
 def _mark(row: RaterBesideOthers, name: str, n: str) -> ChartPoint:
-    value = _bounded(row, name, n)
+    value = _bounded_value(row, name, n)
     return ChartPoint(getattr(row, name), row.rater, value.low, value.high, n=value.n)
 
 
 def _words_on_traits(agreement: Agreement) -> Iterator[str]:
-    if _ordered_by(agreement, "leniency"):
+    if _sort_raters_by(agreement, "leniency"):
         yield "Leniency is how much better than the other raters of the same outputs one scores, in points."
         yield "Sharpness is the slope on their mean: noise in it makes all slopes smaller, so compare raters."
     if agreement.controls:
         yield f"A control item is failed where {agreement.controls}; intervals of shares are exact (95 %)."
-    if max(len(_ordered_by(agreement, name)) for name in TRAITS) > MOST_MARKS:
+    if max(len(_sort_raters_by(agreement, name)) for name in TRAITS) > MOST_MARKS:
         yield f"Figures have the {MOST_MARKS} raters at the ends; the tables have all."
 
 
-def _held_fixed(agreement: Agreement) -> Iterator[str]:
+def _list_fixed(agreement: Agreement) -> Iterator[str]:
     if any(isfinite(row.low) for row in agreement.coefficients):
         yield "these raters: intervals draw the documents anew, not the people"
 
@@ -313,7 +315,7 @@ def _table_beside_others(rows: Sequence[RaterBesideOthers]) -> ReportTable:
     for name, title in (("leniency", "leniency [points]"), ("sharpness", "sharpness")):
         if any(isfinite(getattr(row, name)) for row in rows):
             columns["shared outputs"] = tuple(row.shared for row in rows)
-            columns[title] = tuple(_bounded(row, name, "shared") for row in rows)
+            columns[title] = tuple(_bounded_value(row, name, "shared") for row in rows)
     if any(isfinite(row.seconds) for row in rows):
         columns["answers timed"] = tuple(row.timed for row in rows)
         columns["seconds"] = tuple(value_or_reason(row.seconds, UNKNOWN, n=row.timed) for row in rows)
@@ -321,12 +323,12 @@ def _table_beside_others(rows: Sequence[RaterBesideOthers]) -> ReportTable:
     if any(row.controls for row in rows):
         columns["control items"] = tuple(row.controls for row in rows)
         columns["failed"] = tuple(row.failed for row in rows)
-        columns["share failed"] = tuple(_bounded(row, "failed_share", "controls") for row in rows)
+        columns["share failed"] = tuple(_bounded_value(row, "failed_share", "controls") for row in rows)
     caption = "Each rater beside the others, with 95 % intervals"
     return ReportTable(caption, tuple(columns), tuple(zip(*columns.values(), strict=True)))
 
 
-def _bounded(row: RaterBesideOthers, name: str, n: str) -> Value:
+def _bounded_value(row: RaterBesideOthers, name: str, n: str) -> Value:
     stem = name.removesuffix("_share")
     low, high = (getattr(row, f"{stem}_{end}", float("nan")) for end in ("low", "high"))
     return value_or_reason(getattr(row, name), UNKNOWN, low=low, high=high, n=getattr(row, n))

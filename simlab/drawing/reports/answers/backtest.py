@@ -62,7 +62,7 @@ def report(answer: Backtest | BacktestAdvice | BacktestPapers) -> Report:
         "How far can predictions from a pilot of this table be trusted?",
         told,
         tuple(_sections(answer)),
-        figures=tuple(_large(answer)),
+        figures=tuple(_key_figures(answer)),
         held_fixed=(
             f"the table ({_size_of_table(answer)}): its cells share ratings, and their errors are not independent",
             f"the law ({answer.law})",
@@ -84,7 +84,7 @@ def _main_errors(backtest: Backtest) -> list[PredictionErrors]:
     return list({row.measure: row for row in reversed(fits)}.values())[::-1]
 
 
-def _with_method(row: PredictionErrors, backtest: Backtest, method: Method) -> float:
+def _find_error_with_method(row: PredictionErrors, backtest: Backtest, method: Method) -> float:
     """Return the mean absolute error of another method on the same studies."""
     same = {"measure": row.measure, "target": row.target, "ratings_per_item": row.ratings_per_item, "method": method}
     return next((one.mae for one in backtest.summary if same.items() <= dict(one).items()), float("nan"))
@@ -100,7 +100,7 @@ def _sentences(backtest: Backtest) -> Iterator[str]:
             f"Predictions of studies on {TARGETS[rows[0].target]} are off by {errors} on average; in brackets, how "
             "many 90 % intervals held what was observed."
         )
-        naive = [_with_method(row, backtest, "naive") for row in rows]
+        naive = [_find_error_with_method(row, backtest, "naive") for row in rows]
         if any(map(isfinite, naive)):
             yield f"{METHODS['naive']} is off by {', '.join(tables.number(error, 3) for error in naive)}."
     else:
@@ -111,7 +111,7 @@ def _sentences(backtest: Backtest) -> Iterator[str]:
     )
 
 
-def _large(backtest: Backtest) -> Iterator[Value]:
+def _key_figures(backtest: Backtest) -> Iterator[Value]:
     for row in _main_errors(backtest):
         label = f"{MEASURES[row.measure]}: mean absolute error, {TARGETS[row.target]}"
         yield Value(round(row.mae, 3), n=row.n, label=label)
@@ -182,7 +182,7 @@ def _table_of_errors(backtest: Backtest) -> ReportTable:
             row.ratings_per_item,
             *(_number(value) for value in (row.mae, row.bias, row.coverage, row.width)),
             row.n,
-            *(_number(_with_method(row, backtest, method)) for method in others),
+            *(_number(_find_error_with_method(row, backtest, method)) for method in others),
         )
         for row in _errors_of_fits(backtest)
     )
@@ -199,7 +199,7 @@ def _table_of_designs(backtest: Backtest, target: Target) -> ReportTable:
             one.normalization,
             one.documents,
             one.ratings_per_item,
-            _predicted(one),
+            _predicted_value(one),
             _number(one.observed, one.unknown),
         )
         for one in backtest.averages
@@ -209,7 +209,7 @@ def _table_of_designs(backtest: Backtest, target: Target) -> ReportTable:
     return ReportTable("Averages over splits; predictions with 90 % intervals", columns, rows)
 
 
-def _predicted(prediction: Prediction) -> Value:
+def _predicted_value(prediction: Prediction) -> Value:
     return value_or_reason(prediction.predicted, "not known", low=prediction.low, high=prediction.high)
 
 

@@ -51,7 +51,7 @@ def report(papers: BacktestPapers) -> Report:
         "Does the advice of papers hold on this table?",
         told,
         tuple(_sections(papers)),
-        figures=tuple(map(_large, tried[:4])),
+        figures=tuple(map(_key_figure, tried[:4])),
         held_fixed=(
             "the systems and the raters of the table (recorded)",
             f"the law that was fitted, {papers.law} (fitted)",
@@ -70,21 +70,21 @@ def _sentences(papers: BacktestPapers) -> Iterator[str]:
         own = [one for one in papers.records if one.advice == name]
         verdicts = {one.verdict for one in own}
         if verdicts == {"cannot be tried"}:
-            yield f"{title.capitalize()}: cannot be tried on this table, because {_because(own)}."
+            yield f"{title.capitalize()}: cannot be tried on this table, because {_join_reasons(own)}."
         elif len(verdicts) == 1:
             yield f"{title.capitalize()}: {own[0].verdict}, wherever it was tried."
         else:
-            parts = (f"{one} ({_where(own, one)})" for one in VERDICTS if one in verdicts)
+            parts = (f"{one} ({_name_sources(own, one)})" for one in VERDICTS if one in verdicts)
             yield f"{title.capitalize()}: {'; '.join(parts)}."
-            if reasons := _because(own):
+            if reasons := _join_reasons(own):
                 yield f"({reasons.capitalize()}.)"
 
 
-def _because(own: list[AdviceTest]) -> str:
+def _join_reasons(own: list[AdviceTest]) -> str:
     return "; ".join(dict.fromkeys(one.reason for one in own if one.reason))
 
 
-def _where(own: list[AdviceTest], verdict: AdviceVerdict) -> str:
+def _name_sources(own: list[AdviceTest], verdict: AdviceVerdict) -> str:
     said: dict[str, list[str]] = {}
     for one in own:
         if one.verdict == verdict:
@@ -92,7 +92,7 @@ def _where(own: list[AdviceTest], verdict: AdviceVerdict) -> str:
     return ", ".join(source if len(by) == len(TESTS) else f"{source} by the {by[0]}" for source, by in said.items())
 
 
-def _large(test: AdviceTest) -> Value:
+def _key_figure(test: AdviceTest) -> Value:
     label = f"{MEASURES[test.measure]}: {ADVICE[test.advice]}, {test.source}, {TESTS[test.test]}"
     return Value(
         test.effect, standard_error=test.error, low=test.low, high=test.high, n=test.n, signed=True, label=label
@@ -117,7 +117,7 @@ def _chart(test: TestName, tried: list[AdviceTest]) -> Chart:
     measure = MEASURES[tried[0].measure]
     return Chart(
         "intervals",
-        f"{_capitalize(measure)}, by the {TESTS[test]}",
+        f"{_start_with_capital(measure)}, by the {TESTS[test]}",
         "advised less its alternative, 95 % interval",
         "advice",
         tuple(
@@ -148,11 +148,11 @@ def _table(test: TestName, tried: list[AdviceTest]) -> ReportTable:
     columns = ("advice", "source", "advised", "other", "effect", "n", "verdict")
     units = "± standard errors over n parts of the documents, or fitted worlds"
     return ReportTable(
-        f"{_capitalize(MEASURES[tried[0].measure])} by the {TESTS[test]}, effects {units}", columns, rows
+        f"{_start_with_capital(MEASURES[tried[0].measure])} by the {TESTS[test]}, effects {units}", columns, rows
     )
 
 
-def _capitalize(words: str) -> str:
+def _start_with_capital(words: str) -> str:
     """Begin with a capital letter, and leave those of abbreviations."""
     return f"{words[0].upper()}{words[1:]}"
 

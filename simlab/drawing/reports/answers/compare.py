@@ -45,14 +45,14 @@ def _table(rows: Sequence[ChangedValue]) -> ReportTable:
 
 def _numbers(row: ChangedValue) -> tuple[Cell, ...]:
     return (
-        Value(row.old, _known(row.old_mcse)),
-        Value(row.new, _known(row.new_mcse)),
-        Value(row.difference, _known(row.error), signed=True),
+        Value(row.old, _omit_unknown_error(row.old_mcse)),
+        Value(row.new, _omit_unknown_error(row.new_mcse)),
+        Value(row.difference, _omit_unknown_error(row.error), signed=True),
         f"{row.p_value:.1g}",
     )
 
 
-def _known(error: float) -> float | None:
+def _omit_unknown_error(error: float) -> float | None:
     return error if math.isfinite(error) and error else None
 
 

@@ -15,7 +15,7 @@ from simlab.drawing.reports.answers import conclude_charts as charts
 from simlab.drawing.reports.answers import conclude_numbers as numbers
 from simlab.drawing.reports.answers import conclude_paragraph as paragraphs
 from simlab.drawing.reports.answers import conclude_words as words
-from simlab.drawing.reports.answers.conclude_charts import finite
+from simlab.drawing.reports.answers.conclude_charts import keep_finite
 from simlab.drawing.reports.answers.conclude_consensus import consensus_sections
 from simlab.drawing.reports.terms import Block, Points, Prose, Report, ReportTable, Section, Value
 from simlab.messages import clip, pluralise
@@ -39,10 +39,10 @@ def report(conclusion: Conclusion) -> Report:
         tuple(filter(None, _answer(conclusion))),
         tuple(_sections(conclusion)),
         conclusion.plain(),
-        tuple(_large(conclusion)),
-        (_held_fixed(conclusion),),
+        tuple(_key_figures(conclusion)),
+        (_describe_population(conclusion),),
         tuple(_reservations(conclusion)),
-        references=references.cited([*paragraphs.cited(conclusion), references.SIMLAB]),
+        references=references.cited([*paragraphs.list_references(conclusion), references.SIMLAB]),
         paragraph=paragraphs.body(conclusion),
         caption=_caption(conclusion),
     )
@@ -65,12 +65,12 @@ def check_read(conclusion: Conclusion) -> Conclusion:
 def _answer(conclusion: Conclusion) -> Iterator[str]:
     """State who is better, with which promise, what open means, what was read, and by which plan."""
     if not conclusion.promise.holds:
-        yield f"The promise {words.broken(conclusion)}."
-    yield words.lead(conclusion)
+        yield f"The promise {words.describe_broken_promise(conclusion)}."
+    yield words.write_headline(conclusion)
     yield f"Promise{'' if conclusion.promise.holds else ' that does not hold'}: {conclusion.promise.says}."
-    yield words.not_equal(conclusion)
+    yield words.explain_open_pairs(conclusion)
     yield f"Read: {conclusion.line or words.count_answers(conclusion)}."
-    yield words.followed(conclusion)
+    yield words.describe_plan(conclusion)
 
 
 def _sections(conclusion: Conclusion) -> Iterator[Section]:
@@ -78,14 +78,14 @@ def _sections(conclusion: Conclusion) -> Iterator[Section]:
     yield from _pairs(conclusion)
     if conclusion.consensus is not None:
         yield from consensus_sections(conclusion.consensus)
-    yield from _simulated(conclusion)
+    yield from _simulation_sections(conclusion)
     yield from _metrics(conclusion)
     if conclusion.plan is not None and conclusion.plan.targets:
         rows = tuple(map(words.compare_with_plan, conclusion.plan.targets))
         yield Section("What was planned, and what is found", (ReportTable("", ("what", "planned", "found"), rows),))
     if (chart := charts.raters(conclusion)) is not None:
         yield Section("Raters", (chart,), light=True)
-    if others := [*_table_says(conclusion)]:
+    if others := [*_describe_table(conclusion)]:
         yield Section("What else the table says", (Points(tuple(others)),))
     if conclusion.notes:
         # The command line prints them below the page, too.
@@ -103,7 +103,7 @@ def _pairs(conclusion: Conclusion) -> Iterator[Section]:
     """Show pairs: of few all, of many what is open before all others."""
     if not conclusion.pairs:
         return
-    notes = tuple(words.beside_claims(conclusion))
+    notes = tuple(words.list_remarks_on_claims(conclusion))
     points = (Points(notes),) if notes else ()
     if len(conclusion.pairs) <= MOST_ROWS:
         yield Section("Pairs", (charts.pairs(conclusion), *points))
@@ -117,7 +117,7 @@ def _pairs(conclusion: Conclusion) -> Iterator[Section]:
     yield Section("All pairs", (charts.pairs(conclusion),), light=True)
 
 
-def _simulated(conclusion: Conclusion) -> Iterator[Section]:
+def _simulation_sections(conclusion: Conclusion) -> Iterator[Section]:
     """Show what simulated studies of this design say: repetitions, and studies of equal systems."""
     blocks: list[Block] = []
     claimed = sum(one.verdict != 0 for one in conclusion.pairs)
@@ -129,7 +129,7 @@ def _simulated(conclusion: Conclusion) -> Iterator[Section]:
             (who, _share(sign.value, sign.low, sign.high), _share(anew.value, anew.low, anew.high))
             for sign, anew, who in words.ways(again)
         )
-        chance = words.by_chance(claimed)
+        chance = words.state_chance(claimed)
         caption = (
             f"A repetition, after the fact, 90 % intervals ({again.studies:,} studies in worlds fitted to this table: "
             f"{again.world}); {chance} has the same sign"
@@ -142,22 +142,32 @@ def _simulated(conclusion: Conclusion) -> Iterator[Section]:
         )
         shares = [(f"this one (promised {numbers.share(held.promised)})", value, error)]
         shares.append(
-            (f"uncorrected {words.uncorrected(conclusion.question)}", held.uncorrected, held.uncorrected_mcse)
+            (
+                f"uncorrected {words.name_uncorrected_tests(conclusion.question)}",
+                held.uncorrected,
+                held.uncorrected_mcse,
+            )
         )
         if held.watched is not None:
             shares.append(("the same, watched through 300 looks", held.watched, held.watched_mcse))
-        checks = tuple((what, Value(finite(share), finite(mcse), n=held.studies)) for what, share, mcse in shares)
+        checks = tuple(
+            (what, Value(keep_finite(share), keep_finite(mcse), n=held.studies)) for what, share, mcse in shares
+        )
         claims = "excludes one that is a best, at most" if best else "makes some claim"
         world = "" if again is not None and again.world == held.world else f" ({held.world})"
         caption = f"Check: {held.studies:,} studies like this one, simulated with equal systems{world}"
         blocks.append(ReportTable(caption, ("analysis", claims), checks))
-    blocks += [Prose(one) for one in (words.at_large(held), *words.missing(conclusion)) if one]
+    blocks += [
+        Prose(one)
+        for one in (words.describe_check_at_large(held), *words.describe_missing_simulations(conclusion))
+        if one
+    ]
     if blocks:
         yield Section("If the study were repeated, and if systems were equal", tuple(blocks))
 
 
 def _share(value: float, low: float, high: float) -> Value:
-    return Value(finite(value), low=finite(low), high=finite(high), digits=2, reason=charts.UNKNOWN)
+    return Value(keep_finite(value), low=keep_finite(low), high=keep_finite(high), digits=2, reason=charts.UNKNOWN)
 
 
 def _metrics(conclusion: Conclusion) -> Iterator[Section]:
@@ -165,11 +175,11 @@ def _metrics(conclusion: Conclusion) -> Iterator[Section]:
     if not conclusion.metrics:
         return
     chart = charts.metrics(conclusion)
-    said = (tuple(words.beside_metric(one)) for one in conclusion.metrics)
+    said = (tuple(words.describe_metric(one)) for one in conclusion.metrics)
     table = charts.table_of_metrics(conclusion, "quality")
     yield Section("Metrics", (chart or table, *map(Points, filter(None, said))))
     for one in conclusion.metrics:
-        favours = charts.favours(conclusion, one)
+        favours = charts.plot_favour(conclusion, one)
         blocks: list[Block] = [*_estimates(conclusion, one), *_errors(one), *([favours] if favours else [])]
         if blocks:
             yield Section(f"Metric {one.name}", tuple(blocks), light=True)
@@ -177,12 +187,12 @@ def _metrics(conclusion: Conclusion) -> Iterator[Section]:
 
 def _estimates(conclusion: Conclusion, metric: Metric) -> Iterator[ReportTable]:
     by = {(each.method, each.system): each for each in metric.estimates}
-    ways, systems = charts.ways_of(metric), [each.system for each in words.order_systems(conclusion)]
+    ways, systems = charts.list_estimation_methods(metric), [each.system for each in words.order_systems(conclusion)]
     rows = tuple(
         (
             system,
             *(
-                charts.known(each.value, each.low, each.high) if (each := by.get((way, system))) else None
+                charts.value_with_interval(each.value, each.low, each.high) if (each := by.get((way, system))) else None
                 for way in ways
             ),
         )
@@ -205,27 +215,27 @@ def _errors(metric: Metric) -> Iterator[ReportTable]:
         ),
     ):
         if rows:
-            cells = tuple((name, charts.known(each.value, each.low, each.high)) for name, each in rows)
+            cells = tuple((name, charts.value_with_interval(each.value, each.low, each.high)) for name, each in rows)
             yield ReportTable(title, (of, "points"), cells)
 
 
-def _table_says(conclusion: Conclusion) -> Iterator[str]:
+def _describe_table(conclusion: Conclusion) -> Iterator[str]:
     """State how the table was read, what of it was not used, and what else it shows."""
-    for remark in words.texts_of(conclusion.read, "remarks"):
+    for remark in words.read_texts(conclusion.read, "remarks"):
         yield f"{remark[0].upper()}{remark[1:]}."
-    if unused := words.texts_of(conclusion.read, "unused"):
+    if unused := words.read_texts(conclusion.read, "unused"):
         yield f"Not used: {clip(', '.join(unused), 200)}."
     if ends := words.ends_of_raters(conclusion):
         yield ends
     yield from conclusion.lines
 
 
-def _large(conclusion: Conclusion) -> Iterator[Value]:
+def _key_figures(conclusion: Conclusion) -> Iterator[Value]:
     claimed = sum(one.verdict != 0 for one in conclusion.pairs)
     yield Value(claimed, label=f"of {pluralise(len(conclusion.pairs), 'pair')} claimed")
     if conclusion.detectable is not None and math.isfinite(conclusion.detectable):
         unit = numbers.unit_of_differences(conclusion)
-        by_pair = words.detectable_by_pair(conclusion)
+        by_pair = words.detectable_range(conclusion)
         yield Value(
             conclusion.detectable,
             low=by_pair[0] if by_pair else None,
@@ -235,10 +245,10 @@ def _large(conclusion: Conclusion) -> Iterator[Value]:
         )
     if (held := conclusion.control) is not None:
         label = f"some claim where systems are equal (promised {held.promised:g})"
-        yield Value(finite(held.some_claim), finite(held.some_claim_mcse), n=held.studies, label=label)
+        yield Value(keep_finite(held.some_claim), keep_finite(held.some_claim_mcse), n=held.studies, label=label)
 
 
-def _held_fixed(conclusion: Conclusion) -> str:
+def _describe_population(conclusion: Conclusion) -> str:
     """State for whom claims are: for raters and outputs like these, or for these alone."""
     drawn = conclusion.about.get("raters") == "drawn"
     unit = "items" if conclusion.question == "compare" and "items" in conclusion.about else "documents"
@@ -253,7 +263,7 @@ def _reservations(conclusion: Conclusion) -> Iterator[str]:
     elif conclusion.plan.deviations:
         yield f"the table leaves its plan: {'; '.join(conclusion.plan.deviations)}"
     yield from (f"Warning: {one}" for one in words.warnings(conclusion))
-    yield from words.unmet(conclusion)
+    yield from words.describe_unmet_groups(conclusion)
     if (
         conclusion.control is not None
         and conclusion.promise.holds
@@ -268,9 +278,11 @@ def _reservations(conclusion: Conclusion) -> Iterator[str]:
 
 def _caption(conclusion: Conclusion) -> str:
     """State what is promised, or that it is not, and what the marks of the figure do not say."""
-    says = words.promised(conclusion)
+    says = words.describe_promise(conclusion)
     promise = f"{says[:1].upper()}{says[1:]}."
-    held = promise if conclusion.promise.holds else f"The promise {words.broken(conclusion)}. ({promise})"
-    arrows = " Arrows: claimed better, what follows is left out." if words.beaten(conclusion.pairs) else ""
+    held = (
+        promise if conclusion.promise.holds else f"The promise {words.describe_broken_promise(conclusion)}. ({promise})"
+    )
+    arrows = " Arrows: claimed better, what follows is left out." if words.find_beaten(conclusion.pairs) else ""
     lenient = " Leniency: how far above the others a rater scores the same outputs." if conclusion.raters else ""
     return f"{words.count_answers(conclusion)}. {held} Open is not equal.{arrows}{lenient}"

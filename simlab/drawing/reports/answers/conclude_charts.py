@@ -46,29 +46,29 @@ def axis(conclusion: Conclusion) -> str:
     return ", ".join(part for part in numbers.measure(conclusion) if part)
 
 
-def finite(value: float | None) -> float | None:
+def keep_finite(value: float | None) -> float | None:
     """Return a number; None for what is not finite."""
     return None if value is None or not math.isfinite(value) else float(value)
 
 
-def known(value: float, low: float, high: float, n: int | None = None) -> Value:
+def value_with_interval(value: float, low: float, high: float, n: int | None = None) -> Value:
     """Hold a number with its interval, and why it is not known where it is not."""
     reason = "" if math.isfinite(value) else UNKNOWN
-    return Value(finite(value), low=finite(low), high=finite(high), n=n, reason=reason)
+    return Value(keep_finite(value), low=keep_finite(low), high=keep_finite(high), n=n, reason=reason)
 
 
 def ordered_systems(conclusion: Conclusion) -> Chart:
     """Show systems with their intervals, best first, and who is claimed to be better than whom."""
     systems = [one for one in words.order_systems(conclusion) if math.isfinite(one.estimate)]
-    cut = numbers.short([one.system for one in systems], MOST_LETTERS)
+    cut = numbers.shorten_names([one.system for one in systems], MOST_LETTERS)
     names = {one.system: f"{cut[one.system]} ({numbers.rank(one.rank_low, one.rank_high)})" for one in systems}
     marks = [
         ChartPoint(one.estimate, names[one.system], one.low, one.high, n=one.n, note=_rank(one), line="")
         for one in systems
     ]
-    metric = estimated_with(conclusion.metrics)
+    metric = choose_shown_metric(conclusion.metrics)
     if metric is not None:
-        methods = [(name, METHODS[name]) for name in ways_of(metric)]
+        methods = [(name, METHODS[name]) for name in list_estimation_methods(metric)]
         of = {(one.method, one.system): one for one in metric.estimates}
         marks = [
             ChartPoint(one.value, names[system], one.low, one.high, line=said)
@@ -78,7 +78,7 @@ def ordered_systems(conclusion: Conclusion) -> Chart:
         ]
     said = f"{pluralise(len(systems), 'system')} with their {confidence(conclusion)} intervals, best first"
     better = "lower" if conclusion.lower_is_better else "higher"
-    return _bounded(
+    return _bound_intervals(
         Chart(
             "intervals",
             "How good is each system?",
@@ -103,23 +103,23 @@ def links(conclusion: Conclusion) -> list[tuple[str, str]]:
 
     Systems of a cycle count as one when it is asked what follows; claims within a cycle are all kept.
     """
-    below = words.beaten(conclusion.pairs)
+    below = words.find_beaten(conclusion.pairs)
     names = [one.system for one in words.order_systems(conclusion)]
-    reach = {name: _reached(name, below) for name in names}
+    reach = {name: _follow_claims(name, below) for name in names}
     together = {name: {one for one in reach[name] if name in reach[one]} for name in names}
     kept = [
         (better, worse)
         for better in names
         for worse in names
         if worse in below.get(better, ())
-        and (worse in together[better] or not any(_between(mid, better, worse, reach, together) for mid in names))
+        and (worse in together[better] or not any(_lies_between(mid, better, worse, reach, together) for mid in names))
     ]
     if len(kept) <= MOST_LINKS:
         return kept
     return list({better: (better, worse) for better, worse in reversed(kept)}.values())[::-1]
 
 
-def _reached(start: str, below: Mapping[str, Set[str]]) -> set[str]:
+def _follow_claims(start: str, below: Mapping[str, Set[str]]) -> set[str]:
     """Return whom a system is better than by a chain of claims."""
     found, left = set[str](), [start]
     while left:
@@ -129,7 +129,7 @@ def _reached(start: str, below: Mapping[str, Set[str]]) -> set[str]:
     return found
 
 
-def _between(
+def _lies_between(
     mid: str, better: str, worse: str, reach: Mapping[str, Set[str]], together: Mapping[str, Set[str]]
 ) -> bool:
     """True if a claim follows by a system that is in no cycle with either."""
@@ -139,10 +139,10 @@ def _between(
 
 def table_of_systems(conclusion: Conclusion, metric: Metric | None = None) -> ReportTable:
     """List systems, best first: their ranks, estimates, and whom they are claimed to be better than."""
-    systems, below = words.order_systems(conclusion), words.beaten(conclusion.pairs)
+    systems, below = words.order_systems(conclusion), words.find_beaten(conclusion.pairs)
     names, counts = [one.system for one in systems], [one.n for one in systems]
     uneven = max(counts) > UNEVEN * min(counts)
-    methods = [] if metric is None else ways_of(metric)[:MOST_WAYS]
+    methods = [] if metric is None else list_estimation_methods(metric)[:MOST_WAYS]
     of = {} if metric is None else {(one.method, one.system): one for one in metric.estimates}
     digits = numbers.decimals(conclusion)
     rows = []
@@ -150,9 +150,12 @@ def table_of_systems(conclusion: Conclusion, metric: Metric | None = None) -> Re
         cells: list[Cell] = [numbers.rank(one.rank_low, one.rank_high), one.system, *([one.n] if uneven else [])]
         beside = [of.get((name, one.system)) for name in methods]
         cells += [
-            None if held is None else replace(known(held.value, held.low, held.high), digits=digits) for held in beside
+            None if held is None else replace(value_with_interval(held.value, held.low, held.high), digits=digits)
+            for held in beside
         ]
-        cells += [] if methods else [replace(known(one.estimate, one.low, one.high, n=one.n), digits=digits)]
+        cells += (
+            [] if methods else [replace(value_with_interval(one.estimate, one.low, one.high, n=one.n), digits=digits)]
+        )
         rows.append((*cells, words.name_beaten(below.get(one.system, set()), one.system, names)))
     level = confidence(conclusion)
     estimates = [METHODS[name] for name in methods] or [f"{axis(conclusion)} ({level} interval)"]
@@ -164,12 +167,12 @@ def table_of_systems(conclusion: Conclusion, metric: Metric | None = None) -> Re
     )
 
 
-def ways_of(metric: Metric) -> list[str]:
+def list_estimation_methods(metric: Metric) -> list[str]:
     """Name the ways in which means were estimated, those first that are shown where there is little room."""
     return [name for name in METHODS if any(one.method == name for one in metric.estimates)]
 
 
-def estimated_with(metrics: Sequence[Metric]) -> Metric | None:
+def choose_shown_metric(metrics: Sequence[Metric]) -> Metric | None:
     """Return the metric whose estimates are shown: the first that is of use, else the first; None without any."""
     with_estimates = [one for one in metrics if one.estimates]
     useful = [one for one in with_estimates if one.verdict != "leave_out"]
@@ -181,8 +184,8 @@ def pairs(conclusion: Conclusion) -> Chart:
     place = {one.system: k for k, one in enumerate(words.order_systems(conclusion))}
     each = [words.orient(one) for one in conclusion.pairs]
     each.sort(key=lambda one: (not one.verdict, place[one.first], place[one.second]))
-    shown = _hardest([one for one in each if words.is_compared(one)])
-    cut = numbers.short(list(place), MOST_LETTERS // 2)
+    shown = _select_shown_pairs([one for one in each if words.is_compared(one)])
+    cut = numbers.shorten_names(list(place), MOST_LETTERS // 2)
     marks = tuple(
         ChartPoint(
             one.difference,
@@ -197,7 +200,7 @@ def pairs(conclusion: Conclusion) -> Chart:
     claimed = sum(one.verdict != 0 for one in shown)
     unit = numbers.unit_of_differences(conclusion)
     few = f" ({len(shown)} of {len(each):,}, the hardest to tell apart)" if len(shown) < len(each) else ""
-    return _bounded(
+    return _bound_intervals(
         Chart(
             "intervals",
             f"How far are systems apart?{few}",
@@ -213,7 +216,7 @@ def pairs(conclusion: Conclusion) -> Chart:
     )
 
 
-def _hardest(each: Sequence[Pair]) -> list[Pair]:
+def _select_shown_pairs(each: Sequence[Pair]) -> list[Pair]:
     """Return the pairs that are drawn: all, or those that are nearest to the line between claimed and open."""
     if len(each) <= MOST_PAIRS:
         return list(each)
@@ -239,15 +242,15 @@ def table_of_pairs(conclusion: Conclusion, each: Sequence[Pair], caption: str, *
     """
     unit, digits = numbers.unit_of_differences(conclusion), numbers.decimals(conclusion)
     settled = any(one.more for one in each)
-    cut = numbers.short([one.system for one in conclusion.systems], MOST_LETTERS)
+    cut = numbers.shorten_names([one.system for one in conclusion.systems], MOST_LETTERS)
     rows = tuple(
         (
             f"{cut[one.first]} - {cut[one.second]}",
-            replace(known(one.difference, one.low, one.high), digits=digits),
-            *([] if brief else [Value(finite(one.p_value), reason=UNKNOWN)]),
-            Value(finite(one.adjusted), reason=UNKNOWN),
+            replace(value_with_interval(one.difference, one.low, one.high), digits=digits),
+            *([] if brief else [Value(keep_finite(one.p_value), reason=UNKNOWN)]),
+            Value(keep_finite(one.adjusted), reason=UNKNOWN),
             *([] if brief else [_claim(one)]),
-            *((numbers.more(one.more) if one.more else "",) if settled else ()),
+            *((numbers.format_more(one.more) if one.more else "",) if settled else ()),
         )
         for one in each
     )
@@ -275,10 +278,10 @@ def raters(conclusion: Conclusion) -> Chart | None:
     few = len(by_leniency) > MOST_RATERS
     shown = [*by_leniency[:half], *by_leniency[-half:]] if few else by_leniency
     marks = tuple(ChartPoint(one.leniency, one.rater, one.low, one.high, n=one.n) for one in shown)
-    rows = tuple((one.rater, one.n, known(one.leniency, one.low, one.high)) for one in by_leniency)
+    rows = tuple((one.rater, one.n, value_with_interval(one.leniency, one.low, one.high)) for one in by_leniency)
     name = f"leniency, {conclusion.unit}" if conclusion.unit else "leniency"
     cut = f" ({len(shown)} of {len(conclusion.raters):,})" if few else ""
-    return _bounded(
+    return _bound_intervals(
         Chart(
             "intervals",
             f"How lenient is each rater?{cut}",
@@ -310,7 +313,7 @@ def metrics(conclusion: Conclusion) -> Chart | None:
     if not marks:
         return None
     alt = f"{quality} of {pluralise(len(conclusion.metrics), 'metric')} for each system, best systems first"
-    return _bounded(
+    return _bound_intervals(
         Chart(
             "intervals",
             "How good are metrics?",
@@ -325,14 +328,14 @@ def metrics(conclusion: Conclusion) -> Chart | None:
     )
 
 
-def favours(conclusion: Conclusion, metric: Metric) -> Chart | None:
+def plot_favour(conclusion: Conclusion, metric: Metric) -> Chart | None:
     """Show how far each system lies above the line of a metric's means on human means; None where it is not known."""
     by_name = {one.system: one for one in metric.favour if math.isfinite(one.value)}
     each = [by_name[one.system] for one in words.order_systems(conclusion) if one.system in by_name]
     if not each:
         return None
-    rows = tuple((one.system, known(one.value, one.low, one.high)) for one in each)
-    return _bounded(
+    rows = tuple((one.system, value_with_interval(one.value, one.low, one.high)) for one in each)
+    return _bound_intervals(
         Chart(
             "intervals",
             f"Whom does {metric.name} favour?",
@@ -359,9 +362,9 @@ def table_of_metrics(conclusion: Conclusion, quality: str) -> ReportTable:
             one.name,
             VERDICTS[one.verdict],
             _range(one),
-            known(*one.spread.bounds()),
-            Value(finite(one.width), reason=UNKNOWN, digits=2),
-            "-" if one.labels is None else numbers.more(one.labels.changed(answers="")),
+            value_with_interval(*one.spread.bounds()),
+            Value(keep_finite(one.width), reason=UNKNOWN, digits=2),
+            "-" if one.labels is None else numbers.format_more(one.labels.changed(answers="")),
         )
         for one in conclusion.metrics
     )
@@ -374,11 +377,11 @@ def _range(metric: Metric) -> str:
     if not each:
         return "not known"
     if len(each) == 1:
-        return numbers.measured(each[0].value, each[0].low, each[0].high, digits=2)
+        return numbers.format_with_interval(each[0].value, each[0].low, each[0].high, digits=2)
     return " to ".join(f"{number(one.value, 2)} ({one.system})" for one in (each[0], each[-1]))
 
 
-def _bounded(chart: Chart) -> Chart:
+def _bound_intervals(chart: Chart) -> Chart:
     """Let intervals without an end leave the chart, and drop bounds that are not known."""
     ends = [one for mark in chart.marks for one in (mark.x, mark.low, mark.high) if isinstance(one, float)]
     inside = [one for one in ends if math.isfinite(one)] + ([] if chart.target is None else [chart.target])
@@ -386,7 +389,7 @@ def _bounded(chart: Chart) -> Chart:
     room = max(most - least, 1e-9)
     far = {math.inf: most + room, -math.inf: least - room}
     marks = tuple(
-        replace(mark, low=finite(far.get(mark.low, mark.low)), high=finite(far.get(mark.high, mark.high)))  # type: ignore[arg-type]
+        replace(mark, low=keep_finite(far.get(mark.low, mark.low)), high=keep_finite(far.get(mark.high, mark.high)))  # type: ignore[arg-type]
         for mark in chart.marks
     )
     endless = any(math.isinf(one) for one in ends)

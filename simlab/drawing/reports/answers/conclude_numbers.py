@@ -17,13 +17,13 @@ MOST_DECIMALS = 4
 def decimals(conclusion: Conclusion) -> int:
     """Choose the decimals that give the middle half-width of the intervals two digits."""
     of_systems = [(one.high - one.low) / 2 for one in conclusion.systems]
-    return decimals_of([*of_systems, *((one.high - one.low) / 2 for one in conclusion.pairs)])
+    return choose_decimals([*of_systems, *((one.high - one.low) / 2 for one in conclusion.pairs)])
 
 
-def decimals_of(halves: Iterable[float]) -> int:
+def choose_decimals(halves: Iterable[float]) -> int:
     """Choose the decimals that give the middle half-width two digits; two where none is known.
 
-    >>> decimals_of([2.1]), decimals_of([0.06]), decimals_of([30.0]), decimals_of([float("nan")])
+    >>> choose_decimals([2.1]), choose_decimals([0.06]), choose_decimals([30.0]), choose_decimals([float("nan")])
     (1, 3, 0, 2)
     """
     known = [half for half in halves if math.isfinite(half) and half > 0]
@@ -71,10 +71,10 @@ def end(value: float, digits: int) -> str:
     return number(value, digits)
 
 
-def measured(value: float, low: float, high: float, digits: int) -> str:
+def format_with_interval(value: float, low: float, high: float, digits: int) -> str:
     """Write a number with its interval.
 
-    >>> measured(0.9, -1.2, 3, 1), measured(float("nan"), 0, 1, 2)
+    >>> format_with_interval(0.9, -1.2, 3, 1), format_with_interval(float("nan"), 0, 1, 2)
     ('.9 (-1.2 to 3.0)', 'not known')
     """
     return number(value, digits) + f" ({span(low, high, digits)})" if math.isfinite(value) else "not known"
@@ -82,7 +82,7 @@ def measured(value: float, low: float, high: float, digits: int) -> str:
 
 def interval(interval: Interval, digits: int = 2) -> str:
     """Write a number that is held with its interval."""
-    return measured(interval.value, interval.low, interval.high, digits)
+    return format_with_interval(interval.value, interval.low, interval.high, digits)
 
 
 def rank(low: int, high: int) -> str:
@@ -94,10 +94,10 @@ def rank(low: int, high: int) -> str:
     return f"{low}" if low == high else f"{low} to {high}"
 
 
-def rough(value: float) -> str:
+def format_two_digits(value: float) -> str:
     """Write a number that is only foreseen with two digits.
 
-    >>> rough(213.4), rough(7.2), rough(1815)
+    >>> format_two_digits(213.4), format_two_digits(7.2), format_two_digits(1815)
     ('210', '7.2', '1,800')
     """
     if value < 10:
@@ -106,55 +106,59 @@ def rough(value: float) -> str:
     return f"{round(value / step) * step:,.0f}"
 
 
-def unit_of(more: More) -> str:
+def name_unit(more: More) -> str:
     """Name what is counted; further raters rate as much as those that there are."""
     return "raters as busy as these" if more.unit == "raters" else more.unit
 
 
-def more(more: More) -> str:
+def format_more(more: More) -> str:
     """Write how many more settle something, and what they cost in answers.
 
-    >>> more(More.of("documents", 400, 210, 900, 10_000, 2, "ratings of these two"))
+    >>> format_more(More.of("documents", 400, 210, 900, 10_000, 2, "ratings of these two"))
     '210 to 900 more documents (420 to 1,800 ratings of these two)'
-    >>> more(More.of("comparisons", 400, 210, float("inf"), 5000))
+    >>> format_more(More.of("comparisons", 400, 210, float("inf"), 5000))
     '210 to beyond 5,000 more comparisons'
     """
     if not math.isfinite(more.low):
-        return f"beyond {rough(more.limit)} more {unit_of(more)}"
+        return f"beyond {format_two_digits(more.limit)} more {name_unit(more)}"
     # Counts of whole things: a first one that is already too few is never written as part of one.
     if more.answers.startswith(more.unit):
         more = more.changed(unit=more.answers, answers="")
     low = max(more.low, 1.0)
-    high = rough(max(math.ceil(more.high), 1.0)) if math.isfinite(more.high) else f"beyond {rough(more.limit)}"
-    least = rough(math.ceil(low))
-    unit = more.unit.removesuffix("s") if least == high == "1" else unit_of(more)
+    high = (
+        format_two_digits(max(math.ceil(more.high), 1.0))
+        if math.isfinite(more.high)
+        else f"beyond {format_two_digits(more.limit)}"
+    )
+    least = format_two_digits(math.ceil(low))
+    unit = more.unit.removesuffix("s") if least == high == "1" else name_unit(more)
     said = f"{least} more {unit}" if least == high else f"{least} to {high} more {unit}"
     if not more.answers or not math.isfinite(more.high):
         return said
-    costs = [rough(math.ceil(each * more.per_unit)) for each in (low, more.high)]
+    costs = [format_two_digits(math.ceil(each * more.per_unit)) for each in (low, more.high)]
     return f"{said} ({' to '.join(dict.fromkeys(costs))} {more.answers})"
 
 
-def listed(names: Sequence[str], most: int) -> str:
+def list_names(names: Sequence[str], most: int) -> str:
     """Write names, so many of them at most.
 
-    >>> listed(["a", "b", "c"], 2), listed(["a"], 2)
+    >>> list_names(["a", "b", "c"], 2), list_names(["a"], 2)
     ('a, b and 1 more', 'a')
     """
     said = ", ".join(names[:most])
     return f"{said} and {len(names) - most:,} more" if len(names) > most else said
 
 
-def short(names: Sequence[str], most: int) -> dict[str, str]:
+def shorten_names(names: Sequence[str], most: int) -> dict[str, str]:
     """Cut names that are too long for their place, so that they stay different: at the end, else within.
 
-    >>> short(["a-very-long-name", "short"], 10)
+    >>> shorten_names(["a-very-long-name", "short"], 10)
     {'a-very-long-name': 'a-very-lo…', 'short': 'short'}
-    >>> list(short(["some-model-1-chat", "some-model-2-chat"], 9).values())
+    >>> list(shorten_names(["some-model-1-chat", "some-model-2-chat"], 9).values())
     ['…1…', '…2…']
     """
-    first = _shared(names)
-    last = _shared([name[first:][::-1] for name in names])
+    first = _count_shared_letters(names)
+    last = _count_shared_letters([name[first:][::-1] for name in names])
     half = (most - 1) // 2
     ways: list[Callable[[str], str]] = [
         lambda name: f"{name[: most - 1]}…",
@@ -168,7 +172,7 @@ def short(names: Sequence[str], most: int) -> dict[str, str]:
     return {name: name for name in names}
 
 
-def _shared(names: Sequence[str]) -> int:
+def _count_shared_letters(names: Sequence[str]) -> int:
     """Count the letters with which all names begin."""
     alike = [len(set(letters)) == 1 for letters in zip(*names, strict=False)]
     return (*alike, False).index(False)

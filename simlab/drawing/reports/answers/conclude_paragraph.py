@@ -36,11 +36,17 @@ def paragraph(conclusion: Conclusion) -> str:
 def body(conclusion: Conclusion) -> str:
     """Write the paragraph without its references."""
     done = references.sentences(methods(conclusion))
-    said = [*_collected(conclusion), done, *_promised(conclusion), *_found(conclusion), *_foreseen(conclusion)]
+    said = [
+        *_describe_data(conclusion),
+        done,
+        *_describe_promise(conclusion),
+        *_describe_findings(conclusion),
+        *_describe_simulations(conclusion),
+    ]
     return " ".join(" ".join(one.split()) for one in said if one)
 
 
-def cited(conclusion: Conclusion) -> list[str]:
+def list_references(conclusion: Conclusion) -> list[str]:
     """Name the references of the methods that a conclusion rests on."""
     known = references.METHODS
     return sorted({key for name in methods(conclusion) if name in known for key in known[name].cites})
@@ -59,7 +65,7 @@ def methods(conclusion: Conclusion) -> list[str]:
     return [*names, *(["srp"] if conclusion.repetition else [])]
 
 
-def _collected(conclusion: Conclusion) -> Iterator[str]:
+def _describe_data(conclusion: Conclusion) -> Iterator[str]:
     yield f"We collected {words.count_answers(conclusion)}."
     if conclusion.plan is None:
         yield "Design and analysis were not registered with simlab beforehand."
@@ -71,42 +77,46 @@ def _collected(conclusion: Conclusion) -> Iterator[str]:
     )
 
 
-def _promised(conclusion: Conclusion) -> Iterator[str]:
-    says = words.promised(conclusion)
+def _describe_promise(conclusion: Conclusion) -> Iterator[str]:
+    says = words.describe_promise(conclusion)
     if conclusion.promise.holds:
         yield f"We promise that {says}."
         return
-    yield f"What such a study promises ({says}) {words.broken(conclusion)}."
+    yield f"What such a study promises ({says}) {words.describe_broken_promise(conclusion)}."
 
 
-def _found(conclusion: Conclusion) -> Iterator[str]:
+def _describe_findings(conclusion: Conclusion) -> Iterator[str]:
     """State who is best, which pairs are claimed, and that open is not equal."""
     digits, pairs = numbers.decimals(conclusion), conclusion.pairs
-    yield from _first(conclusion, digits)
+    yield from _describe_first_system(conclusion, digits)
     if conclusion.family is not None and conclusion.family.name == "best":
-        yield words.best(conclusion, conclusion.family, digits)
+        yield words.describe_best(conclusion, conclusion.family, digits)
         return
     claimed, left = sum(one.verdict != 0 for one in pairs), words.open_pairs(pairs)
-    yield f"Of {pluralise(len(pairs), 'pair')} of systems {_are(claimed)} claimed{_named(conclusion)}."
+    yield f"Of {pluralise(len(pairs), 'pair')} of systems {_are(claimed)} claimed{_name_claims(conclusion)}."
     if conclusion.withdrawn:
-        yield f"{words.unpromised(conclusion).capitalize()}."
+        yield f"{words.describe_unpromised(conclusion).capitalize()}."
     if left:
         yield f"{len(left):,} stay open, which is not to say equal: {words.difference(left[0], digits)}."
     yield from (
         one
-        for one in (words.stepped_down(pairs), words.tiers(conclusion.family), words.exploratory(conclusion, digits))
+        for one in (
+            words.describe_step_down(pairs),
+            words.tiers(conclusion.family),
+            words.describe_exploratory(conclusion, digits),
+        )
         if one
     )
     if never := sum(not words.is_compared(one) for one in pairs):
         yield f"{pluralise(never, 'pair')} never met."
     yield from (f"Claims run in a circle: {' > '.join([*one, one[0]])}." for one in conclusion.cycles)
-    yield from (_of_metric(one) for one in conclusion.metrics)
+    yield from (_describe_metric(one) for one in conclusion.metrics)
     for names, other in conclusion.without.items():
         claimed = sum(one.verdict != 0 for one in other.pairs)
         yield f"Without {names}, {_are(claimed)} claimed."
 
 
-def _first(conclusion: Conclusion, digits: int) -> Iterator[str]:
+def _describe_first_system(conclusion: Conclusion, digits: int) -> Iterator[str]:
     systems = words.order_systems(conclusion)
     if not systems or not math.isfinite(systems[0].estimate):
         return
@@ -121,28 +131,28 @@ def _are(claimed: int) -> str:
     return f"{claimed:,} {'is' if claimed == 1 else 'are'}"
 
 
-def _named(conclusion: Conclusion) -> str:
+def _name_claims(conclusion: Conclusion) -> str:
     """Name who is better than whom, where that is short."""
-    below = words.beaten(conclusion.pairs)
+    below = words.find_beaten(conclusion.pairs)
     order = [one.system for one in words.order_systems(conclusion)]
     named = [f"{name} > {', '.join(one for one in order if one in below[name])}" for name in order if name in below]
     return f" ({'; '.join(named)})" if named and len(order) <= MOST_NAMED else ""
 
 
-def _of_metric(metric: Metric) -> str:
+def _describe_metric(metric: Metric) -> str:
     reason = f" ({metric.reason})" if metric.reason else ""
-    return f"The metric {metric.name} {OF_USE[metric.verdict]}{reason}.{_favours(metric)}{_worth(metric)}"
+    return f"The metric {metric.name} {OF_USE[metric.verdict]}{reason}.{_describe_favour(metric)}{_worth(metric)}"
 
 
-def _favours(metric: Metric) -> str:
+def _describe_favour(metric: Metric) -> str:
     """Name the systems that are shown to lie off the line of a metric's means on human means."""
     if not metric.favour:
         return ""
     off = [one for one in metric.favour if not one.low <= 0 <= one.high]
     if not off:
         return " At equal human scores no system is shown to lie off the line of its means on human means."
-    digits = numbers.decimals_of([(one.high - one.low) / 2 for one in metric.favour])
-    values = (f"{one.system} {numbers.measured(one.value, one.low, one.high, digits)}" for one in off)
+    digits = numbers.choose_decimals([(one.high - one.low) / 2 for one in metric.favour])
+    values = (f"{one.system} {numbers.format_with_interval(one.value, one.low, one.high, digits)}" for one in off)
     line = "off the line of its means on human means, all systems at once"
     return f" At equal human scores it scores {', '.join(values)} {line}."
 
@@ -155,7 +165,7 @@ def _worth(metric: Metric) -> str:
     return f" Mixed in it is worth {value} ({low} to {high}) more human labels{dealt}."
 
 
-def _foreseen(conclusion: Conclusion) -> Iterator[str]:
+def _describe_simulations(conclusion: Conclusion) -> Iterator[str]:
     """State what a repetition would confirm, and what studies of equal systems claim: simulated, after the fact."""
     claimed = sum(one.verdict != 0 for one in conclusion.pairs)
     if (again := conclusion.repetition) is not None and claimed:
@@ -164,11 +174,11 @@ def _foreseen(conclusion: Conclusion) -> Iterator[str]:
         yield (
             f"Of {again.studies:,} repetitions, simulated after the fact in worlds fitted to these data "
             f"({again.world}), every claim has the same sign {join_words(said)} (90 % intervals; "
-            f"{words.by_chance(claimed)})."
+            f"{words.state_chance(claimed)})."
         )
         if tested := [f"{numbers.interval(anew)} {who}" for _, anew, who in ways if math.isfinite(anew.value)]:
             yield f"Of the claims such a repetition claims again {join_words(tested)}."
-    yield from words.missing(conclusion)
+    yield from words.describe_missing_simulations(conclusion)
     if (held := conclusion.control) is not None:
         some = numbers.percent(held.some_claim, held.some_claim_mcse)
         plain = numbers.percent(held.uncorrected, held.uncorrected_mcse)
@@ -179,7 +189,7 @@ def _foreseen(conclusion: Conclusion) -> Iterator[str]:
         yield (
             f"Of {held.studies:,} studies of this design simulated with equal systems {what} "
             f"(± Monte-Carlo standard error; promised: {numbers.share(held.promised)}); uncorrected "
-            f"{words.uncorrected(conclusion.question)} claim something in {plain}."
+            f"{words.name_uncorrected_tests(conclusion.question)} claim something in {plain}."
         )
-        if others := words.at_large(held):
+        if others := words.describe_check_at_large(held):
             yield others

@@ -86,7 +86,7 @@ def _closeness(pair: Pair) -> tuple[float, float, float, float]:
     return (*needs, 1.0 if math.isnan(pair.adjusted) else pair.adjusted, -abs(pair.difference))
 
 
-def beaten(pairs: Sequence[Pair]) -> dict[str, set[str]]:
+def find_beaten(pairs: Sequence[Pair]) -> dict[str, set[str]]:
     """Return whom each system is claimed to be better than."""
     below: dict[str, set[str]] = {}
     for one in pairs:
@@ -114,22 +114,22 @@ def name_beaten(below: Set[str], name: str, names: Sequence[str]) -> str:
 # What is claimed.
 
 
-def lead(conclusion: Conclusion) -> str:
+def write_headline(conclusion: Conclusion) -> str:
     """State who is better than whom, and how much is open."""
     digits = numbers.decimals(conclusion)
     if conclusion.family is not None and conclusion.family.name == "best":
-        return best(conclusion, conclusion.family, digits)
+        return describe_best(conclusion, conclusion.family, digits)
     claimed, left = sum(one.verdict != 0 for one in conclusion.pairs), len(open_pairs(conclusion.pairs))
     never = [f"{one.first} - {one.second}" for one in conclusion.pairs if not is_compared(one)]
     counts = f"{claimed:,} of {pluralise(len(conclusion.pairs), 'pair')} claimed, {left:,} open"
-    counts += f", {len(never):,} never compared ({numbers.listed(never, 1)})" if never else ""
-    counts += f" ({unpromised(conclusion)})" if conclusion.withdrawn else ""
-    return f"{_who(conclusion)}; {counts}."
+    counts += f", {len(never):,} never compared ({numbers.list_names(never, 1)})" if never else ""
+    counts += f" ({describe_unpromised(conclusion)})" if conclusion.withdrawn else ""
+    return f"{_describe_leaders(conclusion)}; {counts}."
 
 
-def _who(conclusion: Conclusion) -> str:
+def _describe_leaders(conclusion: Conclusion) -> str:
     """State who is best, or who may be, by the claims of all pairs; by those with a baseline who is better than it."""
-    names, below = [one.system for one in order_systems(conclusion)], beaten(conclusion.pairs)
+    names, below = [one.system for one in order_systems(conclusion)], find_beaten(conclusion.pairs)
     if not below:
         return "No system is claimed to be better than another"
     for name in names:
@@ -143,15 +143,15 @@ def _who(conclusion: Conclusion) -> str:
         return "; ".join(said)
     above = set[str]().union(*below.values())
     may = [name for name in names if name not in above]
-    return f"{_named(may)} may be the best" if may else "Claims run in a circle, and nobody is best"
+    return f"{_join_names(may)} may be the best" if may else "Claims run in a circle, and nobody is best"
 
 
-def _named(names: Sequence[str]) -> str:
-    return join_words(names) if len(names) <= MOST_BEST else numbers.listed(names, MOST_BEST)
+def _join_names(names: Sequence[str]) -> str:
+    return join_words(names) if len(names) <= MOST_BEST else numbers.list_names(names, MOST_BEST)
 
 
 def _are(names: Sequence[str]) -> str:
-    return f"{_named(names)} {'is' if len(names) == 1 else 'are'}"
+    return f"{_join_names(names)} {'is' if len(names) == 1 else 'are'}"
 
 
 def _baseline(conclusion: Conclusion) -> str | None:
@@ -162,35 +162,35 @@ def _baseline(conclusion: Conclusion) -> str | None:
     return next(iter(shared), None)
 
 
-def unpromised(conclusion: Conclusion) -> str:
+def describe_unpromised(conclusion: Conclusion) -> str:
     """State of a conclusion that is withdrawn how many pairs would be claimed."""
     return f"without a promise {sum(one.unpromised != 0 for one in conclusion.pairs):,} would be"
 
 
-def broken(conclusion: Conclusion) -> str:
+def describe_broken_promise(conclusion: Conclusion) -> str:
     """State why the promise does not hold: "is withdrawn: ..." where the check took it back."""
     return f"{'is withdrawn' if conclusion.withdrawn else 'does not hold here'}: {conclusion.promise.broken}"
 
 
-def promised(conclusion: Conclusion) -> str:
+def describe_promise(conclusion: Conclusion) -> str:
     """State what is promised, as a paper or the caption of a figure does: there no claims stand below."""
     return conclusion.promise.says.replace(" below", "")
 
 
-def not_equal(conclusion: Conclusion) -> str:
+def explain_open_pairs(conclusion: Conclusion) -> str:
     """State that open is not equal, by the pair that least would settle, and which difference such a table finds."""
     digits, left, said = numbers.decimals(conclusion), open_pairs(conclusion.pairs), list[str]()
     if left and not (conclusion.family is not None and conclusion.family.name == "best"):
         said.append(f"Open is not equal: {difference(left[0], digits)}.")
     if conclusion.detectable is not None and math.isfinite(conclusion.detectable):
         least = numbers.amount(number(conclusion.detectable, digits), numbers.unit_of_differences(conclusion))
-        by_pair = detectable_by_pair(conclusion)
+        by_pair = detectable_range(conclusion)
         apart = f" ({number(by_pair[0], digits)} to {number(by_pair[1], digits)}, by pair)" if by_pair else ""
         said.append(f"Such a table finds a difference of {least}{apart} with 80 %.")
     return " ".join(said)
 
 
-def beside_claims(conclusion: Conclusion) -> list[str]:
+def list_remarks_on_claims(conclusion: Conclusion) -> list[str]:
     """State what claims make of systems and pairs: groups, a tied ranking, circles, margins, what is exploratory."""
     grouped = groups(conclusion)
     apart = "; ".join(", ".join(one) for one in grouped[:MOST_GROUPS])
@@ -200,40 +200,40 @@ def beside_claims(conclusion: Conclusion) -> list[str]:
     circles += f"; {pluralise(more, 'cycle')} more" if more > 0 else ""
     said = [
         f"Nothing separates {apart}{rest}." if grouped else "",
-        stepped_down(conclusion.pairs),
+        describe_step_down(conclusion.pairs),
         tiers(conclusion.family),
         f"No order within cycles: {circles}." if circles else "",
-        within(conclusion),
-        exploratory(conclusion, numbers.decimals(conclusion)),
+        describe_margin_verdicts(conclusion),
+        describe_exploratory(conclusion, numbers.decimals(conclusion)),
     ]
-    return [*filter(None, said), *without(conclusion, numbers.decimals(conclusion))]
+    return [*filter(None, said), *describe_without_raters(conclusion, numbers.decimals(conclusion))]
 
 
-def best(conclusion: Conclusion, of: Family, digits: int) -> str:
+def describe_best(conclusion: Conclusion, of: Family, digits: int) -> str:
     """State which systems may be the best, and how far behind it each one is at most."""
     may = [one for one in of.candidates if one.may_be_best]
-    said = f"{pluralise(len(may), 'system')} may be the best: {_behind(conclusion, may, digits)}"
+    said = f"{pluralise(len(may), 'system')} may be the best: {_list_candidates(conclusion, may, digits)}"
     others = [one for one in of.candidates if not one.may_be_best]
-    said += f"; not the best: {_behind(conclusion, others, digits)}." if others else "."
+    said += f"; not the best: {_list_candidates(conclusion, others, digits)}." if others else "."
     near = [one.system for one in of.candidates if one.within]
     if near and (margin := conclusion.about.get("margin")) is not None:
         unit = numbers.amount(f"{margin:g}", numbers.unit_of_differences(conclusion))
-        said += f" No more than {unit} behind the best: {numbers.listed(near, MOST_GROUPED)}."
+        said += f" No more than {unit} behind the best: {numbers.list_names(near, MOST_GROUPED)}."
     return said
 
 
-def _behind(conclusion: Conclusion, of: Sequence[Candidate], digits: int) -> str:
+def _list_candidates(conclusion: Conclusion, of: Sequence[Candidate], digits: int) -> str:
     known = [(one, numbers.end(one.behind, digits)) for one in of[:MOST_GROUPED]]
     said = [f"{one.system} ({end} behind at most)" if math.isfinite(one.behind) else one.system for one, end in known]
     return ", ".join([*said, *([f"{len(of) - MOST_GROUPED:,} more"] if len(of) > MOST_GROUPED else [])])
 
 
-def stepped_down(pairs: Sequence[Pair]) -> str:
+def describe_step_down(pairs: Sequence[Pair]) -> str:
     """Name pairs that stepping down finds and a single step does not; "" where there are none."""
     more = [orient(one) for one in pairs if one.family == "step_down"]
     claimed, left = ([one for one in more if bool(one.verdict) == yes] for yes in (True, False))
-    said = [f"Claimed by stepping down, its interval ending at 0: {_shown(claimed)}."] if claimed else []
-    said += [f"Stepping down would add, as intervals do not: {_shown(left)}."] if left else []
+    said = [f"Claimed by stepping down, its interval ending at 0: {_list_pairs(claimed)}."] if claimed else []
+    said += [f"Stepping down would add, as intervals do not: {_list_pairs(left)}."] if left else []
     return " ".join(said)
 
 
@@ -244,20 +244,21 @@ def tiers(of: Family | None) -> str:
     return f"Tied ranking: {' > '.join(' = '.join(tier) for tier in of.tiers)} (= is not told apart, not equal)."
 
 
-def exploratory(conclusion: Conclusion, digits: int) -> str:
+def describe_exploratory(conclusion: Conclusion, digits: int) -> str:
     """State what another family than the plan's would say, without a promise."""
     if (of := conclusion.exploratory) is None:
         return ""
     if of.name == "best":
-        return f"Exploratory, of a family that the plan did not fix, without claims: {best(conclusion, of, digits)}"
+        candidates = describe_best(conclusion, of, digits)
+        return f"Exploratory, of a family that the plan did not fix, without claims: {candidates}"
     claims = [f"{better} > {worse}" for better, worse in of.claims]
-    named = f" ({numbers.listed(claims, MOST_CHANGES)})" if claims else ""
+    named = f" ({numbers.list_names(claims, MOST_CHANGES)})" if claims else ""
     ranking = f" {tiers(of)}" if of.tiers else ""
     would = f"{pluralise(len(claims), 'pair')} would be claimed{named}"
     return f"Exploratory, of a family that the plan did not fix ({of.name}), without claims: {would}.{ranking}"
 
 
-def detectable_by_pair(conclusion: Conclusion) -> tuple[float, float] | None:
+def detectable_range(conclusion: Conclusion) -> tuple[float, float] | None:
     """Return the least and the largest of what is found of single pairs; None where they are much the same."""
     sizes = [one.detectable for one in conclusion.pairs if one.detectable is not None]
     return (min(sizes), max(sizes)) if sizes and max(sizes) > UNLIKE * min(sizes) else None
@@ -265,7 +266,7 @@ def detectable_by_pair(conclusion: Conclusion) -> tuple[float, float] | None:
 
 def difference(pair: Pair, digits: int) -> str:
     """Write the difference of a pair with its interval."""
-    value = numbers.measured(pair.difference, pair.low, pair.high, digits)
+    value = numbers.format_with_interval(pair.difference, pair.low, pair.high, digits)
     return f"{pair.first} - {pair.second} is {value}"
 
 
@@ -296,13 +297,13 @@ def _cliques(inside: Set[str], may: Set[str], done: Set[str], near: Mapping[str,
         may, done = may - {name}, done | {name}
 
 
-def within(conclusion: Conclusion) -> str:
+def describe_margin_verdicts(conclusion: Conclusion) -> str:
     """State which pairs are equivalent, or not inferior, by the margin that was asked for; "" where none was."""
     answered = [orient(one) for one in conclusion.pairs if one.within is not None]
     if not answered:
         return ""
     by = {word: [one for one in answered if one.within == word] for word in WITHIN}
-    said = [f"{WITHIN[word]}: {_shown(of)}" for word, of in by.items() if of]
+    said = [f"{WITHIN[word]}: {_list_pairs(of)}" for word, of in by.items() if of]
     left = sum(one.within == "open" for one in answered)
     margin = conclusion.about.get("margin")
     unit = numbers.unit_of_differences(conclusion)
@@ -310,30 +311,30 @@ def within(conclusion: Conclusion) -> str:
     return f"{head}: {'; '.join([*said, *([f'{left:,} open'] if left else [])])}."
 
 
-def _shown(pairs: Sequence[Pair]) -> str:
-    return numbers.listed([f"{one.first} - {one.second}" for one in pairs], MOST_CHANGES)
+def _list_pairs(pairs: Sequence[Pair]) -> str:
+    return numbers.list_names([f"{one.first} - {one.second}" for one in pairs], MOST_CHANGES)
 
 
-def without(conclusion: Conclusion, digits: int) -> Iterator[str]:
+def describe_without_raters(conclusion: Conclusion, digits: int) -> Iterator[str]:
     """State what changes where raters are left out."""
     for names, other in conclusion.without.items():
-        yield f"Without {names}: {_changed(conclusion, other, digits)}."
+        yield f"Without {names}: {_describe_changes(conclusion, other, digits)}."
 
 
-def _changed(conclusion: Conclusion, other: Conclusion, digits: int) -> str:
+def _describe_changes(conclusion: Conclusion, other: Conclusion, digits: int) -> str:
     if other.family is not None and other.family.name == "best":
-        return best(other, other.family, digits).removesuffix(".")
-    before, after = (_claimed(one.pairs) for one in (conclusion, other))
+        return describe_best(other, other.family, digits).removesuffix(".")
+    before, after = (_map_claims(one.pairs) for one in (conclusion, other))
     turned = [pair for pair in before if pair in after and before[pair] != after[pair]]
     lost, new = ([pair for pair in one if pair not in two] for one, two in ((before, after), (after, before)))
     words = (("turned round", turned), ("no longer claimed", lost), ("newly claimed", new))
-    said = [f"{word} {numbers.listed(pairs, MOST_CHANGES)}" for word, pairs in words if pairs]
-    moved = _moved(conclusion, other)
+    said = [f"{word} {numbers.list_names(pairs, MOST_CHANGES)}" for word, pairs in words if pairs]
+    moved = _find_largest_shift(conclusion, other)
     said += [f"{moved[0]} moves most, by {number(moved[1], digits, sign=True)}"] if moved else []
     return "; ".join(said if any(pairs for _, pairs in words) else ["the same claims", *said])
 
 
-def _claimed(pairs: Sequence[Pair]) -> dict[str, str]:
+def _map_claims(pairs: Sequence[Pair]) -> dict[str, str]:
     """Name what is claimed, whatever the order in which a table names two systems."""
     claims: dict[str, str] = {}
     for one in pairs:
@@ -342,7 +343,7 @@ def _claimed(pairs: Sequence[Pair]) -> dict[str, str]:
     return claims
 
 
-def _moved(conclusion: Conclusion, other: Conclusion) -> tuple[str, float] | None:
+def _find_largest_shift(conclusion: Conclusion, other: Conclusion) -> tuple[str, float] | None:
     new = {one.system: one.estimate for one in other.systems}
     moves = [(one.system, new[one.system] - one.estimate) for one in conclusion.systems if one.system in new]
     known = [move for move in moves if math.isfinite(move[1])]
@@ -376,17 +377,17 @@ def count_answers(conclusion: Conclusion) -> str:
     return "; ".join(said)
 
 
-def texts_of(read: Mapping[str, Any], name: str) -> list[str]:
+def read_texts(read: Mapping[str, Any], name: str) -> list[str]:
     """Return the texts of a list in what was read; what is no list of texts, as in an edited file, is left out.
 
-    >>> texts_of({"unused": ["comment", 3]}, "unused"), texts_of({}, "remarks")
+    >>> read_texts({"unused": ["comment", 3]}, "unused"), read_texts({}, "remarks")
     (['comment'], [])
     """
     listed_there = read.get(name)
     return [one for one in listed_there if isinstance(one, str) and one] if isinstance(listed_there, list) else []
 
 
-def followed(conclusion: Conclusion) -> str:
+def describe_plan(conclusion: Conclusion) -> str:
     """State which plan was followed, where the table left it, and at which look; "" without a plan."""
     if (plan := conclusion.plan) is None:
         return ""
@@ -436,7 +437,7 @@ def ends_of_raters(conclusion: Conclusion) -> str:
 # What simulations say.
 
 
-def by_chance(n_claims: int) -> str:
+def state_chance(n_claims: int) -> str:
     """State how likely signs come again by chance alone."""
     return f"by chance {number(SIGN_BY_CHANCE, 1)}{' each' if n_claims > 1 else ''}"
 
@@ -447,12 +448,12 @@ def ways(again: Repetition) -> list[tuple[Interval, Interval, str]]:
     return [one for one in held if math.isfinite(one[0].value)]
 
 
-def uncorrected(question: str) -> str:
+def name_uncorrected_tests(question: str) -> str:
     """Name the tests that a negative control holds against the analysis."""
     return "sign tests of comparisons" if question == COMPARE else "t tests over segments"
 
 
-def at_large(control: Control | None) -> str:
+def describe_check_at_large(control: Control | None) -> str:
     """State the check for raters at large; "" where it is about them, or where that is not known."""
     if control is None or control.at_large is None:
         return ""
@@ -462,7 +463,7 @@ def at_large(control: Control | None) -> str:
     )
 
 
-def missing(conclusion: Conclusion) -> Iterator[str]:
+def describe_missing_simulations(conclusion: Conclusion) -> Iterator[str]:
     """State which simulations a conclusion lacks, and why; nothing that is not claimed can be repeated."""
     claimed = any(one.verdict for one in conclusion.pairs)
     repeated, checked = conclusion.repetition_missing if claimed else "", conclusion.control_missing
@@ -485,7 +486,7 @@ def warnings(conclusion: Conclusion) -> list[str]:
     ]
 
 
-def unmet(conclusion: Conclusion) -> Iterator[str]:
+def describe_unmet_groups(conclusion: Conclusion) -> Iterator[str]:
     """State which groups of people so few raters may have missed, where claims are to hold for people at large."""
     if conclusion.limits is None:
         return
@@ -500,7 +501,7 @@ def unmet(conclusion: Conclusion) -> Iterator[str]:
 # What is known of metrics.
 
 
-def beside_metric(metric: Metric) -> Iterator[str]:
+def describe_metric(metric: Metric) -> Iterator[str]:
     """State why a metric is used or not, what its differences miss, whom it favours, and what mixing it in is worth."""
     if metric.reason:
         yield f"{metric.name}: {metric.reason}."
@@ -511,10 +512,10 @@ def _errors(metric: Metric) -> str:
     """Write what a metric's own differences miss of the humans', pair by pair, the largest first."""
     if not metric.bias_pairs:
         return ""
-    digits = numbers.decimals_of([(error.high - error.low) / 2 for error in metric.bias_pairs])
+    digits = numbers.choose_decimals([(error.high - error.low) / 2 for error in metric.bias_pairs])
     errors = sorted(metric.bias_pairs, key=lambda error: -abs(error.value))
     said = [
-        f"{error.first} - {error.second} {numbers.measured(error.value, error.low, error.high, digits)}"
+        f"{error.first} - {error.second} {numbers.format_with_interval(error.value, error.low, error.high, digits)}"
         for error in errors[:MOST_ERRORS]
     ]
     said += [f"{pluralise(len(errors) - MOST_ERRORS, 'pair')} more"] if len(errors) > MOST_ERRORS else []
@@ -522,7 +523,7 @@ def _errors(metric: Metric) -> str:
         "" if metric.bias_factor is None else f", its scores times {number(metric.bias_factor, 2)} to spread as humans'"
     )
     text = f"Errors of its own differences, all pairs at once{scale}: {'; '.join(said)}."
-    of_systems = f" Of systems about the mean of all, all systems at once: {_largest(metric.bias)}."
+    of_systems = f" Of systems about the mean of all, all systems at once: {_list_largest(metric.bias)}."
     return text + (of_systems if len(metric.bias) > 2 else "")
 
 
@@ -534,15 +535,18 @@ def _favour(metric: Metric) -> str:
     turned = " turned round" if metric.favour_slope.value < 0 else ""
     return (
         f"At equal human scores, in its points{turned}, off the line of its means on human means (slope {value}, "
-        f"{low} to {high}), each system against the median of the others, all at once: {_largest(metric.favour)}."
+        f"{low} to {high}), each system against the median of the others, all at once: {_list_largest(metric.favour)}."
     )
 
 
-def _largest(rows: Sequence[MetricQuality]) -> str:
+def _list_largest(rows: Sequence[MetricQuality]) -> str:
     """Write the largest values, of those whose bounds leave 0 out first."""
-    digits = numbers.decimals_of([(row.high - row.low) / 2 for row in rows])
+    digits = numbers.choose_decimals([(row.high - row.low) / 2 for row in rows])
     ordered = sorted(rows, key=lambda row: (row.low <= 0 <= row.high, -abs(row.value)))
-    shown = [f"{row.system} {numbers.measured(row.value, row.low, row.high, digits)}" for row in ordered[:MOST_ERRORS]]
+    shown = [
+        f"{row.system} {numbers.format_with_interval(row.value, row.low, row.high, digits)}"
+        for row in ordered[:MOST_ERRORS]
+    ]
     shown += [f"{pluralise(len(rows) - MOST_ERRORS, 'system')} more"] if len(rows) > MOST_ERRORS else []
     return "; ".join(shown)
 

@@ -9,12 +9,12 @@ from simlab.drawing.reports import references
 from simlab.drawing.reports.answers import detect_charts
 from simlab.drawing.reports.answers.detect_words import (
     LABELS,
-    fixed,
-    in_unit,
+    format_difference,
+    format_setting,
+    list_fixed_settings,
     notes,
     place,
     settings,
-    written,
 )
 from simlab.drawing.reports.terms import Cell, Points, Report, ReportTable, Section, Value, value_or_reason
 from simlab.messages import join_words, pluralise
@@ -26,19 +26,19 @@ UNREACHED = "out of reach with these settings"
 def report(detections: Detections) -> Report:
     """Make the report of an answer of `simlab detect`."""
     rows = detections.rows
-    told, table = (*_sentences(rows), *_asked(rows)), _table(rows)
+    told, table = (*_sentences(rows), *_describe_power(rows)), _table(rows)
     charts = tuple(detect_charts.charts(rows, table))
     return Report(
         "Detectable differences",
         _question(rows[0]),
         told,
         (Section("Settings and what they detect", (*(charts or [table]), Points(tuple(notes(rows, table.columns))))),),
-        figures=tuple(_large(rows)),
-        held_fixed=tuple(filter(None, (", ".join(_held_fixed(rows)),))),
+        figures=tuple(_key_figures(rows)),
+        held_fixed=tuple(filter(None, (", ".join(_list_fixed(rows)),))),
         reservations=tuple(_reservations(rows)),
-        references=references.cited(_cited(rows)),
+        references=references.cited(_list_references(rows)),
         paragraph="Detectable differences of the share of adequate outputs were calculated for a human evaluation "
-        f"supplemented by a binary metric (von Däniken et al. 2022; level {written(rows[0].level)}, two-sided). "
+        f"supplemented by a binary metric (von Däniken et al. 2022; level {format_setting(rows[0].level)}, two-sided). "
         f"{' '.join(told)} Calculated with simlab.",
     )
 
@@ -48,7 +48,7 @@ def _question(row: Detection) -> str:
     if not row.solved:
         return f"Which difference between {among} does an evaluation with a binary metric detect?"
     least = "cheapest mix of ratings" if row.sought == "price" else f"least {LABELS[row.sought]}"
-    return f"What is the {least} that finds a difference of {in_unit(row, row.difference)} between {among}?"
+    return f"What is the {least} that finds a difference of {format_difference(row, row.difference)} between {among}?"
 
 
 def _sentences(rows: Sequence[Detection]) -> Iterator[str]:
@@ -77,19 +77,20 @@ def _sentence(rows: Sequence[Detection], row: Detection) -> str:
     if not row.is_reached:
         return f"{where}: {UNREACHED}."
     if not row.solved:
-        apart, shared = written(row.detectable), written(row.detectable_joint)
+        apart, shared = format_setting(row.detectable), format_setting(row.detectable_joint)
         joint = f" ({shared} where both systems share one calibration)" if shared not in (apart, "-") else ""
         return (
-            f"{where}: a true difference of {in_unit(row, row.detectable)}{joint} is found with power "
-            f"{written(row.power)}; the published measurable difference is {in_unit(row, row.epsilon)}, which is "
-            "found half the time."
+            f"{where}: a true difference of {format_difference(row, row.detectable)}{joint} is found with power "
+            f"{format_setting(row.power)}; the published measurable difference is "
+            f"{format_difference(row, row.epsilon)}, which is found half the time."
         )
     power, epsilon = (row.power_joint, row.epsilon_joint) if row.joint else (row.power_published, row.epsilon)
     shared = "; both systems share one calibration" if row.joint else ""
-    least = f"{written(row.known(row.sought))} is the least {LABELS[row.sought]}"
+    least = f"{format_setting(row.known(row.sought))} is the least {LABELS[row.sought]}"
     return (
-        f"{where}: {_mix(row) if row.sought == 'price' else least}; a difference of {in_unit(row, row.difference)} is "
-        f"found with power {written(power)} (measurable difference {in_unit(row, epsilon)}{shared})."
+        f"{where}: {_mix(row) if row.sought == 'price' else least}; a difference of "
+        f"{format_difference(row, row.difference)} is found with power {format_setting(power)} (measurable difference "
+        f"{format_difference(row, epsilon)}{shared})."
     )
 
 
@@ -99,21 +100,24 @@ def _mix(row: Detection) -> str:
     return f"{parts} ratings of each system are the cheapest mix, at {row.price:,.2f}"
 
 
-def _asked(rows: Sequence[Detection]) -> Iterator[str]:
+def _describe_power(rows: Sequence[Detection]) -> Iterator[str]:
     """State how often the difference that was asked about is found: in the worst and in the best setting."""
     apart, shared = ([getattr(row, name) for row in rows if row.known(name) is not None] for name in POWERS)
     if apart and not rows[0].solved:
         ends, joint = _range(apart), _range(shared)
         more = f" ({joint} where both systems share one calibration)" if joint not in (ends, "") else ""
         by = ", by setting" if " to " in ends else ""
-        yield f"A true difference of {in_unit(rows[0], rows[0].difference)} is found with power {ends}{more}{by}."
+        yield (
+            f"A true difference of {format_difference(rows[0], rows[0].difference)} is found with power "
+            f"{ends}{more}{by}."
+        )
 
 
 def _range(values: Sequence[float]) -> str:
-    return " to ".join(dict.fromkeys(written(end) for end in (min(values), max(values)))) if values else ""
+    return " to ".join(dict.fromkeys(format_setting(end) for end in (min(values), max(values)))) if values else ""
 
 
-def _large(rows: Sequence[Detection]) -> Iterator[Value]:
+def _key_figures(rows: Sequence[Detection]) -> Iterator[Value]:
     """Yield what was looked for: of a single setting with what is beside it, of several the least and the largest."""
     name = rows[0].sought
     if len(rows) == 1:
@@ -133,7 +137,7 @@ def _value(row: Detection, name: str, label: str = "") -> Value:
 
 def _table(rows: Sequence[Detection]) -> ReportTable:
     results = [name for name in ("price", *DIFFERENCES, *POWERS, *CHAINS) if name in rows[0].model_fields_set]
-    columns = (*(name for name in settings(rows) if name not in fixed(rows)), *results)
+    columns = (*(name for name in settings(rows) if name not in list_fixed_settings(rows)), *results)
     body = tuple(tuple(_cell(row, name) for name in columns) for row in rows)
     return ReportTable("A row a setting, ratings per system", columns, body)
 
@@ -145,10 +149,10 @@ def _cell(row: Detection, name: str) -> Cell:
     return "known" if name == "n_calibration" and row.is_reached else _value(row, name)
 
 
-def _held_fixed(rows: Sequence[Detection]) -> Iterator[str]:
+def _list_fixed(rows: Sequence[Detection]) -> Iterator[str]:
     """Name what is the same in all settings."""
-    for name in fixed(rows):
-        yield f"{name if name == 'rho' else LABELS.get(name, name)} {written(rows[0].known(name))}"
+    for name in list_fixed_settings(rows):
+        yield f"{name if name == 'rho' else LABELS.get(name, name)} {format_setting(rows[0].known(name))}"
     if any(row.n_metric for row in rows) and not any(row.n_calibration is not None for row in rows):
         yield "rho and eta, as if they were known"
 
@@ -167,7 +171,7 @@ def _reservations(rows: Sequence[Detection]) -> Iterator[str]:
     )
 
 
-def _cited(rows: Sequence[Detection]) -> list[str]:
+def _list_references(rows: Sequence[Detection]) -> list[str]:
     rules = {row.multiplicity for row in rows}
     several_rules = [*(["Romano and Wolf 2005"] * ("max_t" in rules)), *(["Holm 1979"] * ("holm" in rules))]
     return ["von Däniken et al. 2022", *several_rules, references.SIMLAB]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from math import isfinite
 
 from simlab.answers.detect import Detection
-from simlab.drawing.reports.answers.detect_words import LABELS, WORDS, setting, varied, written
+from simlab.drawing.reports.answers.detect_words import LABELS, WORDS, format_setting, list_varied_settings, setting
 from simlab.drawing.reports.terms import Chart, ChartPoint, ReportTable
 
 MOST_LINES, MOST_CHARTS = 8, 4
@@ -16,12 +16,12 @@ ACROSS = ("n_human", "n_metric", "n_calibration", "correlation", "rho", "eta", "
 
 def charts(rows: Sequence[Detection], table: ReportTable) -> Iterator[Chart]:
     """Draw what was looked for in all rows; nothing where no number differs. Further charts are of further settings."""
-    names = varied(rows)
+    names = list_varied_settings(rows)
     numbers = [name for name in ACROSS if name in names and all(row.known(name) is not None for row in rows)]
     if not numbers:
         return
     across = max(numbers, key=lambda name: len({row.known(name) for row in rows}))
-    lines, apart = _apart(rows, [name for name in names if name != across])
+    lines, apart = _split_settings(rows, [name for name in names if name != across])
     groups: dict[str, list[Detection]] = {}
     for row in rows:
         groups.setdefault(", ".join(setting(row, name, several=True) for name in apart), []).append(row)
@@ -31,7 +31,7 @@ def charts(rows: Sequence[Detection], table: ReportTable) -> Iterator[Chart]:
             yield _chart(reached, across, lines, where, table)
 
 
-def _apart(rows: Sequence[Detection], names: Sequence[str]) -> tuple[list[str], list[str]]:
+def _split_settings(rows: Sequence[Detection], names: Sequence[str]) -> tuple[list[str], list[str]]:
     """Part settings into those that lines tell apart, and those that charts do: as many on lines as there is room."""
     lines: list[str] = []
     for name in names:
@@ -51,7 +51,7 @@ def _chart(group: Sequence[Detection], across: str, lines: Sequence[str], where:
         f"{of}, per system" if across in WORDS else of,
         f"{LABELS[name]} [{unit}]" if unit else LABELS[name],
         marks,
-        _alt(marks, LABELS[name], of),
+        _alt_text(marks, LABELS[name], of),
         legend="; ".join(lines),
         target=first.difference if name == "detectable" and isfinite(first.difference) else None,
         bounds=(0.0, None),
@@ -62,14 +62,14 @@ def _chart(group: Sequence[Detection], across: str, lines: Sequence[str], where:
 def _mark(row: Detection, across: str, lines: Sequence[str]) -> ChartPoint:
     values = {name: row.known(name) for name in lines}
     said = "; ".join(
-        "known" if name == "n_calibration" and held is None else written(held) for name, held in values.items()
+        "known" if name == "n_calibration" and held is None else format_setting(held) for name, held in values.items()
     )
-    note = f"measurable difference {written(row.epsilon)}"
+    note = f"measurable difference {format_setting(row.epsilon)}"
     return ChartPoint(float(getattr(row, across)), float(getattr(row, row.sought)), line=said, note=note)
 
 
-def _alt(marks: Sequence[ChartPoint], name: str, of: str) -> str:
-    said = [f"{written(float(one.y))} at {written(float(one.x))}" for one in (marks[0], marks[-1])]
+def _alt_text(marks: Sequence[ChartPoint], name: str, of: str) -> str:
+    said = [f"{format_setting(float(one.y))} at {format_setting(float(one.x))}" for one in (marks[0], marks[-1])]
     count = len({one.line for one in marks})
     many = f" {count} lines." if count > 1 else ""
     return f"The {name} goes from {said[0]} to {said[1]} {of}.{many}"

@@ -39,14 +39,14 @@ def settings(rows: Sequence[Detection]) -> list[str]:
     return [name for name in (*SETTINGS, *LEVELS) if any(row.known(name) is not None for row in rows)]
 
 
-def fixed(rows: Sequence[Detection]) -> list[str]:
+def list_fixed_settings(rows: Sequence[Detection]) -> list[str]:
     """Name the settings that were given and are the same in all rows."""
     return [
         name for name in settings(rows) if len({row.known(name) for row in rows}) == 1 and not follows(rows[0], name)
     ]
 
 
-def varied(rows: Sequence[Detection]) -> list[str]:
+def list_varied_settings(rows: Sequence[Detection]) -> list[str]:
     """Name the settings that differ between rows and were given; of two that differ together the first."""
     told: dict[tuple[int, ...], str] = {}
     for name in settings(rows):
@@ -64,7 +64,7 @@ def follows(row: Detection, name: str) -> bool:
 
 def place(rows: Sequence[Detection], row: Detection) -> str:
     """State which setting a row is: how many ratings it has, and what else differs between rows."""
-    names = [name for name in WORDS if not follows(row, name)] if len(rows) == 1 else varied(rows)
+    names = [name for name in WORDS if not follows(row, name)] if len(rows) == 1 else list_varied_settings(rows)
     told = [said for name in names if (said := setting(row, name, several=len(rows) > 1))]
     return "with " + ", ".join(told) if told else "with these settings"
 
@@ -74,18 +74,18 @@ def setting(row: Detection, name: str, *, several: bool) -> str:
     held = row.known(name)
     if name in WORDS:
         none = "rho and eta known" if name == "n_calibration" and several else ""
-        return none if held is None else f"{written(held)} {WORDS[name]}" if held or several else ""
-    return f"{'rho = eta' if name == 'rho' and row.rho == row.eta else name} {written(held)}"
+        return none if held is None else f"{format_setting(held)} {WORDS[name]}" if held or several else ""
+    return f"{'rho = eta' if name == 'rho' and row.rho == row.eta else name} {format_setting(held)}"
 
 
-def written(held: float | str | None) -> str:
+def format_setting(held: float | str | None) -> str:
     """Write the value of a setting; a dash for one that is not known."""
     return cell(held) or "-"
 
 
-def in_unit(row: Detection, held: float) -> str:
+def format_difference(row: Detection, held: float) -> str:
     """Write a difference with its unit: points, or nothing where it is a share."""
-    return f"{written(held)}{' points' if row.unit else ''}"
+    return f"{format_setting(held)}{' points' if row.unit else ''}"
 
 
 def notes(rows: Sequence[Detection], columns: Sequence[str]) -> Iterator[str]:
@@ -97,7 +97,10 @@ def notes(rows: Sequence[Detection], columns: Sequence[str]) -> Iterator[str]:
     yield "epsilon_joint: both systems share one calibration, whose error mostly cancels"
     yield f"detectable: the true difference that is found with power {power}; epsilon is found half the time"
     if "power_published" in columns:
-        yield f"power_published, power_joint: how often a true difference of {written(rows[0].difference)} is found"
+        yield (
+            f"power_published, power_joint: how often a true difference of {format_setting(rows[0].difference)} is "
+            "found"
+        )
     if "r_hat" in columns:
         yield (
             "r_hat, ess: of alpha's chains (NumPyro's NUTS: 4 of 1,000 draws after 500), on whose standard deviation "
@@ -109,4 +112,4 @@ def notes(rows: Sequence[Detection], columns: Sequence[str]) -> Iterator[str]:
 
 
 def _values(rows: Sequence[Detection], name: str) -> list[str]:
-    return list(dict.fromkeys(written(row.known(name)) for row in rows))
+    return list(dict.fromkeys(format_setting(row.known(name)) for row in rows))

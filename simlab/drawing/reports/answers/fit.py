@@ -30,10 +30,10 @@ def report(fit: Fit) -> Report:
         _question(fit),
         tuple(_answer(fit)),
         tuple(_sections(fit)),
-        figures=tuple(_large(fit)),
-        held_fixed=tuple(_held_fixed(fit)),
+        figures=tuple(_key_figures(fit)),
+        held_fixed=tuple(_list_fixed(fit)),
         reservations=tuple(_reservations(fit)),
-        references=references.cited(_cited(fit)),
+        references=references.cited(_list_references(fit)),
         paragraph=_paragraph(fit),
     )
 
@@ -45,15 +45,19 @@ def _question(fit: Fit) -> str:
 
 def _answer(fit: Fit) -> list[str]:
     sources = fit_words.sources(fit)
-    more = [one for one in (fit_words.dependable(fit), fit_words.trade(fit), fit_words.speeds(fit.speeds)) if one]
+    more = [
+        one
+        for one in (fit_words.describe_dependability(fit), fit_words.trade(fit), fit_words.speeds(fit.speeds))
+        if one
+    ]
     law = f"Law: {fit_words.law(fit)}."
     chains = [fit_words.chains(fit)] if fit_words.chains(fit) else []
     written = [f"Written to {fit.written}."] if fit.written else []
-    read = f"Read: {fit_words.understood(fit)}."
+    read = f"Read: {fit_words.describe_data(fit)}."
     return [fit_words.verdict(fit), read, law, *chains, *([sources] if sources else []), *more, *written]
 
 
-def _large(fit: Fit) -> list[Value]:
+def _key_figures(fit: Fit) -> list[Value]:
     """Return how many checks passed, and what makes scores differ most."""
     n = len(fit.checks.all)
     checks = [Value(float(n - len(fit.failed)), label=f"checks passed, of {n}")] if n else []
@@ -68,7 +72,15 @@ def _large(fit: Fit) -> list[Value]:
 
 
 def _sections(fit: Fit) -> list[Section]:
-    parts = (_differs(fit), _checks(fit), _dependable(fit), _each(fit), _laws(fit), _speeds(fit), _unknown(fit))
+    parts = (
+        _differs(fit),
+        _checks(fit),
+        _dependability_section(fit),
+        _trade_section(fit),
+        _laws(fit),
+        _speeds(fit),
+        _unknowns_section(fit),
+    )
     return [part for part in parts if part is not None]
 
 
@@ -100,30 +112,32 @@ def _checks(fit: Fit) -> Section:
     if not fit.checks.all:
         return Section("Checks", (Prose(fit_words.verdict(fit)),))
     rows = tuple(
-        (one.name, value_or_reason(one.real, UNKNOWN), _simulated(one), "yes" if one.inside else "NO")
-        for one in fit_charts.ordered(fit)
+        (one.name, value_or_reason(one.real, UNKNOWN), _simulated_value(one), "yes" if one.inside else "NO")
+        for one in fit_charts.sort_checks(fit)
     )
     table = ReportTable("The pilot against tables of its law", ("trait", "pilot", "simulated", "inside"), rows)
-    wrong = [f"{fit_words.erring(one)}." for one in fit.checks.erring]
+    wrong = [f"{fit_words.describe_error(one)}." for one in fit.checks.erring]
     notes = Points((MANY, *(f"{one[0].upper()}{one[1:]}" for one in wrong)))
     return Section("Checks", (fit_charts.checks(fit, table), notes), folded=not fit.failed, light=not fit.failed)
 
 
-def _simulated(trait: CheckedTrait) -> Value:
+def _simulated_value(trait: CheckedTrait) -> Value:
     return value_or_reason(trait.simulated, "a table may lack it", low=trait.low, high=trait.high)
 
 
-def _dependable(fit: Fit) -> Section | None:
+def _dependability_section(fit: Fit) -> Section | None:
     if not fit.coefficients:
         return None
     note = (
         "E rho^2 is for comparing systems, Phi for scores as they stand; documents are always drawn anew, and all "
         "raters of a document rate all its outputs (Brennan 2001)."
     )
-    return Section("How dependable other studies would be", (fit_charts.dependable(fit), Prose(note)), light=True)
+    return Section(
+        "How dependable other studies would be", (fit_charts.plot_dependability(fit), Prose(note)), light=True
+    )
 
 
-def _each(fit: Fit) -> Section | None:
+def _trade_section(fit: Fit) -> Section | None:
     heading = "More documents, or more ratings of each output"
     untold = fit_words.UNTOLD
     if not fit.each:
@@ -133,14 +147,16 @@ def _each(fit: Fit) -> Section | None:
 
 def _laws(fit: Fit) -> Section | None:
     """Show how well laws predict documents held out, and which ones the table does not allow."""
-    rows = tuple((one.law, Value(one.log_score), _behind(one)) for one in fit.compared if isfinite(one.log_score))
+    rows = tuple(
+        (one.law, Value(one.log_score), _shortfall_value(one)) for one in fit.compared if isfinite(one.log_score)
+    )
     table = ReportTable("Laws on documents held out", ("law", "log score a rating [nats]", "behind the best"), rows)
     refused = Points(tuple(f"{law}: {why}" for law, why in fit.refused.items()))
     blocks: tuple[Block, ...] = (*([table] if rows else []), *([refused] if fit.refused else []))
     return Section("Laws", blocks, folded=True, light=True) if blocks else None
 
 
-def _behind(score: LawScore) -> Value:
+def _shortfall_value(score: LawScore) -> Value:
     return value_or_reason(score.behind, UNKNOWN, standard_error=score.se)
 
 
@@ -157,15 +173,15 @@ def _speeds(fit: Fit) -> Section | None:
     return Section("How fast people worked", (Prose(fit_words.speeds(fit.speeds)), *tables), folded=True, light=True)
 
 
-def _unknown(fit: Fit) -> Section | None:
+def _unknowns_section(fit: Fit) -> Section | None:
     if not fit.not_identified:
         return None
     return Section("Not known from this pilot", (Prose("Priors stand in for:"), Points(fit.not_identified)), light=True)
 
 
-def _held_fixed(fit: Fit) -> list[str]:
+def _list_fixed(fit: Fit) -> list[str]:
     """State what the numbers take as it is."""
-    law = f"the law ({fit.law}), and the pilot's {fit_words.understood(fit)}"
+    law = f"the law ({fit.law}), and the pilot's {fit_words.describe_data(fit)}"
     if not fit.coefficients:
         return [law]
     fixed = "these raters" in {fit_words.people(fit, one.raters) for one in fit.coefficients}
@@ -183,14 +199,14 @@ def _reservations(fit: Fit) -> list[str]:
     return [*(refused if fit.failed else []), *lines, *none, *(f"{one}." for one in fit.unmixed), *unknown]
 
 
-def _cited(fit: Fit) -> list[str]:
+def _list_references(fit: Fit) -> list[str]:
     return [*(["Davidson 1970", "Bradley and Terry 1952"] if fit.compares else ["Brennan 2001"]), references.SIMLAB]
 
 
 def _paragraph(fit: Fit) -> str:
-    dependable = fit_words.dependable(fit)
+    dependable = fit_words.describe_dependability(fit)
     told = "; ".join(map(fit_words.spread, fit_words.known_components(fit)))
     units = "in logits, or of logs" if fit.compares else "in points"
     spreads = f" Standard deviations ({units}, {fit.interval} % intervals): {told}." if told else ""
-    law = f"A world was fitted to a pilot ({fit_words.understood(fit)}; law {fit.law})."
+    law = f"A world was fitted to a pilot ({fit_words.describe_data(fit)}; law {fit.law})."
     return f"{law} {fit_words.verdict(fit)}{spreads}{f' {dependable}' if dependable else ''} Fitted with simlab."

@@ -60,18 +60,22 @@ def _spread(component: Component) -> ChartPoint:
     return ChartPoint(component.sd, SHORT.get(component.name, name), component.low, component.high, note=name)
 
 
-def ordered(fit: Fit) -> list[CheckedTrait]:
+def sort_checks(fit: Fit) -> list[CheckedTrait]:
     """Return the checks, those that failed first, the farthest out before others."""
-    return sorted(fit.checks.all, key=lambda one: (one.inside, -abs(_away(one))))
+    return sorted(fit.checks.all, key=lambda one: (one.inside, -abs(_distance_from_middle(one))))
 
 
 def checks(fit: Fit, table: ReportTable) -> Chart:
     """Draw where the pilot lies in the interval that its law gives each trait: -1 and 1 are the ends."""
-    shown = [one for one in ordered(fit) if isfinite(_away(one))]
+    shown = [one for one in sort_checks(fit) if isfinite(_distance_from_middle(one))]
     simulated = [ChartPoint(0.0, one.name, -1.0, 1.0, line="tables of the law", note=_note(one)) for one in shown]
     pilot = [
         ChartPoint(
-            max(min(_away(one), FARTHEST), -FARTHEST), one.name, line="pilot", note=_note(one), chosen=not one.inside
+            max(min(_distance_from_middle(one), FARTHEST), -FARTHEST),
+            one.name,
+            line="pilot",
+            note=_note(one),
+            chosen=not one.inside,
         )
         for one in shown
     ]
@@ -88,7 +92,7 @@ def checks(fit: Fit, table: ReportTable) -> Chart:
     )
 
 
-def _away(trait: CheckedTrait) -> float:
+def _distance_from_middle(trait: CheckedTrait) -> float:
     """Return how far the pilot lies from the middle of an interval, in halves of it."""
     middle, half = (trait.low + trait.high) / 2, max((trait.high - trait.low) / 2, NARROW)
     return (trait.real - middle) / half
@@ -99,7 +103,7 @@ def _note(trait: CheckedTrait) -> str:
     return f"{trait.name}: pilot {real}, tables of the law {low} to {high}"
 
 
-def dependable(fit: Fit) -> Chart:
+def plot_dependability(fit: Fit) -> Chart:
     """Draw how dependable studies of more documents would be, a line for each coefficient and whose raters it has."""
     marks = tuple(
         ChartPoint(float(one.documents), one.value, one.low, one.high, _line(one)) for one in fit.coefficients
@@ -111,7 +115,7 @@ def dependable(fit: Fit) -> Chart:
         f"new documents, {'1 rating' if each == 1 else f'{each} ratings'} of each output",
         "coefficient, 95 % interval",
         marks,
-        fit_words.dependable(fit) or "Coefficients of studies of more documents.",
+        fit_words.describe_dependability(fit) or "Coefficients of studies of more documents.",
         bounds=(0.0, 1.0),
         table=_coefficients(fit),
         interval="95 % interval",

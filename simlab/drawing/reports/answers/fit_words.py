@@ -45,7 +45,7 @@ def known_components(fit: Fit) -> list[Component]:
     return sorted(known, key=lambda one: -one.sd)
 
 
-def understood(fit: Fit) -> str:
+def describe_data(fit: Fit) -> str:
     """State what was read: how many ratings of what by whom, on which scale."""
     read = fit.read
     counts = [pluralise(read.systems, "system"), *_counts(read)]
@@ -119,7 +119,7 @@ def failure(trait: CheckedTrait) -> str:
     return f"{trait.name}: {real} real, {simulated} simulated ({low} to {high})"
 
 
-def erring(error: PredictionError) -> str:
+def describe_error(error: PredictionError) -> str:
     """State which way what a world predicts errs."""
     numbers = f"{tables.number(error.real, 2)} in the pilot, {tables.number(error.simulated, 2)} simulated"
     if abs(error.real - error.simulated) < SMALL or LIKELY > error.below > 1 - LIKELY:
@@ -174,7 +174,7 @@ def coefficient(fit: Fit, name: str, raters: str) -> str:
     return f"{COEFFICIENTS[name]}: {people(fit, raters)}"
 
 
-def dependable(fit: Fit) -> str:
+def describe_dependability(fit: Fit) -> str:
     """State how dependable differences of systems would be in a study of the fewest and of the most documents."""
     own = [one for one in fit.coefficients if one.name == "e_rho2"]
     own = [one for one in own if one.raters == own[0].raters]

@@ -45,7 +45,7 @@ def report(answer: PassRates | MetricAgreement) -> Report:
         "Which corruptions of a sentence do metrics notice?",
         told,
         (Section("Pass rates", tuple(_blocks(rows))),),
-        figures=tuple(_large(rows)),
+        figures=tuple(_key_figures(rows)),
         held_fixed=(rule, "the trials and their references"),
         reservations=tuple(_reservations(rows)),
         references=references.cited(["Boag et al. 2016", "Clopper and Pearson 1934", references.SIMLAB]),
@@ -76,14 +76,14 @@ def _is_known(row: PassRate) -> bool:
     return row.n > 0 and isfinite(row.pass_rate)
 
 
-def _known(rows: Sequence[PassRate]) -> list[PassRate]:
+def _select_known_rates(rows: Sequence[PassRate]) -> list[PassRate]:
     """Return the rates that are known with as many references as there are, the least first."""
     return sorted((row for row in _most_references(rows) if _is_known(row)), key=lambda row: row.pass_rate)
 
 
 def _sentences(rows: Sequence[PassRate]) -> Iterator[str]:
     """State which metrics pass most trials, and what each of them passes least and most often."""
-    known = _known(rows)
+    known = _select_known_rates(rows)
     if not known:
         yield "No metric has scores of any trial."
         return
@@ -100,12 +100,12 @@ def _sentences(rows: Sequence[PassRate]) -> Iterator[str]:
     verb = "passes" if len(first) == 1 else "pass"
     yield f"{join_words(first)} {verb}{most} {best[0]:,} of {pluralise(best[1], 'trial')} of {of}."
     for name, own in list(of_metric.items())[:MOST_SENTENCES]:
-        yield _ends_of(name, own)
+        yield _describe_extremes(name, own)
     if len(of_metric) > MOST_SENTENCES:
         yield f"{pluralise(len(of_metric) - MOST_SENTENCES, 'further metric')}: in the table."
 
 
-def _ends_of(metric: str, rows: Sequence[PassRate]) -> str:
+def _describe_extremes(metric: str, rows: Sequence[PassRate]) -> str:
     """State from where to where the rates of a metric go; `rows` are in the order of their rates."""
     least, most = rows[0], rows[-1]
     if least.pass_rate == most.pass_rate:
@@ -126,9 +126,9 @@ def _value(row: PassRate, label: str = "") -> Value:
     return value_or_reason(row.pass_rate if row.n else nan, UNSCORED, low=row.low, high=row.high, n=row.n, label=label)
 
 
-def _large(rows: Sequence[PassRate]) -> Iterator[Value]:
+def _key_figures(rows: Sequence[PassRate]) -> Iterator[Value]:
     """Yield the least and the largest pass rate of all."""
-    known = _known(rows)
+    known = _select_known_rates(rows)
     for row, word in zip((known[:1] + known[-1:]), ("least", "largest"), strict=False):
         yield _value(row, f"{word} pass rate: {row.metric} on {row.corruption}")
 

@@ -19,14 +19,14 @@ def report(agreement: MetricAgreement) -> Report:
     """Make the report of an answer of `simlab mutt --agreement`."""
     # Of one corruption, there is no row of all together.
     pooled = [row for row in agreement.rows if row.corruption == ALL] or list(agreement.rows)
-    known = _known(pooled)
+    known = _select_known(pooled)
     told = tuple(_sentences(known))
     return Report(
         "Agreement of metrics",
         "How far do metrics agree about which corruptions they notice?",
         told,
         tuple(_sections(agreement.rows, pooled, known)),
-        figures=tuple(_large(known)),
+        figures=tuple(_key_figures(known)),
         held_fixed=("the trials, their references, and what passes",),
         reservations=tuple(_reservations(pooled)),
         references=references.cited(["Boag et al. 2016", references.SIMLAB]),
@@ -35,7 +35,7 @@ def report(agreement: MetricAgreement) -> Report:
     )
 
 
-def _known(rows: Sequence[EqualVerdicts]) -> list[EqualVerdicts]:
+def _select_known(rows: Sequence[EqualVerdicts]) -> list[EqualVerdicts]:
     """Return the rows of the most references that have an agreement, the least first."""
     most = max(row.references for row in rows)
     known = [row for row in rows if isfinite(row.agreement) and row.references == most]
@@ -58,10 +58,10 @@ def _sentences(known: Sequence[EqualVerdicts]) -> Iterator[str]:
     for row, word in zip(ends, (" most", " least") if len(ends) > 1 else ("",), strict=True):
         others = sum(one.agreement == row.agreement for one in known) - 1
         also = f", as do {pluralise(others, 'further pair')}" if others else ""
-        yield f"{row.metric} and {row.other} agree{word}{also}: {_told(row)}."
+        yield f"{row.metric} and {row.other} agree{word}{also}: {_describe_agreement(row)}."
 
 
-def _told(row: EqualVerdicts) -> str:
+def _describe_agreement(row: EqualVerdicts) -> str:
     phi = tables.measured(row.correlation, row.correlation_error, 2)
     said = f"correlation {phi}" if isfinite(row.correlation) else f"no correlation, since {row.reason}"
     equal = tables.measured(row.agreement, row.agreement_error, 2)
@@ -75,7 +75,7 @@ def _value(row: EqualVerdicts, name: str, label: str = "") -> Value:
     )
 
 
-def _large(known: Sequence[EqualVerdicts]) -> Iterator[Value]:
+def _key_figures(known: Sequence[EqualVerdicts]) -> Iterator[Value]:
     for row, word in zip(_ends(known), ("largest", "least"), strict=False):
         yield _value(row, "agreement", f"{word} agreement: {row.metric}, {row.other}")
 
@@ -98,7 +98,7 @@ def _chart(known: Sequence[EqualVerdicts], table: ReportTable) -> Chart:
         "share of equal verdicts (± 1.96 standard errors)",
         "metrics",
         tuple(_mark(row) for row in known[:MOST_MARKS]),
-        f"From {_told(known[0])} to {_told(known[-1])}.",
+        f"From {_describe_agreement(known[0])} to {_describe_agreement(known[-1])}.",
         bounds=(0.0, 1.0),
         table=table,
         interval="± 1.96 standard errors",

@@ -31,10 +31,10 @@ def report(answer: PlanAnswer | StudyPlan, study: Mapping[str, Any] | None = Non
         _question(plan),
         tuple(filter(None, _answer(plan))),
         tuple(_sections(plan, study or {})),
-        figures=tuple(_large(plan)),
+        figures=tuple(_key_figures(plan)),
         held_fixed=(f"documents like these, {'and no other raters' if plan.these_raters else 'raters like these'}",),
         reservations=tuple(_reservations(plan)),
-        references=references.cited([*_cited(plan, study or _settings(plan)), references.SIMLAB]),
+        references=references.cited([*_list_references(plan, study or _settings(plan)), references.SIMLAB]),
         paragraph=" ".join(plan_paragraphs.foreseen(plan)),
         provenance={"study": plan.digest} if plan.digest else {},
     )
@@ -58,7 +58,7 @@ def _answer(plan: StudyPlan) -> Iterator[str]:
     yield f"{plan_words.few_raters(plan)} {plan_words.binding(plan)}".strip()
 
 
-def _large(plan: StudyPlan) -> Iterator[Value]:
+def _key_figures(plan: StudyPlan) -> Iterator[Value]:
     """Return how often the targets are met, what the study takes, and how sure the choice is."""
     for one in plan.targets:
         if one.measure in plan.figures:
@@ -93,7 +93,7 @@ def _reservations(plan: StudyPlan) -> Iterator[str]:
         yield f"{pluralise(more, 'other assumption')} would change it within what is plausible, too"
 
 
-def _cited(plan: StudyPlan, study: Mapping[str, Any]) -> list[str]:
+def _list_references(plan: StudyPlan, study: Mapping[str, Any]) -> list[str]:
     """Name the references of what a plan and its study rest on."""
     return sorted({*SIMULATED, *(key for name in paragraphs.methods_of(study) for key in METHODS[name].cites)})
 
@@ -114,7 +114,7 @@ def _sections(plan: StudyPlan, study: Mapping[str, Any]) -> Iterator[Section]:
     title = "This advice changes if" if plan.reached else "Another design is the best if"
     if plan.flips:
         yield Section(title, (Points(tuple(plan_words.change(one, plan) for one in plan.flips)),))
-    if others := tuple(filter(None, _elsewhere(plan))):
+    if others := tuple(filter(None, _describe_other_worlds(plan))):
         yield Section("With other money, and in other worlds", (Points(others),))
     if plan.loads is not None:
         yield Section("What people do", (Prose(plan_words.work(plan)),))
@@ -125,7 +125,7 @@ def _sections(plan: StudyPlan, study: Mapping[str, Any]) -> Iterator[Section]:
         yield Section("Other measures", _measures(plan, more), light=True)
 
 
-def _elsewhere(plan: StudyPlan) -> Iterator[str]:
+def _describe_other_worlds(plan: StudyPlan) -> Iterator[str]:
     """Write what other amounts of money and other worlds change; the share of the pilot's worlds stands at the top."""
     yield plan_words.other_money(plan)
     if plan.robust is not None:
@@ -137,7 +137,7 @@ def _elsewhere(plan: StudyPlan) -> Iterator[str]:
 
 def _designs(plan: StudyPlan) -> Section:
     """Show the advice, its rivals at equal cost and the most that the limits allow, and how they differ."""
-    notes = (_met(plan), _times(plan), plan_words.outdone(plan))
+    notes = (_describe_worlds(plan), _times(plan), plan_words.outdone(plan))
     accounts = [name for name in ACCOUNTS if name in plan.figures]
     return Section("Designs", _measures(plan, plan_tables.page_measures(plan), accounts, tuple(filter(None, notes))))
 
@@ -151,7 +151,7 @@ def _measures(
     return plan_tables.designs(plan, names, accounts), points, *plan_tables.differences(plan, names)
 
 
-def _met(plan: StudyPlan) -> str:
+def _describe_worlds(plan: StudyPlan) -> str:
     """Write which worlds the rows met, and what stands behind their numbers."""
     worlds, studies = (
         max((getattr(one, name) for one in plan.figures.values()), default=0) for name in ("worlds", "studies")

@@ -27,7 +27,7 @@ def share(figure: Figure | None, label: str = "") -> Value:
     """Return a share with its error, interval, worlds and studies."""
     if figure is None:
         return Value(None, label=label, reason=UNKNOWN)
-    low, high, error = (known(one) for one in (figure.low, figure.high, figure.mcse))
+    low, high, error = (keep_finite(one) for one in (figure.low, figure.high, figure.mcse))
     return Value(float(figure.value), error, figure.studies or None, figure.worlds or None, low, high, label=label)
 
 
@@ -36,13 +36,13 @@ def amount(figure: Figure | None, label: str = "", unit: str = "") -> Value:
     if figure is None:
         return Value(None, label=label, reason=UNKNOWN)
     small = figure.mcse <= plan_words.TINY * abs(figure.value)
-    error = None if small else known(figure.mcse)
-    low, high = (None, None) if small else (known(figure.low), known(figure.high))
+    error = None if small else keep_finite(figure.mcse)
+    low, high = (None, None) if small else (keep_finite(figure.low), keep_finite(figure.high))
     value = round(figure.value, 2) if abs(figure.value) >= 1 and small else figure.value
     return Value(float(value), error, figure.studies or None, figure.worlds or None, low, high, unit, label)
 
 
-def known(value: float) -> float | None:
+def keep_finite(value: float) -> float | None:
     """Return a number, None for what is none."""
     return float(value) if math.isfinite(value) else None
 
@@ -71,7 +71,7 @@ def designs(plan: StudyPlan, names: Sequence[str], accounts: Sequence[str] = ())
     """Show the advice (for these raters, also for others), rivals at its cost, and the most that the limits allow."""
     rows = [(label(row, plan), row.figures) for row in plan.rows]
     if plan.new_figures:
-        rows.insert(1, ("  the same, for other raters", _for_others(plan.new_figures)))
+        rows.insert(1, ("  the same, for other raters", _figures_for_other_raters(plan.new_figures)))
     return ReportTable(
         "Designs in worlds that no choice has seen",
         ("design", *map(plan_words.heading, names), *(_account(one, plan) for one in accounts)),
@@ -79,7 +79,7 @@ def designs(plan: StudyPlan, names: Sequence[str], accounts: Sequence[str] = ())
     )
 
 
-def _for_others(figures: Figures) -> Figures:
+def _figures_for_other_raters(figures: Figures) -> Figures:
     """Return figures for raters that were not asked: whatever repeats has other raters, too."""
     new, old = REPEATS
     return {**figures, old: figures[new]} if new in figures else figures
@@ -120,8 +120,8 @@ def _difference(figure: Figure | None) -> Value:
     if figure is None:
         return Value(None, reason=UNKNOWN)
     # An interval stands in the cell in place of the error: what matters is whether it has 0.
-    low, high = known(figure.low), known(figure.high)
-    error = known(figure.mcse) if low is None or high is None else None
+    low, high = keep_finite(figure.low), keep_finite(figure.high)
+    error = keep_finite(figure.mcse) if low is None or high is None else None
     return Value(float(figure.value), error, figure.studies or None, figure.worlds or None, low, high)
 
 
@@ -136,16 +136,16 @@ def front(plan: StudyPlan) -> Chart | None:
     marks = [_mark(one, across, target.measure, kinds[family(one.design)]) for one in seen]
     held, name = plan.figures, "advice (fresh worlds)" if plan.reached else "the best (fresh worlds)"
     if across in held and target.measure in held:
-        marks.append(_marked(held, across, target.measure, name, plan_designs.short(plan.design)))
+        marks.append(_make_point(held, across, target.measure, name, plan_designs.short(plan.design)))
     return Chart(
         "scatter",
         "What does each design give for its money?"
         if across == "money"
         else "What does each design give for its time?",
-        _across(across, plan),
+        _x_label(across, plan),
         plan_words.heading(target.measure),
         tuple(marks),
-        _alt(plan, seen, across),
+        _alt_text(plan, seen, across),
         "kind of design",
         plan.wanted_line,
         (0.0, 1.0),
@@ -154,7 +154,7 @@ def front(plan: StudyPlan) -> Chart | None:
     )
 
 
-def _across(name: str, plan: StudyPlan) -> str:
+def _x_label(name: str, plan: StudyPlan) -> str:
     """Name what stands across, and how much of it there is."""
     limit = plan.limits.money if name == "money" else None
     return _account(name, plan) + ("" if limit is None else f" (budget: {limit:,.0f})")
@@ -185,18 +185,20 @@ def _kind(own: Design) -> str:
 
 def _mark(design: TriedDesign, across: str, measure: str, kind: str) -> ChartPoint:
     said = plan_designs.short(design.design) + ("" if design.within else "; beyond the limits")
-    return _marked(design.figures, across, measure, kind, said, chosen=design.front)
+    return _make_point(design.figures, across, measure, kind, said, chosen=design.front)
 
 
-def _marked(figures: Figures, across: str, measure: str, line: str, note: str, *, chosen: bool = False) -> ChartPoint:
+def _make_point(
+    figures: Figures, across: str, measure: str, line: str, note: str, *, chosen: bool = False
+) -> ChartPoint:
     one = figures[measure]
-    x, low, high = figures[across].value, known(one.low), known(one.high)
+    x, low, high = figures[across].value, keep_finite(one.low), keep_finite(one.high)
     return ChartPoint(
-        x, one.value, low, high, line, known(one.mcse), one.studies or None, one.worlds or None, note, chosen
+        x, one.value, low, high, line, keep_finite(one.mcse), one.studies or None, one.worlds or None, note, chosen
     )
 
 
-def _alt(plan: StudyPlan, seen: Sequence[TriedDesign], across: str) -> str:
+def _alt_text(plan: StudyPlan, seen: Sequence[TriedDesign], across: str) -> str:
     target = plan.first_target
     least, most = (end(one.figures[target.measure].value for one in seen) for end in (min, max))
     reach = sum(one.reaches for one in seen)
@@ -215,9 +217,9 @@ def _table(plan: StudyPlan, seen: Sequence[TriedDesign], across: str) -> ReportT
             plan_designs.short(one.design),
             amount(one.figures[across]),
             share(one.figures[measure]),
-            _yes(one.front),
-            _yes(one.reaches),
-            _yes(one.within),
+            _format_boolean(one.front),
+            _format_boolean(one.reaches),
+            _format_boolean(one.within),
         )
         for one in sorted(seen, key=lambda one: one.figures[across].value)
     )
@@ -226,5 +228,5 @@ def _table(plan: StudyPlan, seen: Sequence[TriedDesign], across: str) -> ReportT
     return ReportTable(said, (*titles, "on the front", "reaches all targets", "within the limits"), rows)
 
 
-def _yes(held: bool) -> str:
+def _format_boolean(held: bool) -> str:
     return "yes" if held else "no"

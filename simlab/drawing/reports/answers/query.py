@@ -54,7 +54,7 @@ def _sentences(cells: QueriedCells) -> Iterator[str]:
     if cells.sort and cells.cells:
         order = f"the greatest {cells.sort[1:]}" if cells.sort.startswith("-") else f"the least {cells.sort}"
         yield f"With {order}: {_describe_cell(cells, cells.cells[0])}."
-    if marked := len(_marked(cells)):
+    if marked := len(_find_cells_within_error(cells)):
         yield f"{pluralise(marked, 'cell')} of these {'is' if marked == 1 else 'are'} within the error of a bound."
     if cells.missed:
         named = "; ".join(_describe_cell(cells, cell) for cell in cells.missed_within_error)
@@ -89,9 +89,9 @@ def _sections(queried: QueriedCells, known: Sequence[str]) -> Iterator[Section]:
     if queried.pivot and queried.pivoted:
         others = [axis for axis in queried.axes if axis != queried.pivot]
         table, known = cells.pivot(rows, queried.pivoted, others, queried.pivot, queried.pivoted), [queried.pivoted]
-        marked = _marked(queried)
+        marked = _find_cells_within_error(queried)
         lines = [
-            f"{_say_within(queried, cell[WITHIN_ERROR])}: {_describe_cell(queried, cell)}"
+            f"{_describe_bounds(queried, cell[WITHIN_ERROR])}: {_describe_cell(queried, cell)}"
             for cell in marked[:MOST_MARKED]
         ]
         lines += [f"and {len(marked) - MOST_MARKED:,} cells more"] if len(marked) > MOST_MARKED else []
@@ -101,21 +101,21 @@ def _sections(queried: QueriedCells, known: Sequence[str]) -> Iterator[Section]:
     yield Section("", (table, Points(notes)))
 
 
-def _marked(cells: QueriedCells) -> list[CellFields]:
+def _find_cells_within_error(cells: QueriedCells) -> list[CellFields]:
     """Return the cells that lie within the error of a bound."""
     return [cell for cell in cells.cells if cell.get(WITHIN_ERROR)]
 
 
 def _mark(cells: QueriedCells, table: ReportTable) -> ReportTable:
     """Add a column that says within the error of which bounds cells lie, where any does."""
-    if not _marked(cells):
+    if not _find_cells_within_error(cells):
         return table
-    marks = [_say_within(cells, cell.get(WITHIN_ERROR)) for cell in cells.cells]
+    marks = [_describe_bounds(cells, cell.get(WITHIN_ERROR)) for cell in cells.cells]
     body = tuple((*row, mark) for row, mark in zip(table.rows, marks, strict=True))
     return ReportTable(table.caption, (*table.columns, "note"), body)
 
 
-def _say_within(cells: QueriedCells, bounds: str | None) -> str:
+def _describe_bounds(cells: QueriedCells, bounds: str | None) -> str:
     """State within the error of which values a cell lies, with the names of measures where several are bounded."""
     if not bounds:
         return ""

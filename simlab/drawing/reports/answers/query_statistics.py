@@ -21,11 +21,11 @@ def report(statistics: CellStatistics) -> Report:
         "quantiles": _quantiles,
         "share": _values,
         "importance": _importance,
-        "sensitivity": _sensitivity,
-        "solve": _solved,
+        "sensitivity": _sensitivity_table,
+        "solve": _solution_table,
     }[statistics.statistic]
     table = build(statistics)
-    draw = {"importance": _chart, "sensitivity": _tornado}.get(statistics.statistic)
+    draw = {"importance": _chart, "sensitivity": _plot_tornado}.get(statistics.statistic)
     shown = table if draw is None else draw(statistics, table)
     return Report(
         "Statistics of a store",
@@ -42,11 +42,17 @@ def _sentences(statistics: CellStatistics) -> Iterator[str]:
         most = max(statistics.rows, key=lambda row: row["total"] or 0.0)
         share = said(_value(most, "total"))
         if statistics.rest and not most["total_low"]:
-            yield f"None is shown to decide {statistics.measure} over {_over(statistics)}: {most['axis']} has {share}."
+            yield (
+                f"None is shown to decide {statistics.measure} over {_name_varied_units(statistics)}: {most['axis']} "
+                f"has {share}."
+            )
             return
-        yield f"{most['axis']} decides most: {share} of the variance of {statistics.measure} over {_over(statistics)}."
+        yield (
+            f"{most['axis']} decides most: {share} of the variance of {statistics.measure} over "
+            f"{_name_varied_units(statistics)}."
+        )
     if statistics.statistic == "sensitivity":
-        yield from _say_sensitivity(statistics)
+        yield from _describe_sensitivity(statistics)
     if statistics.statistic == "solve":
         crossed = sum(row["reach"] == "crossed" for row in statistics.rows)
         yield (
@@ -67,7 +73,10 @@ def _notes(statistics: CellStatistics) -> Iterator[str]:
             f"noise of studies removed: {100 * (1 - least):.0f} % at most of the variance of worlds' means is noise"
         )
     elif statistics.statistic == "importance":
-        yield f"± Monte-Carlo standard error, {100 * statistics.level:.0f} % intervals; {_removed(statistics)}"
+        yield (
+            f"± Monte-Carlo standard error, {100 * statistics.level:.0f} % intervals; "
+            f"{_describe_removed_noise(statistics)}"
+        )
     elif statistics.statistic == "sensitivity":
         yield (
             f"differences from the base are paired in the same worlds, each with a {100 * statistics.level:.0f} % "
@@ -84,7 +93,7 @@ def _notes(statistics: CellStatistics) -> Iterator[str]:
         yield f"{100 * statistics.level:.0f} % intervals, by {cells} along the axis{met}"
 
 
-def _over(statistics: CellStatistics) -> str:
+def _name_varied_units(statistics: CellStatistics) -> str:
     """State over what the variance is taken that is shared out."""
     if not statistics.drawn:
         return "these cells"
@@ -93,7 +102,7 @@ def _over(statistics: CellStatistics) -> str:
     )
 
 
-def _removed(statistics: CellStatistics) -> str:
+def _describe_removed_noise(statistics: CellStatistics) -> str:
     if not statistics.rest:
         return "the noise of cells is removed"
     rest = said(Value(statistics.rest["value"], mcse=statistics.rest["mcse"]))
@@ -108,7 +117,7 @@ def _quantiles(statistics: CellStatistics) -> ReportTable:
         places.setdefault(tuple(row[axis] for axis in axes), {})[row["quantile"]] = row
     levels = list(dict.fromkeys(row["quantile"] for row in statistics.rows))
     rows: list[tuple[Cell, ...]] = [
-        (*map(word, place), *(cell for level in levels for cell in _with_interval(of[level])))
+        (*map(word, place), *(cell for level in levels for cell in _format_with_interval(of[level])))
         for place, of in places.items()
     ]
     columns = [
@@ -119,7 +128,7 @@ def _quantiles(statistics: CellStatistics) -> ReportTable:
 
 def _values(statistics: CellStatistics) -> ReportTable:
     rows: list[tuple[Cell, ...]] = [
-        (*(word(row[axis]) for axis in statistics.axes), *_with_interval(row)) for row in statistics.rows
+        (*(word(row[axis]) for axis in statistics.axes), *_format_with_interval(row)) for row in statistics.rows
     ]
     return ReportTable(
         "", (*statistics.axes, "share of worlds", f"{100 * statistics.level:.0f} % interval"), tuple(rows)
@@ -129,14 +138,14 @@ def _values(statistics: CellStatistics) -> ReportTable:
 def _importance(statistics: CellStatistics) -> ReportTable:
     """List axes, the one that decides most first."""
     rows: list[tuple[Cell, ...]] = [
-        (row["axis"], *_with_interval(row, "main"), *_with_interval(row, "total"))
+        (row["axis"], *_format_with_interval(row, "main"), *_format_with_interval(row, "total"))
         for row in sorted(statistics.rows, key=lambda row: -(row["total"] or 0.0))
     ]
     interval = f"{100 * statistics.level:.0f} % interval"
     return ReportTable("", ("axis", "alone", interval, "with interactions", interval), tuple(rows))
 
 
-def _by_axis(statistics: CellStatistics) -> dict[str, list[Row]]:
+def _group_by_axis(statistics: CellStatistics) -> dict[str, list[Row]]:
     """Return the settings with a value of each axis, the axis with the largest swing first."""
     settings: dict[str, list[Row]] = {}
     for row in statistics.rows:
@@ -145,10 +154,10 @@ def _by_axis(statistics: CellStatistics) -> dict[str, list[Row]]:
     return {axis: rows for axis, rows in settings.items() if len(rows) > 1}
 
 
-def _say_sensitivity(statistics: CellStatistics) -> Iterator[str]:
+def _describe_sensitivity(statistics: CellStatistics) -> Iterator[str]:
     """State which axis moves the measure most, the base, and which axes are not shown to move it."""
-    axes = _by_axis(statistics)
-    idle = [axis for axis, rows in axes.items() if not any(map(_moves, rows))]
+    axes = _group_by_axis(statistics)
+    idle = [axis for axis, rows in axes.items() if not any(map(_has_effect, rows))]
     base = ", ".join(row["setting"] for row in statistics.rows if _is_base(row))
     if len(idle) < len(axes):
         axis = next(axis for axis in axes if axis not in idle)
@@ -168,12 +177,12 @@ def _is_base(row: Row) -> bool:
     return row["value"] is not None and row["difference"] is None
 
 
-def _moves(row: Row) -> bool:
+def _has_effect(row: Row) -> bool:
     """True if the interval of a setting's difference leaves 0 out."""
     return row["difference_low"] is not None and not row["difference_low"] <= 0 <= row["difference_high"]
 
 
-def _sensitivity(statistics: CellStatistics) -> ReportTable:
+def _sensitivity_table(statistics: CellStatistics) -> ReportTable:
     rows: list[tuple[Cell, ...]] = []
     for row in statistics.rows:
         difference = Value(row["difference"], mcse=row["difference_mcse"], signed=True)
@@ -194,11 +203,11 @@ def _sensitivity(statistics: CellStatistics) -> ReportTable:
     )
 
 
-def _tornado(statistics: CellStatistics, table: ReportTable) -> Chart:
+def _plot_tornado(statistics: CellStatistics, table: ReportTable) -> Chart:
     """Draw for each axis a bar from its least value over the base to its largest, with a point for each setting."""
     base = next(row["value"] for row in statistics.rows if _is_base(row))
     marks = []
-    for axis, rows in _by_axis(statistics).items():
+    for axis, rows in _group_by_axis(statistics).items():
         ordered = sorted(rows, key=lambda row: row["value"])
         ends = " to ".join(row["setting"].removeprefix(f"{axis}=") for row in (ordered[0], ordered[-1]))
         marks += [
@@ -213,7 +222,7 @@ def _tornado(statistics: CellStatistics, table: ReportTable) -> Chart:
             for row in ordered
         ]
     swings = ", ".join(f"{axis} {said(Value(rows[0]['swing'], mcse=rows[0]['swing_mcse']))}"
-                       for axis, rows in _by_axis(statistics).items())  # fmt: skip
+                       for axis, rows in _group_by_axis(statistics).items())  # fmt: skip
     return Chart(
         "intervals",
         f"What moves {statistics.measure} from its base?",
@@ -228,7 +237,7 @@ def _tornado(statistics: CellStatistics, table: ReportTable) -> Chart:
     )
 
 
-def _solved(statistics: CellStatistics) -> ReportTable:
+def _solution_table(statistics: CellStatistics) -> ReportTable:
     words = {"crossed": "", "not_reached": "not reached within the sweep", "reached_everywhere": "reached everywhere"}
     rows: list[tuple[Cell, ...]] = []
     for row in statistics.rows:
@@ -253,7 +262,7 @@ def _value(row: Row, name: str = "value") -> Value:
     return Value(row[name], mcse=row[f"{prefix}mcse"], low=row[f"{prefix}low"], high=row[f"{prefix}high"])
 
 
-def _with_interval(row: Row, name: str = "value") -> tuple[Cell, Cell]:
+def _format_with_interval(row: Row, name: str = "value") -> tuple[Cell, Cell]:
     value = _value(row, name)
     ends = [None if end is None else said(Value(end, digits=2)) for end in (value.low, value.high)]
     return Value(value.value, mcse=value.mcse), "" if None in ends else f"{ends[0]} to {ends[1]}"
@@ -270,7 +279,7 @@ def _chart(statistics: CellStatistics, table: ReportTable) -> Chart:
     return Chart(
         "intervals",
         f"Which axis decides {statistics.measure}?",
-        f"share of the variance over {_over(statistics).removeprefix('these ')}",
+        f"share of the variance over {_name_varied_units(statistics).removeprefix('these ')}",
         "axis",
         marks,
         f"Share of the variance of {statistics.measure} by axis, with interactions: {shares}.",

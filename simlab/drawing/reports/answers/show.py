@@ -25,7 +25,10 @@ def report(sweeps: StoredSweeps) -> Report:
     lines = [f"{said}."]
     if dirty := sum(row.dirty for row in read):
         lines.append(f"{dirty} from changed code (dirty): no commit gives these numbers again.")
-    sections = [Section("", (_table(read),)), Section("What each asks, and what made it", tuple(_told(read)))]
+    sections = [
+        Section("", (_table(read),)),
+        Section("What each asks, and what made it", tuple(_describe_stores(read))),
+    ]
     return Report(
         "Stores",
         "Which stores lie here, and what do they answer?",
@@ -49,7 +52,7 @@ def _line(row: StoredSweep) -> tuple[Cell, ...]:
     return clip(row.store), clip(row.sweep, 60), cells, precise, by, size(max(row.bytes, LEAST_SIZE))
 
 
-def _told(rows: Sequence[StoredSweep]) -> Iterator[Block]:
+def _describe_stores(rows: Sequence[StoredSweep]) -> Iterator[Block]:
     """Describe each store by its question, its axes, and the command that fills it."""
     for row in rows:
         question = clip(row.question or "one study", 1000).rstrip(".")
