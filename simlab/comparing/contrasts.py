@@ -188,16 +188,16 @@ def _point(value: Any, influence: Floats, n: Any, low: Any, high: Any) -> Point:
 
 
 def _rows(
-    at: Mapping[str, object], designs: Sequence[object], points: Sequence[Point], asked: Question, against: Doubts
+    at: Mapping[str, object], designs: Sequence[object], points: Sequence[Point], question: Question, against: Doubts
 ) -> list[Row]:
     """Compare the designs of one cell: differences, standings, and what is held against each."""
-    marks, barred = _weigh_doubts(points, asked, against)
-    standing: Sequence[Standing] = rank(points, less_is_better=asked.less, barred=barred)
-    if asked.unlike:
+    marks, barred = _weigh_doubts(points, question, against)
+    standing: Sequence[Standing] = rank(points, less_is_better=question.less, barred=barred)
+    if question.unlike:
         standing = ["unranked"] * len(points)
-    held = asked.reference
+    held = question.reference
     if held is None:
-        held = leader(points, less_is_better=asked.less, barred=barred)
+        held = leader(points, less_is_better=question.less, barred=barred)
     return [
         Row(
             at,
@@ -209,7 +209,7 @@ def _rows(
             designs[held],
             None
             if k == held
-            else bound_difference(compare_paired(point, points[held]), point, points[held], asked.bounds),
+            else bound_difference(compare_paired(point, points[held]), point, points[held], question.bounds),
             standing[k],
             point.low,
             point.high,
@@ -222,7 +222,7 @@ def _rows(
 
 
 def _weigh_doubts(
-    points: Sequence[Point], asked: Question, against: Doubts
+    points: Sequence[Point], question: Question, against: Doubts
 ) -> tuple[list[tuple[str, ...]], list[bool]]:
     """Return the marks of each design, and which of them bar it from being called the best.
 
@@ -230,13 +230,13 @@ def _weigh_doubts(
     others as good.
     """
     reach = [
-        bound_by_failures(point.value, int(failed), int(ran), asked.bounds, asked.order, less=asked.less)
+        bound_by_failures(point.value, int(failed), int(ran), question.bounds, question.order, less=question.less)
         for point, failed, ran in zip(points, against.failed, against.ran, strict=True)
     ]
     marks, barred = [], []
     for k, failed in enumerate(against.failed):
         others = [best for j, (_, best) in enumerate(reach) if j != k and not np.isnan(points[j].value)]
-        sure = all(reach[k][0] < best if asked.less else reach[k][0] > best for best in others)
+        sure = all(reach[k][0] < best if question.less else reach[k][0] > best for best in others)
         said = (f"{failed} of {against.ran[k]} campaigns failed",) if failed else ()
         marks.append((*against.marks[k], *said))
         barred.append(bool(against.marks[k]) or bool(failed and not sure))

@@ -140,22 +140,22 @@ def estimate_shares_better(dataset: xr.Dataset, by: str, measure: str, margin: f
     return _label_cells(rest, found, np.array([list(of.shares[0]) for of in found.ravel()]), about)
 
 
-def add_world_shares(dataset: xr.Dataset, said: Comparison) -> Comparison:
+def add_world_shares(dataset: xr.Dataset, comparison: Comparison) -> Comparison:
     """Add of the designs along an axis in what share of worlds each is better than its baseline, if that can be told.
 
     It can of shares, for designs that met the same worlds, 20 or more, with several studies of each whose outcomes are
     kept; of more than `MOST_CELLS` cells nothing is read.
     """
-    telling = said.paired and said.cluster == "world" and is_share(read_range(dataset, said.measure))
-    if not telling or len(said.rows) > MOST_CELLS or min(row.clusters for row in said.rows) < LEAST_WORLDS:
-        return said
+    telling = comparison.paired and comparison.cluster == "world" and is_share(read_range(dataset, comparison.measure))
+    if not telling or len(comparison.rows) > MOST_CELLS or min(row.clusters for row in comparison.rows) < LEAST_WORLDS:
+        return comparison
     axes, rows = name_axes(dataset), []
-    values = cache(lambda at: values_by_study(dataset, at, said.measure))
-    less = is_lower_better(said.measure)
+    values = cache(lambda at: values_by_study(dataset, at, comparison.measure))
+    less = is_lower_better(comparison.measure)
     try:
-        for row in said.rows:
+        for row in comparison.rows:
             own, other = (
-                tuple(place_on(dataset, axis, {**row.at, said.by: design}[axis]) for axis in axes)
+                tuple(place_on(dataset, axis, {**row.at, comparison.by: design}[axis]) for axis in axes)
                 for design in (row.design, row.baseline)
             )
             if row.contrast is None:
@@ -167,8 +167,8 @@ def add_world_shares(dataset: xr.Dataset, said: Comparison) -> Comparison:
             )
             rows.append(replace(row, better=better, worse=worse))
     except InputError:
-        return said
-    return replace(said, rows=rows)
+        return comparison
+    return replace(comparison, rows=rows)
 
 
 def axis_importance(dataset: xr.Dataset, measure: str, by: str | None = None) -> xr.Dataset:
@@ -282,11 +282,11 @@ def measure_axis_sensitivity(dataset: xr.Dataset, measure: str, around: Mapping[
     return xr.Dataset(variables, {"setting": settings}, {"measure": measure})
 
 
-def _leave_base(dataset: xr.Dataset, axis: str, measure: str, held: Mapping[str, int]) -> list[dict[str, Any]]:
+def _leave_base(dataset: xr.Dataset, axis: str, measure: str, base: Mapping[str, int]) -> list[dict[str, Any]]:
     """Compare the cells along an axis with the base, in which all other axes stay: a row for each value."""
-    line = dataset.isel({name: [k] for name, k in held.items() if name != axis})
+    line = dataset.isel({name: [k] for name, k in base.items() if name != axis})
     values = restore_axis_values(line[axis].values)
-    cells = compare_designs(line, axis, measure, values[held[axis]]).rows
+    cells = compare_designs(line, axis, measure, values[base[axis]]).rows
     known = sorted((row.value, k) for k, row in enumerate(cells) if np.isfinite(row.value))
     (_, least), (_, most) = known[0], known[-1]
     apart = compare_designs(line, axis, measure, values[least]).rows[most].contrast
@@ -406,18 +406,20 @@ def _estimate_cells(dataset: xr.Dataset, estimate: Callable[[tuple[int, ...]], W
     return found
 
 
-def _label_cells(dataset: xr.Dataset, found: Array, table: Array, about: str, more: Sequence[str] = ()) -> xr.Dataset:
+def _label_cells(
+    dataset: xr.Dataset, estimates: Array, table: Array, about: str, more: Sequence[str] = ()
+) -> xr.Dataset:
     """Lay `table[cell, ..., statistic]` and what worlds and studies each cell has out over the axes."""
     import xarray as xr
 
     axes = name_axes(dataset)
-    laid = table.reshape(*found.shape, *table.shape[1:])
+    laid = table.reshape(*estimates.shape, *table.shape[1:])
     variables = {
         name: ((*axes, *more), laid[..., k], {"long_name": text or about})
         for k, (name, text) in enumerate(BOUNDS.items())
     }
     for name, text in ABOUT.items():
-        of_cells = np.array([getattr(of, name) for of in found.ravel()]).reshape(found.shape)
+        of_cells = np.array([getattr(of, name) for of in estimates.ravel()]).reshape(estimates.shape)
         variables[name] = (axes, of_cells, {"long_name": text})
     return xr.Dataset(variables, {name: dataset[name] for name in axes})
 

@@ -76,12 +76,12 @@ def _intervals(dataset: xr.Dataset, axes: Sequence[str]) -> Array:
 
 
 def _mark_broken(
-    held: xr.Dataset, name: str, axes: Sequence[str], promised: Floats, words: str, *, above: bool
+    measured: xr.Dataset, name: str, axes: Sequence[str], promised: Floats, words: str, *, above: bool
 ) -> Array:
     """Return, for each cell, no mark or one that says what is found and what is promised."""
     marks = _make_empty_marks(promised)
-    found, error = (held[f"{name}{end}"].transpose(*axes).values for end in ("", "_mcse"))
-    sure = sureness(held, name, axes)
+    found, error = (measured[f"{name}{end}"].transpose(*axes).values for end in ("", "_mcse"))
+    sure = sureness(measured, name, axes)
     beyond = found - promised if above else promised - found
     outside = promised < sure.low if above else promised > sure.high
     for index in map(tuple, np.argwhere((beyond > ERRORS * error) & outside)):

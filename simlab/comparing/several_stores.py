@@ -301,7 +301,7 @@ def interpolate_to_costs(dataset: xr.Dataset, by: str, measure: str, levels: Equ
     )
 
 
-def _lay_out(found: Any, shape: tuple[int, ...], rows: Sequence[Any]) -> Array:
+def _lay_out(values: Any, shape: tuple[int, ...], rows: Sequence[Any]) -> Array:
     laid = np.array(rows)
     return laid.reshape(*shape, *laid.shape[1:])
 
@@ -458,7 +458,7 @@ def _gather_cost_doubts(
     along: str,
     axes: Sequence[str],
     order: Sequence[str],
-    found: dict[tuple[int, ...], list[_At]],
+    values: dict[tuple[int, ...], list[_At]],
     n_costs: int,
 ) -> Doubts:
     """Gather for each value what speaks against either of the cells that it rests on.
@@ -468,7 +468,7 @@ def _gather_cost_doubts(
     shape = tuple(dataset.sizes[name] for name in axes[:-1])
     size = (*shape, n_costs, dataset.sizes[axes[-1]])
     marks, failed, ran = np.empty(size, object), np.zeros(size, int), np.zeros(size, int)
-    for at, row in found.items():
+    for at, row in values.items():
         for k, one in enumerate(row):
             used = [place for place, share in zip(one.places, (1 - one.weight, one.weight), strict=True) if share > 0]
             held = dict(zip(axes, at, strict=True))

@@ -192,14 +192,14 @@ def _resolution(panel: _Panel, within: ValueRange) -> float:
     return unseen_probability(int(trials))
 
 
-def _open_at_the_ends(found: WorldStatistic, shown: float, within: ValueRange, edge: float) -> WorldStatistic:
+def _open_at_the_ends(bounds: WorldStatistic, shown: float, within: ValueRange, edge: float) -> WorldStatistic:
     """Widen the interval of a quantile where its world's studies all show an end of the range."""
-    low, high = found.low, found.high
+    low, high = bounds.low, bounds.high
     if edge and within.greatest is not None and max(shown, high) >= within.greatest:
         low, high = min(low, within.greatest - edge), within.greatest
     if edge and within.least is not None and min(shown, low) <= within.least:
         low, high = within.least, max(high, within.least + edge)
-    return found._replace(low=low, high=high)
+    return bounds._replace(low=low, high=high)
 
 
 def _share(value: float, mcse: float, worlds: int) -> WorldStatistic:

@@ -110,18 +110,18 @@ def _seats(frame: Frame) -> Array:
     return by_bucket if same else frame.rater
 
 
-def read_campaign_info(held: Any, where: str) -> CampaignInfo:
+def read_campaign_info(content: Any, where: str) -> CampaignInfo:
     """Read what one is told; raise InputError, beginning with `where`, for what cannot be."""
     parts = ("frame", "documents", "asked", "metric", "known", "paid", "streams", "types", "answers")
-    if not isinstance(held, dict) or held.keys() != set(parts):
+    if not isinstance(content, dict) or content.keys() != set(parts):
         refuse(where, "does not say what a campaign was")
-    frame = _read_frame(held["frame"], where)
-    documents, slot = (restore_value(held[name], f"{where}: {name}") for name in ("documents", "asked"))
+    frame = _read_frame(content["frame"], where)
+    documents, slot = (restore_value(content[name], f"{where}: {name}") for name in ("documents", "asked"))
     if documents is not None:
         check(documents, where, "documents", shape=(frame.n_documents,), dtype="bool")
     if slot is not None:
         check(slot, where, "asked", shape=(frame.n_systems, frame.n_documents, None), low=-1, high=frame.rater.shape[2])
-    known, paid = restore_value(held["known"], f"{where}: known"), restore_value(held["paid"], f"{where}: paid")
+    known, paid = restore_value(content["known"], f"{where}: known"), restore_value(content["paid"], f"{where}: paid")
     if not isinstance(known, dict) or not isinstance(paid, dict) or not {"ratings", "cost"} <= paid.keys():
         refuse(where, "does not say what was paid")
     # Hours and days that nobody knows are written as null: JSON has no word for what is no number.
@@ -132,21 +132,21 @@ def read_campaign_info(held: Any, where: str) -> CampaignInfo:
         frame,
         documents,
         None if slot is None else SlotAssignment(slot),
-        restore_value(held["metric"], f"{where}: metric"),
+        restore_value(content["metric"], f"{where}: metric"),
         known,
         paid,
-        _streams(held["streams"], where),
-        _types(held["types"], where),
-        check_count(held["answers"], where, "answers"),
+        _streams(content["streams"], where),
+        _types(content["types"], where),
+        check_count(content["answers"], where, "answers"),
     )
 
 
-def _read_frame(held: Any, where: str) -> Frame:
-    if not isinstance(held, dict):
+def _read_frame(content: Any, where: str) -> Frame:
+    if not isinstance(content, dict):
         refuse(where, "has no frame")
-    systems, documents, raters = (_names(held.get(key), where, key) for key in ("systems", "documents", "raters"))
+    systems, documents, raters = (_names(content.get(key), where, key) for key in ("systems", "documents", "raters"))
     document, bucket, seats = (
-        restore_value(held.get(key), f"{where}: {key}") for key in ("document", "bucket", "seats")
+        restore_value(content.get(key), f"{where}: {key}") for key in ("document", "bucket", "seats")
     )
     check(bucket, where, "bucket", shape=(None,), low=0, high=None)
     if documents and len(documents) != len(bucket):
@@ -160,23 +160,23 @@ def _read_frame(held: Any, where: str) -> Frame:
     else:
         rater = seats
     check(rater, where, "seats", shape=(len(systems), len(document), None), low=-1, high=max(len(raters), 1))
-    items = _names(held.get("items", []), where, "items")
+    items = _names(content.get("items", []), where, "items")
     if items and len(items) != len(document):
         refuse(where, f"names {len(items)} segments and has {len(document)}")
-    return Frame(document, bucket, rater, systems, documents, raters, bool(held.get("lower_is_better")), items)
+    return Frame(document, bucket, rater, systems, documents, raters, bool(content.get("lower_is_better")), items)
 
 
-def _names(held: Any, where: str, key: str) -> tuple[str, ...]:
-    if not isinstance(held, list) or not all(isinstance(name, str) and name for name in held):
+def _names(content: Any, where: str, key: str) -> tuple[str, ...]:
+    if not isinstance(content, list) or not all(isinstance(name, str) and name for name in content):
         refuse(where, f"has no names of {key}")
     # Documents number their segments alike.
-    if (key != "items" and len(set(held)) < len(held)) or (key == "systems" and len(held) < 2):
+    if (key != "items" and len(set(content)) < len(content)) or (key == "systems" and len(content) < 2):
         refuse(where, f"names {key} that cannot be told apart")
-    return tuple(held)
+    return tuple(content)
 
 
-def _streams(held: Any, where: str) -> Streams:
-    seed, path = (held.get("seed"), held.get("path")) if isinstance(held, dict) else (None, None)
+def _streams(content: Any, where: str) -> Streams:
+    seed, path = (content.get("seed"), content.get("path")) if isinstance(content, dict) else (None, None)
     if type(seed) is not int or not 0 <= seed < _LARGEST_SEED or not isinstance(path, list):
         refuse(where, "has no address of random numbers")
     if not all(type(word) in (int, str) for word in path):
@@ -184,13 +184,17 @@ def _streams(held: Any, where: str) -> Streams:
     return Streams(seed, tuple(path))
 
 
-def _types(held: Any, where: str) -> Mapping[str, str]:
+def _types(content: Any, where: str) -> Mapping[str, str]:
     names = ("int8", "int16", "int32", "int64", "float64")
-    if not isinstance(held, dict) or not set(held) <= set(TYPES) or not all(one in names for one in held.values()):
+    if (
+        not isinstance(content, dict)
+        or not set(content) <= set(TYPES)
+        or not all(one in names for one in content.values())
+    ):
         refuse(where, "has answers of types that are none")
-    if not set(TYPES[:5]) <= set(held):
+    if not set(TYPES[:5]) <= set(content):
         refuse(where, "does not say of which types answers are")
-    return held
+    return content
 
 
 def check_count(value: Any, where: str, name: str) -> int:
@@ -201,7 +205,7 @@ def check_count(value: Any, where: str, name: str) -> int:
 
 
 def check(
-    held: Any,
+    value: Any,
     where: str,
     name: str,
     *,
@@ -214,13 +218,13 @@ def check(
 
     An array with a `low` holds whole numbers.
     """
-    if not isinstance(held, np.ndarray) or held.ndim != len(shape):
+    if not isinstance(value, np.ndarray) or value.ndim != len(shape):
         refuse(where, f"has no {name} as it was written")
-    if any(size is not None and size != there for size, there in zip(shape, held.shape, strict=True)):
-        refuse(where, f"has {name} of the shape {list(held.shape)}")
-    if (dtype == "bool") != (held.dtype == bool) or (low is not None and held.dtype.kind not in "iu"):
+    if any(size is not None and size != there for size, there in zip(shape, value.shape, strict=True)):
+        refuse(where, f"has {name} of the shape {list(value.shape)}")
+    if (dtype == "bool") != (value.dtype == bool) or (low is not None and value.dtype.kind not in "iu"):
         refuse(where, f"has {name} of another type")
-    if low is not None and held.size and (held.min() < low or (high is not None and held.max() >= high)):
+    if low is not None and value.size and (value.min() < low or (high is not None and value.max() >= high)):
         refuse(where, f"has {name} that name what is not there")
 
 
@@ -270,14 +274,14 @@ def address(config: Mapping[str, Any], cell: Mapping[str, Any], place: Place) ->
 def text(
     config: Mapping[str, Any],
     address: Mapping[str, Any],
-    told: Mapping[str, Any],
+    info: Mapping[str, Any],
     table: str,
     family: FrozenFamily | None = None,
 ) -> str:
     """Write a study file with a line of JSON behind it, which is YAML, too."""
     from simlab.config.studyfile import write
 
-    campaign = {"schema": schemas.PLAN, "table": table, "address": address, "told": told}
+    campaign = {"schema": schemas.PLAN, "table": table, "address": address, "told": info}
     return f"{write(config, family)}\n{CAMPAIGN}{json.dumps(campaign, ensure_ascii=False, allow_nan=False)}\n"
 
 

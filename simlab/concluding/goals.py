@@ -102,17 +102,17 @@ class Goals(NamedTuple):
         return SHARE_OF_YES if self.unit == YES and bool(np.isin(scores, (0, 1)).all()) else POINTS
 
 
-def read_goals(held: Mapping[str, Any], where: str) -> Goals | None:
+def read_goals(answer: Mapping[str, Any], where: str) -> Goals | None:
     """Read what a plan was to find from its answer; None where it says no targets, as of a second batch.
 
     Raises InputError, beginning with `where`, for what no plan says.
     """
-    if "targets" not in held:
+    if "targets" not in answer:
         return None
-    rows = held["targets"]
+    rows = answer["targets"]
     if not isinstance(rows, list) or not all(isinstance(one, Mapping) for one in rows):
         _refuse(where, "targets", rows, "must be a list of targets")
-    smallest, sizes, measures = (_object(held, name, where) for name in ("smallest", "sizes", "measures"))
+    smallest, sizes, measures = (_object(answer, name, where) for name in ("smallest", "sizes", "measures"))
     unit, currency = smallest.get("unit"), sizes.get("currency")
     if unit not in (POINTS, YES):
         _refuse(where, "smallest.unit", unit, f"must be {POINTS} or {YES}")
@@ -200,11 +200,11 @@ def _compare_size(name: str, planned: PlannedMeasure, goals: Goals, counted: flo
     )
 
 
-def _target(held: Mapping[str, Any], name: str, where: str) -> tuple[str, float]:
-    measure = held.get("measure")
+def _target(content: Mapping[str, Any], name: str, where: str) -> tuple[str, float]:
+    measure = content.get("measure")
     if not isinstance(measure, str) or RANGES.get(measure) != SHARE:
         _refuse(where, f"{name}.measure", measure, "must be a measure that is a share")
-    return measure, _number(held.get("least"), f"{name}.least", where, most=1.0)
+    return measure, _number(content.get("least"), f"{name}.least", where, most=1.0)
 
 
 def _read_measure(measures: Mapping[str, Any], name: str, where: str, most: float = LARGEST) -> PlannedMeasure:
@@ -219,8 +219,8 @@ def _read_measure(measures: Mapping[str, Any], name: str, where: str, most: floa
     return PlannedMeasure(value, mcse)
 
 
-def _object(held: Mapping[str, Any], name: str, where: str) -> Mapping[str, Any]:
-    found = held.get(name)
+def _object(content: Mapping[str, Any], name: str, where: str) -> Mapping[str, Any]:
+    found = content.get(name)
     if not isinstance(found, Mapping):
         _refuse(where, name, found, "must be an object")
     return found

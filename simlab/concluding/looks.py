@@ -82,10 +82,10 @@ def _read(file: Path, digest: str) -> list[dict[str, Any]]:
     return looks
 
 
-def _is_look(one: Any) -> bool:
+def _is_look(entry: Any) -> bool:
     return (
-        isinstance(one, dict)
-        and isinstance(one.get("table"), str)
-        and type(one.get("answers")) is int
-        and one["answers"] >= 0
+        isinstance(entry, dict)
+        and isinstance(entry.get("table"), str)
+        and type(entry.get("answers")) is int
+        and entry["answers"] >= 0
     )

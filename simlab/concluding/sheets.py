@@ -127,14 +127,14 @@ def refuse_events(path: Path) -> None:
         )
 
 
-def read(path: Path, usual: Mapping[str, Sequence[str]], told: Mapping[str, str], forms: str) -> SheetRows:
-    """Read a table or events; `usual` are other names of columns, `told` what their owner says of them.
+def read(path: Path, usual: Mapping[str, Sequence[str]], columns: Mapping[str, str], forms: str) -> SheetRows:
+    """Read a table or events; `usual` are other names of columns, `columns` what their owner says of them.
 
     Raises InputError naming file and line for what is neither.
     """
     if is_events(path):
         return _read_events(path)
-    table = rename(open_cells(path, forms, ColumnOverrides(columns=told)), usual, told)
+    table = rename(open_cells(path, forms, ColumnOverrides(columns=columns)), usual, columns)
     lines, cells = [], []
     for line, row in table.rows:
         lines.append(line)

@@ -198,8 +198,8 @@ def read_key(path: Path, sha256: str | None = None) -> dict[str, Meant]:
     return found
 
 
-def _parse_key_row(one: Mapping[str, str], where: str) -> Meant:
-    again = one["control"] == REPEAT
-    passes = parse_passing(one["control"], where) if one["control"] and not again else None
-    named = (one["system"], one["document"], one["segment"], int(one["number"]))
-    return Meant(*named, one["rater"], int(one["position"]), again, passes, one)
+def _parse_key_row(row: Mapping[str, str], where: str) -> Meant:
+    again = row["control"] == REPEAT
+    passes = parse_passing(row["control"], where) if row["control"] and not again else None
+    named = (row["system"], row["document"], row["segment"], int(row["number"]))
+    return Meant(*named, row["rater"], int(row["position"]), again, passes, row)

@@ -109,32 +109,32 @@ class FilledRating(NamedTuple):
     beside: Mapping[str, str] = MappingProxyType({})
 
 
-def read_filled(path: Path, told: Mapping[str, str]) -> list[FilledRating]:
-    """Read a filled assignment, a file or a folder of them; `told` are the table's own names of columns.
+def read_filled(path: Path, columns: Mapping[str, str]) -> list[FilledRating]:
+    """Read a filled assignment, a file or a folder of them; `columns` are the table's own names of columns.
 
     Raises InputError, naming file and line, for what is none.
     """
     if not path.is_dir():
-        return list(_read_filled_file(path, told))
+        return list(_read_filled_file(path, columns))
     named = (one for one in path.iterdir() if one.suffix.lower() in ENDINGS and one.name not in LISTS)
     files = sorted(one for one in named if one.is_file())
     if not files:
         raise InputError(f"{clip(path)}: holds no filled sheets ({', '.join(ENDINGS)}); name the folder that does")
-    return [one for file in files for one in _read_filled_file(file, told)]
+    return [one for file in files for one in _read_filled_file(file, columns)]
 
 
-def _read_filled_file(path: Path, told: Mapping[str, str]) -> Iterator[FilledRating]:
-    found = read_annotations(path) if path.suffix.lower() == ".json" else _read_csv(path, told)
+def _read_filled_file(path: Path, columns: Mapping[str, str]) -> Iterator[FilledRating]:
+    found = read_annotations(path) if path.suffix.lower() == ".json" else _read_csv(path, columns)
     yield from (one for one in found if not is_missing(one.rating))
 
 
-def _read_csv(path: Path, told: Mapping[str, str]) -> Iterator[FilledRating]:
+def _read_csv(path: Path, columns: Mapping[str, str]) -> Iterator[FilledRating]:
     first = next(numbered_lines(path), (0, ""))[1]
     dialect = find_dialect(first)
-    if not told and _is_appraise(cut(first, dialect)):
+    if not columns and _is_appraise(cut(first, dialect)):
         yield from _read_appraise(path, dialect)
         return
-    table = rename(load(path, FORM), USUAL, told)
+    table = rename(load(path, FORM), USUAL, columns)
     for name in ("slot", "rating"):
         if name not in table.header:
             there = clip(", ".join(table.header), 120)

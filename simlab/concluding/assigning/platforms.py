@@ -94,8 +94,8 @@ def appraise_files(lines: Sequence[SheetLine], raters: Sequence[str], spoken: La
     }
 
 
-def _format_json(held: Any) -> str:
-    return json.dumps(held, ensure_ascii=False, indent=1) + "\n"
+def _format_json(content: Any) -> str:
+    return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
 
 
 def _manifest(n: int, spoken: Languages, study: str) -> Mapping[str, Any]:

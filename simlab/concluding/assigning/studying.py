@@ -77,16 +77,16 @@ class RatingScale(NamedTuple):
         return f"{self.low:g} or more{by}" if math.isfinite(self.low) else f"any number{by}"
 
 
-def read_scale(held: Any, where: str) -> RatingScale:
+def read_scale(content: Any, where: str) -> RatingScale:
     """Read what `plain` wrote; raise InputError, beginning with `where`, for anything else."""
     try:
-        low, high = held["low"], held["high"]
+        low, high = content["low"], content["high"]
         return RatingScale(
             -math.inf if low is None else float(low),
             math.inf if high is None else float(high),
-            float(held["step"]),
-            tuple(float(value) for value in held["values"]),
-            bool(held["loose"]),
+            float(content["step"]),
+            tuple(float(value) for value in content["values"]),
+            bool(content["loose"]),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{where}: does not say the scale of its ratings; assign the study again") from error

@@ -45,7 +45,7 @@ def overlay_tables(table: Path, second: Path, wanted: ConcludeOptions) -> tuple[
     return _outputs(list(outputs), people, at, wanted.metrics[0], said, metric.rows), people.lower_is_better
 
 
-def _outputs(keys: list[_Key], people: Ratings, at: Array, name: str, said: Floats, rows: int) -> JudgedOutputs:
+def _outputs(keys: list[_Key], people: Ratings, at: Array, name: str, scores: Floats, rows: int) -> JudgedOutputs:
     """Hold the outputs of `keys`, human ratings of `at` among them."""
     systems, documents = ({key: k for k, key in enumerate(dict.fromkeys(key[part] for key in keys))} for part in (0, 1))
     items = {key: k for k, key in enumerate(dict.fromkeys(key[1:] for key in keys))}
@@ -56,7 +56,7 @@ def _outputs(keys: list[_Key], people: Ratings, at: Array, name: str, said: Floa
         tuple(systems),
         len(items),
         judged.pad_ratings(at, people.score, len(keys)),
-        {name: said},
+        {name: scores},
         len(documents),
         raters,
         people.rows + rows,

@@ -185,8 +185,8 @@ def _check_metric(info: CampaignInfo, where: str, n: int) -> None:
         refuse(where, "has a metric of another type")
 
 
-def _check_rest(held: Mapping[str, Any], where: str, systems: int) -> None:
-    rest, parts = held["rest"], held["parts"]
+def _check_rest(metric_record: Mapping[str, Any], where: str, systems: int) -> None:
+    rest, parts = metric_record["rest"], metric_record["parts"]
     if rest is not None:
         if not isinstance(rest, tuple) or len(rest) != 3:
             refuse(where, "does not say what its metric says of further outputs")
@@ -326,7 +326,7 @@ def _average_repeats(outputs: JudgedOutputs, wanted: ConcludeOptions, binary: bo
 
 
 def _lay_out(
-    outputs: JudgedOutputs, human: Floats, said: Floats | None, config: Mapping[str, Any], where: str
+    outputs: JudgedOutputs, human: Floats, scores: Floats | None, config: Mapping[str, Any], where: str
 ) -> _Laid:
     """Lay outputs out by system, those that humans judged first: the same ones where systems share inputs."""
     systems, rated = len(outputs.system_names), np.isfinite(human)
@@ -342,17 +342,17 @@ def _lay_out(
             at[own], n = np.arange(len(own)), max(n, len(own))
     y = np.full((systems, n), np.nan)
     y[outputs.system[rated], at[rated]] = human[rated]
-    if said is None:
+    if scores is None:
         return _Laid(y, None, None, [])
     g = np.full((systems, n), np.nan)
     first = at >= 0
-    g[outputs.system[first], at[first]] = said[first]
+    g[outputs.system[first], at[first]] = scores[first]
     if np.isnan(g[np.isfinite(y)]).any():
         raise InputError(
             f"{where}: the metric lacks outputs that humans judged; the plan's estimator needs all of them"
         )
-    behind = ~first & np.isfinite(said)
-    rest = [said[behind & (outputs.system == k)] for k in range(systems)]
+    behind = ~first & np.isfinite(scores)
+    rest = [scores[behind & (outputs.system == k)] for k in range(systems)]
     sizes = {len(one) for one in rest}
     if len(sizes) > 1:
         raise InputError(
@@ -365,7 +365,7 @@ def _lay_out(
         if size > 1
         else None
     )
-    return _Laid(y, g, known, [said[(outputs.system == k) & np.isfinite(said)] for k in range(systems)])
+    return _Laid(y, g, known, [scores[(outputs.system == k) & np.isfinite(scores)] for k in range(systems)])
 
 
 def _collect(outputs: JudgedOutputs, laid: _Laid, config: Mapping[str, Any], binary: bool) -> Collected:

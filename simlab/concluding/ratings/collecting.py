@@ -50,15 +50,15 @@ def compose_config(wanted: ConcludeOptions) -> Mapping[str, Any]:
     return compose([*words, *wanted.overrides])
 
 
-def _check_keys(said: Mapping[str, str], wanted: ConcludeOptions) -> None:
-    for key in said:
+def _check_keys(overrides: Mapping[str, str], wanted: ConcludeOptions) -> None:
+    for key in overrides:
         if key.partition(".")[0] not in ("analysis", "decision", "seed", "plugins"):
             raise InputError(
                 f"{clip(key, 60)}: how ratings were collected is seen in the table; conclude takes keys of what is "
                 "done with them, analysis.* and decision.*"
             )
-    if wanted.level is not None and "decision.level" in said:
-        raise InputError(f"--level {wanted.level:g} and {said['decision.level']}: say it once")
+    if wanted.level is not None and "decision.level" in overrides:
+        raise InputError(f"--level {wanted.level:g} and {overrides['decision.level']}: say it once")
 
 
 class KeptRatings(NamedTuple):

@@ -70,12 +70,14 @@ def choose_family(config: Mapping[str, Any], wanted: ConcludeOptions) -> FamilyQ
     return FamilyQuestion(family, None)
 
 
-def refuse_contradiction(config: Mapping[str, Any], family: FamilyName | None, said: str) -> None:
-    """Raise InputError, beginning with `said`, for a family that the decision of a config does not promise."""
+def refuse_contradiction(config: Mapping[str, Any], family: FamilyName | None, origin: str) -> None:
+    """Raise InputError, beginning with `origin`, for a family that the decision of a config does not promise."""
     multiplicity = config["decision"].get("multiplicity", "none")
     fixed = OF_MULTIPLICITY.get(multiplicity)
     if family is not None and ((fixed == "fdr") != (family == "fdr") or fixed is None):
-        raise InputError(f"{said}: decision.multiplicity={multiplicity} promises something else; leave one of them out")
+        raise InputError(
+            f"{origin}: decision.multiplicity={multiplicity} promises something else; leave one of them out"
+        )
 
 
 def mark_pairs(

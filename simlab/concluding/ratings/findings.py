@@ -81,12 +81,12 @@ def conclude_ratings(
     of pairs that the test cannot judge together.
     """
     points = wanted.unit is not None and _unit(config) != POINTS
-    one = spread_within(collected.seen) if points else 0.0
-    if not one:
+    sd = spread_within(collected.seen) if points else 0.0
+    if not sd:
         return _conclude_scores(config, collected, wanted, table, notes)
-    asked = replace(wanted, margin=None if wanted.margin is None else wanted.margin / one)
-    found = _conclude_scores(config, collected, asked, table, notes, one)
-    return _convert_to_points(found, one, float(collected.seen.value.mean()), wanted)
+    asked = replace(wanted, margin=None if wanted.margin is None else wanted.margin / sd)
+    found = _conclude_scores(config, collected, asked, table, notes, sd)
+    return _convert_to_points(found, sd, float(collected.seen.value.mean()), wanted)
 
 
 def _conclude_scores(
@@ -95,9 +95,9 @@ def _conclude_scores(
     wanted: ConcludeOptions,
     table: TableReading,
     notes: Sequence[str],
-    one: float = 1.0,
+    sd: float = 1.0,
 ) -> Conclusion:
-    """Conclude on the scale of the analysis, of which `one` is told as so many points in warnings."""
+    """Conclude on the scale of the analysis, of which `sd` is told as so many points in warnings."""
     prepared = prepare(config)
     check(config, prepared, collected)
     frame, test = collected.frame, config["analysis"]["test"]
@@ -137,7 +137,7 @@ def _conclude_scores(
         raters_drawn="raters" in drawn,
         marks=marks,
     )
-    shown = [_pair_in_points(pair, one) for pair in pairs]
+    shown = [_pair_in_points(pair, sd) for pair in pairs]
     promised = _state_promise(prepared, question, table, drawn, pairs, frame.n_raters)
     order = [one.system for one in systems]
     answering = Answering(prepared, collected, rated, outcome, told, order, scale[1] - scale[0], wanted.margin)
@@ -231,38 +231,38 @@ def _median(values: Sequence[float]) -> float | None:
     return float(np.median(values)) if values else None
 
 
-def _convert_to_points(conclusion: Conclusion, one: float, mean: float, wanted: ConcludeOptions) -> Conclusion:
-    """Convert a conclusion from z-scores to points: `one` standard deviation, about the `mean` of all scores."""
+def _convert_to_points(conclusion: Conclusion, sd: float, mean: float, wanted: ConcludeOptions) -> Conclusion:
+    """Convert a conclusion from z-scores to points: `sd` is their standard deviation, `mean` their mean."""
     families = [
         None
         if held is None
-        else held.changed(candidates=[each.changed(behind=each.behind * one) for each in held.candidates])
+        else held.changed(candidates=[each.changed(behind=each.behind * sd) for each in held.candidates])
         for held in (conclusion.family, conclusion.exploratory)
     ]
     return conclusion.changed(
         unit=POINTS,
-        systems=[_times(each, one, mean, "estimate", "low", "high", "plain_mean") for each in conclusion.systems],
-        pairs=[_pair_in_points(each, one) for each in conclusion.pairs],
-        raters=[_times(each, one, 0.0, "leniency", "low", "high") for each in conclusion.raters],
-        detectable=None if conclusion.detectable is None else conclusion.detectable * one,
+        systems=[_times(each, sd, mean, "estimate", "low", "high", "plain_mean") for each in conclusion.systems],
+        pairs=[_pair_in_points(each, sd) for each in conclusion.pairs],
+        raters=[_times(each, sd, 0.0, "leniency", "low", "high") for each in conclusion.raters],
+        detectable=None if conclusion.detectable is None else conclusion.detectable * sd,
         family=families[0],
         exploratory=families[1],
         about={**conclusion.about, **({} if wanted.margin is None else {"margin": wanted.margin})},
         notes=(
             *conclusion.notes,
-            f"z-scores are told in {POINTS}, as planned: one standard deviation is {one:.3g} points",
+            f"z-scores are told in {POINTS}, as planned: one standard deviation is {sd:.3g} points",
         ),
     )
 
 
-def _pair_in_points(pair: Pair, one: float) -> Pair:
-    return _times(pair, one, 0.0, "difference", "low", "high", "plain_mean", "detectable")
+def _pair_in_points(pair: Pair, sd: float) -> Pair:
+    return _times(pair, sd, 0.0, "difference", "low", "high", "plain_mean", "detectable")
 
 
-def _times(told_draws: Told, one: float, mean: float, *names: str) -> Told:
+def _times(told_draws: Told, sd: float, mean: float, *names: str) -> Told:
     """Return a record with these numbers so many times as large, about another mean; None stays."""
     numbers = {name: getattr(told_draws, name) for name in names}
-    told = {name: mean + one * value for name, value in numbers.items() if value is not None}
+    told = {name: mean + sd * value for name, value in numbers.items() if value is not None}
     return told_draws.changed(**cast(Any, told))
 
 
