@@ -231,7 +231,7 @@ class Equal(NamedTuple):
     ends: Floats
 
 
-class _Line(NamedTuple):
+class _CostLine(NamedTuple):
     """Hold the cells of one design in the order of their costs, `[cell]`: influence values are `[cell, cluster]`."""
 
     place: Ints
@@ -344,7 +344,7 @@ def _differs(dataset: xr.Dataset, name: str, level: str) -> bool:
     return bool((spread > SURE * dataset[f"{level}_mcse"].max(name)).any())
 
 
-def _line(dataset: xr.Dataset, axes: Sequence[str], measure: str, level: str, at: tuple[int, ...]) -> _Line:
+def _line(dataset: xr.Dataset, axes: Sequence[str], measure: str, level: str, at: tuple[int, ...]) -> _CostLine:
     def read_values(name: str, *more: str) -> Array:
         return np.asarray(dataset[name].transpose(*axes, *more).values[at])
 
@@ -352,7 +352,7 @@ def _line(dataset: xr.Dataset, axes: Sequence[str], measure: str, level: str, at
     known = np.flatnonzero(np.isfinite(value) & np.isfinite(cost))
     place = known[np.argsort(cost[known], kind="stable")]
     influence, own = (_scale_influence(read_values(f"{name}_influence", "cluster")) for name in (measure, level))
-    return _Line(
+    return _CostLine(
         place, cost[place], own[place], value[place], influence[place], read_values(f"{measure}_n")[place].astype(int)
     )
 
@@ -368,7 +368,7 @@ def _restore_influence(influence: Floats) -> Floats:
     return np.asarray(influence * np.sqrt(k * (k - 1)), float)
 
 
-def _refuse_flat(dataset: xr.Dataset, by: str, along: str, level: str, lines: dict[tuple[int, ...], _Line]) -> None:
+def _refuse_flat(dataset: xr.Dataset, by: str, along: str, level: str, lines: dict[tuple[int, ...], _CostLine]) -> None:
     """Raise InputError where a design has too few cells, or neighbours of the same cost."""
     for at, line in lines.items():
         design = f"{by}={word(restore_axis_values(dataset[by].values)[at[-1]])}"
@@ -386,7 +386,7 @@ def _refuse_flat(dataset: xr.Dataset, by: str, along: str, level: str, lines: di
 
 
 def _costs(
-    dataset: xr.Dataset, by: str, along: str, levels: EqualLevels, lines: dict[tuple[int, ...], _Line]
+    dataset: xr.Dataset, by: str, along: str, levels: EqualLevels, lines: dict[tuple[int, ...], _CostLine]
 ) -> Floats:
     """Return the costs that are asked for, else from about the least to the greatest that designs have in common."""
     low = max(lines.items(), key=lambda entry: entry[1].cost[0])
@@ -432,7 +432,7 @@ def _choose_costs(least: float, most: float) -> Floats:
     return np.asarray(np.round(np.linspace(*ends, POINTS)) * unit)
 
 
-def _interpolate(line: _Line, cost: float) -> _At:
+def _interpolate(line: _CostLine, cost: float) -> _At:
     """Return the measure of a design at a cost; beyond the range of its cells it has no value there."""
     k = int(np.clip(np.searchsorted(line.cost, cost, side="right") - 1, 0, len(line.cost) - 2))
     step = line.cost[k + 1] - line.cost[k]
