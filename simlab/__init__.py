@@ -111,11 +111,11 @@ class _Accessor:
         if spec is not None and spec.loader is not None:
             carry_out = spec.loader.exec_module
 
-            def and_register(module: Any) -> None:
+            def load_and_register(module: Any) -> None:
                 carry_out(module)
                 _register()
 
-            spec.loader.exec_module = and_register  # type: ignore[method-assign]
+            spec.loader.exec_module = load_and_register  # type: ignore[method-assign]
         return spec
 
 

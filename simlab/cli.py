@@ -179,8 +179,8 @@ def _invoke(words: list[str]) -> int:
 def _import_writer(module: str) -> Callable[[Any, Form, Mapping[str, Any]], Launched]:
     """Return what writes the answer of a verb; it is imported when there is one."""
 
-    def write(found: Any, form: Form, given: Mapping[str, Any]) -> Launched:
-        written: Launched = import_module(f"simlab.commands.{module}").write(found, form, given)
+    def write(record: Any, form: Form, given: Mapping[str, Any]) -> Launched:
+        written: Launched = import_module(f"simlab.commands.{module}").write(record, form, given)
         return written
 
     return write

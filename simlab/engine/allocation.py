@@ -180,10 +180,10 @@ def _parts(question: ErrorQuestion, halves: tuple[Estimates, Estimates], studies
     return parts(Halves(first, second, studies)) if len(first) == len(second) else None
 
 
-def _cost(told: Sequence[tuple[ErrorQuestion, VarianceParts]], studies: int, ratio: float) -> float:
+def _cost(parts: Sequence[tuple[ErrorQuestion, VarianceParts]], studies: int, ratio: float) -> float:
     """Add up what all cells cost, counted in studies, each with as many worlds as its hardest target needs."""
     worlds: dict[str, int] = {}
-    for question, of in told:
+    for question, of in parts:
         least = clusters_to_bound_unseen(question.target.mcse) if is_share(question.within) else 0
         needed = max(LEAST_CLUSTERS, least, math.ceil(AHEAD * of.compute_variance(studies) / question.target.mcse**2))
         for cell in question.cells:

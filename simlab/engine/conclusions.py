@@ -42,9 +42,9 @@ def gather_conclusions(declared: Mapping[str, Any], configs: Sequence[Config]) -
     return Conclusions({**known.outcomes, **own}, _merge_sizes(known.sizes, foreign["sizes"]), {**known.along, **along})
 
 
-def join_declarations(stored: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
+def join_declarations(stored: Mapping[str, Any], requested: Mapping[str, Any]) -> dict[str, Any]:
     """Join what two declarations say of the kinds of plug-ins: a folder that grows keeps what its cells conclude."""
-    said = [declared[FOREIGN] for declared in (stored, asked) if FOREIGN in declared]
+    said = [declared[FOREIGN] for declared in (stored, requested) if FOREIGN in declared]
     if len(said) < 2:
         return {FOREIGN: said[0]} if said else {}
     first, second = said

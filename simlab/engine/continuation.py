@@ -102,29 +102,29 @@ def grow(stored: Declaration, declaration: Declaration, where: str) -> dict[str,
     return {**declaration, "axes": axes, "base": _intersect(declaration["base"], stored["base"]), **larger, **foreign}
 
 
-def _extend_axis(stored: Mapping[str, Any], asked: Mapping[str, Any], where: str) -> dict[str, Any]:
+def _extend_axis(stored: Mapping[str, Any], requested: Mapping[str, Any], where: str) -> dict[str, Any]:
     """Add to an axis the values that are asked, with what they set; raise InputError where one sets something else."""
-    values = _union(stored["values"], asked["values"])
-    if ("sets" in stored) != ("sets" in asked):
+    values = _union(stored["values"], requested["values"])
+    if ("sets" in stored) != ("sets" in requested):
         raise InputError(
             f"{where} holds another sweep: {stored['key']} sets other keys there than asked; give another --out"
         )
     if "sets" not in stored:
         return {**stored, "values": values}
     sets: dict[Any, Mapping[str, Any]] = {}
-    both = [pair for axis in (stored, asked) for pair in zip(axis["values"], axis["sets"], strict=True)]
+    both = [pair for axis in (stored, requested) for pair in zip(axis["values"], axis["sets"], strict=True)]
     for value, one in both:
         if sets.setdefault(value, one) != one:
             raise InputError(
                 f"{where} holds another sweep: {stored['name']}={show(value)} sets {_settings(sets[value])} there, "
                 f"{_settings(one)} asked; give another name, or another --out"
             )
-    along = {key: name for key, name in stored["along"].items() if key in asked["along"]}
+    along = {key: name for key, name in stored["along"].items() if key in requested["along"]}
     return {**stored, "values": values, "sets": [dict(sets[value]) for value in values], "along": along}
 
 
-def _settings(one: Mapping[str, Any]) -> str:
-    return shorten(", ".join(f"{key}={show(value)}" for key, value in one.items()), 120)
+def _settings(settings: Mapping[str, Any]) -> str:
+    return shorten(", ".join(f"{key}={show(value)}" for key, value in settings.items()), 120)
 
 
 def _axis_keys(axis: Mapping[str, Any]) -> set[str]:
@@ -156,9 +156,9 @@ def _number_values(values: Sequence[Any]) -> dict[Any, int]:
     return {value: k for k, value in reversed(list(enumerate(values))) if isinstance(value, Hashable)}
 
 
-def refuse_difference(stored: Mapping[str, Any], asked: Mapping[str, Any], where: str) -> None:
+def refuse_difference(stored: Mapping[str, Any], requested: Mapping[str, Any], where: str) -> None:
     """Raise InputError naming the first key in which two configs differ, but for where the same files lie."""
-    old, new = dict(flatten(stored)), dict(flatten(asked))
+    old, new = dict(flatten(stored)), dict(flatten(requested))
     differing = sorted(key for key in old.keys() | new.keys() if old.get(key, _ABSENT) != new.get(key, _ABSENT))
     differing = [key for key in differing if not _same_file(key, old, new)]
     if not differing:
@@ -214,8 +214,8 @@ def _omit_groups(config: Mapping[str, Any], groups: set[str]) -> dict[str, Any]:
     return {key: value for key, value in config.items() if not any(key.startswith(f"{group}.") for group in groups)}
 
 
-def _same_axes(stored: Sequence[Mapping[str, Any]], asked: Sequence[Mapping[str, Any]], where: str) -> None:
-    old, new = ([axis["key"] for axis in axes] for axes in (stored, asked))
+def _same_axes(stored: Sequence[Mapping[str, Any]], requested: Sequence[Mapping[str, Any]], where: str) -> None:
+    old, new = ([axis["key"] for axis in axes] for axes in (stored, requested))
     if sorted(old) != sorted(new):
         raise InputError(
             f"{where} holds another sweep: its axes are {', '.join(old) or 'none'}, "
@@ -231,9 +231,9 @@ def _intersect(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str,
     }
 
 
-def _union(stored: Sequence[Any], asked: Sequence[Any]) -> list[Any]:
+def _union(stored: Sequence[Any], requested: Sequence[Any]) -> list[Any]:
     held = _number_values(stored)
-    return [*stored, *(v for v in asked if (v not in held if isinstance(v, Hashable) else v not in stored))]
+    return [*stored, *(v for v in requested if (v not in held if isinstance(v, Hashable) else v not in stored))]
 
 
 def _describe_key(key: str, config: Mapping[str, Any]) -> str:

@@ -149,18 +149,18 @@ class Ledger:
         declared: dict[str, Any] | None = self._load("sweep")
         return declared
 
-    def extend_declaration(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+    def extend_declaration(self, requested: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the folder will declare once it has taken in what is asked; raise InputError if it cannot."""
         if self.is_damaged("sweep"):
-            return self._replace_declaration(asked)
+            return self._replace_declaration(requested)
         stored = self.declaration()
         if stored is None and (self.cells() or next(self.blocks(), None)):
-            return self._replace_declaration(asked)
-        return dict(asked) if stored is None else grow(stored, asked, str(self.folder))
+            return self._replace_declaration(requested)
+        return dict(requested) if stored is None else grow(stored, requested, str(self.folder))
 
-    def _replace_declaration(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+    def _replace_declaration(self, requested: Mapping[str, Any]) -> dict[str, Any]:
         """Let what is asked take the place of a declaration that is lost; `check` refuses cells of another sweep."""
-        shape = tuple(len(axis["values"]) for axis in asked["axes"])
+        shape = tuple(len(axis["values"]) for axis in requested["axes"])
         for place in self.cells():
             if len(place) != len(shape) or any(k >= n for k, n in zip(place, shape, strict=True)):
                 raise InputError(
@@ -171,10 +171,10 @@ class Ledger:
         # How many pools and draws of documents there were is read from the blocks.
         last = [n if type(n) is int else 0 for n in next(self._select("SELECT max(pool), max(draw) FROM blocks"))]
         return {
-            **asked,
-            "worlds": max([asked["worlds"], *(worlds for worlds, _ in sizes)]),
-            "studies": max([asked["studies"], *(studies for _, studies in sizes)]),
-            **merge_crossings(dict(zip(CROSSED, (number + 1 for number in last), strict=True)), asked),
+            **requested,
+            "worlds": max([requested["worlds"], *(worlds for worlds, _ in sizes)]),
+            "studies": max([requested["studies"], *(studies for _, studies in sizes)]),
+            **merge_crossings(dict(zip(CROSSED, (number + 1 for number in last), strict=True)), requested),
         }
 
     def is_damaged(self, key: str) -> bool:

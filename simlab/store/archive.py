@@ -174,16 +174,16 @@ def _names(archive: zipfile.ZipFile, file: Path) -> list[str]:
     return names
 
 
-def _describe_fault(one: zipfile.ZipInfo) -> str | None:
+def _describe_fault(entry: zipfile.ZipInfo) -> str | None:
     """State in what a file is none that an archive of simlab has."""
-    parts = one.filename.rstrip("/").split("/")
-    if len(parts) == 1 and not one.is_dir() and parts[0] not in (METADATA, *BESIDE):
+    parts = entry.filename.rstrip("/").split("/")
+    if len(parts) == 1 and not entry.is_dir() and parts[0] not in (METADATA, *BESIDE):
         return "is none of its files"
     if not all(part and part not in (".", "..") and part.isprintable() and "\\" not in part for part in parts):
         return "is no name of a file in a store"
-    if one.flag_bits & 1 or one.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+    if entry.flag_bits & 1 or entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         return "is locked, or packed in another way"
-    if stat.S_IFMT(one.external_attr >> 16) not in (0, stat.S_IFREG, stat.S_IFDIR):
+    if stat.S_IFMT(entry.external_attr >> 16) not in (0, stat.S_IFREG, stat.S_IFDIR):
         return "is no regular file"
     return None
 

@@ -120,7 +120,7 @@ def _drop_constant(size: Grid, table: Any) -> tuple[tuple[str, ...], Any]:
     return (*names, "of_world"), table
 
 
-def _first_values(table: Any, asked: Any, k: int) -> Any:
+def _first_values(table: Any, requested: Any, k: int) -> Any:
     """Return the values of the first asked cell along an axis, which keeps one place."""
-    first = np.expand_dims(asked.argmax(k), k)
+    first = np.expand_dims(requested.argmax(k), k)
     return np.take_along_axis(table, first[..., None], k)

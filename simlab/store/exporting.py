@@ -63,9 +63,9 @@ class CheckedFile(io.FileIO):
 
     failed: OSError | None = None
 
-    def write(self, held: Any) -> int:
+    def write(self, data: Any) -> int:
         """Write all bytes, or say so as if they were."""
-        view = memoryview(held).cast("B")
+        view = memoryview(data).cast("B")
         done = 0
         try:
             while self.failed is None and done < len(view):

@@ -88,20 +88,20 @@ def mean(outcomes: Outcomes, *, name: str, per_world: bool) -> Estimate:
     return replace(estimate, n=int(np.sum(mark_successes(outcomes) & (counts > 0))))
 
 
-def means(held: Mapping[str, Outcome]) -> Measures:
+def means(outcomes: Mapping[str, Outcome]) -> Measures:
     """Return what averages each of the outcomes that a store holds, those left out that have no mean."""
     return {
         name: partial(mean, name=name, per_world=outcome.dims[0] == "of_world")
-        for name, outcome in held.items()
+        for name, outcome in outcomes.items()
         if has_mean(name, outcome)
     }
 
 
-def labels_of_means(held: Mapping[str, Outcome]) -> Labels:
+def labels_of_means(outcomes: Mapping[str, Outcome]) -> Labels:
     """Return the name of each outcome's mean, and whether the best design has the least."""
     return {
         name: {"label": f"mean of: {outcome.label}", **({"less_is_better": True} if name in LESS_IS_BETTER else {})}
-        for name, outcome in held.items()
+        for name, outcome in outcomes.items()
         if has_mean(name, outcome)
     }
 

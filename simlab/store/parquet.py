@@ -76,11 +76,11 @@ def _number_rows(dataset: xr.Dataset, row: str) -> xr.Dataset:
     return dataset if row == "replicate" else dataset.assign_coords(of_world=np.arange(dataset.sizes["of_world"]))
 
 
-def _columns(dataset: xr.Dataset, row: str, axes: Sequence[str], held: Sequence[str]) -> tuple[str, ...]:
+def _columns(dataset: xr.Dataset, row: str, axes: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
     if row == "of_world":
-        return (*axes, row, *held)
+        return (*axes, row, *names)
     first = [name for name in dict.fromkeys([*IDENTITY, "document_set", "status"]) if name in dataset.variables]
-    return (*axes, *first, *(name for name in held if name not in first))
+    return (*axes, *first, *(name for name in names if name not in first))
 
 
 def _choose_mask(row: str) -> Callable[[xr.Dataset], Array] | None:

@@ -106,9 +106,9 @@ KEEP_POINTS = frozenset(name_target(part) for part in (normalization.none, norma
 """Normalisations after which scores are still points; standardised scores are not."""
 
 
-def outcome_unit(name: str, held: Collection[str]) -> str | None:
+def outcome_unit(name: str, outcomes: Collection[str]) -> str | None:
     """Return the unit of an outcome beside the others that its store holds; None for codes and indices."""
-    told = [units for outcome, units in OF_STUDIES.items() if outcome in held]
+    told = [units for outcome, units in OF_STUDIES.items() if outcome in outcomes]
     answers, quality = told[0] if len(told) == 1 else (None, None)
     if name in ANSWERS:
         return answers

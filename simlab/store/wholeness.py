@@ -139,11 +139,11 @@ def is_chunk(key: str) -> bool:
     return "c" in key.split("/")[1:2]
 
 
-def damage(held: Buffer | None, size: int) -> str | None:
+def damage(chunk: Buffer | None, size: int) -> str | None:
     """State in what a chunk is damaged that has so many bytes unpacked."""
-    if held is None:
+    if chunk is None:
         return "it is lost"
-    content = held.to_bytes()
+    content = chunk.to_bytes()
     if google_crc32c.value(content[:-_CHECKSUM]).to_bytes(4, "little") != content[-_CHECKSUM:]:
         return "its checksum does not hold"
     # Whoever unpacks a frame takes as much memory as it says, or as it turns out to hold.

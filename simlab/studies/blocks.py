@@ -136,10 +136,10 @@ def _fill_failures(
     return Block({**identity, **outcomes, "status": status}, failures)
 
 
-def _status(one: Campaign | DesignFailure) -> int:
-    if isinstance(one, ImpossibleValue):
+def _status(campaign: Campaign | DesignFailure) -> int:
+    if isinstance(campaign, ImpossibleValue):
         return IMPOSSIBLE
-    return DESIGN_FAILED if isinstance(one, DesignFailure) else OK
+    return DESIGN_FAILED if isinstance(campaign, DesignFailure) else OK
 
 
 def _fail_impossible(kind: Kind, block: Block) -> Block:
@@ -190,7 +190,7 @@ def _join_blocks(parts: Sequence[Block]) -> Block:
 
 
 def _check_arrays(kind: Kind, arrays: dict[str, Array]) -> dict[str, Array]:
-    """Hold what a block gives against what its kind declares: a value that is cast would be another value."""
+    """Check what a block gives against what its kind declares: a value that is cast would be another value."""
     for name, array in arrays.items():
         if name not in IDENTITY:
             _check(kind, name, kind.outcomes.get(name), array)

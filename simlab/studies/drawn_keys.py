@@ -39,7 +39,7 @@ _DRAWS = re.compile(rf"([0-9a-f]{{12}}):({_NUMBER.pattern}(?:;{_NUMBER.pattern})
 """What stands for a file in a checked config: the beginning of its digest, and what it holds of the key."""
 
 
-class Law(NamedTuple):
+class KeyLaw(NamedTuple):
     """Hold a law by its name and two numbers, see `FORMS`."""
 
     name: str
@@ -94,7 +94,7 @@ class PosteriorDraws(NamedTuple):
         return f"{POSTERIOR}({self.file}:{';'.join(map(_format_number, self.draws))})"
 
 
-AnyLaw: TypeAlias = Law | PosteriorDraws
+AnyLaw: TypeAlias = KeyLaw | PosteriorDraws
 
 
 def name_file(text: object) -> str | None:
@@ -110,7 +110,7 @@ def name_file(text: object) -> str | None:
 
 
 def is_call(value: object) -> bool:
-    """Tell a text that has the form of a law, whatever its name and numbers are.
+    """True if a text has the form of a law, whatever its name and numbers are.
 
     >>> is_call("uniform(.1,.5)"), is_call("unifrom(.1)"), is_call("fresh"), is_call(0.3)
     (True, True, False, False)
@@ -146,7 +146,7 @@ def read_law(key: str, text: str) -> AnyLaw:
         raise InputError(
             f"{said}: the first number is the median and must be above 0 (for a mean M of the logarithm it is exp(M))"
         )
-    law = Law(name, first, second)
+    law = KeyLaw(name, first, second)
     if name == "lognormal" and law.ends[1] > MOST:
         raise InputError(
             f"{said} reaches more than {MOST:g}; give a smaller second number, the standard deviation of the logarithm"
@@ -163,7 +163,7 @@ def _read_draws(where: str, inside: str) -> PosteriorDraws:
 
 
 def takes_number(annotation: Any) -> bool:
-    """Tell a key of a number that is no count from others.
+    """True if a key takes a number that is no count.
 
     >>> takes_number(Annotated[float, "of any size"] | None), takes_number(int), takes_number(float | str)
     (True, False, False)

@@ -26,24 +26,24 @@ def seal(record: Held) -> Held:
     return record
 
 
-def _seal(held: Any) -> None:
+def _seal(record: Any) -> None:
     # Called for each campaign several times: what is asked most often is asked first.
-    if isinstance(held, np.ndarray):
-        held.setflags(write=False)
+    if isinstance(record, np.ndarray):
+        record.setflags(write=False)
         return
-    for value in _parts(held):
+    for value in _parts(record):
         if value.__class__ not in _LEAVES:
             _seal(value)
 
 
-def _parts(held: Any) -> Iterable[Any]:
+def _parts(record: Any) -> Iterable[Any]:
     """List what a record, a tuple, a list or a mapping holds."""
-    if names := _names(held.__class__):
-        return [getattr(held, name) for name in names]
-    if isinstance(held, tuple | list):
+    if names := _names(record.__class__):
+        return [getattr(record, name) for name in names]
+    if isinstance(record, tuple | list):
         # Of names there can be thousands; what begins with one holds no arrays.
-        return () if held and isinstance(held[0], str) else held
-    return held.values() if isinstance(held, dict | Mapping) else ()
+        return () if record and isinstance(record[0], str) else record
+    return record.values() if isinstance(record, dict | Mapping) else ()
 
 
 @cache

@@ -36,6 +36,8 @@ EXCEPTIONS: dict[str, str] = {
     "standard_normal": "overrides a method of numpy generators",
     "false_positive": "a measure, by the name that folders know it by",
     "frombuf": "overrides a method of tarfile",
+    "main": "the entry point that pyproject.toml names",
+    "simlab": "the program's own name, from which Typer takes it",
     "readable": "overrides a method of io",
     "get": "overrides a method of zarr's stores",
     **dict.fromkeys(("backtest", "config_of", "demo", "mutt", "sensitivity"), "public: notebooks or the shell call it"),

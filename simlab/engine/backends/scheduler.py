@@ -291,9 +291,9 @@ class Session:
             and now - self._signs[worker][1] < (PAUSED_SECONDS if held["status"] == "paused" else SILENT_SECONDS)
         }
 
-    def _sign(self, worker: str, held: dict[str, Any], now: float) -> tuple[object, float]:
+    def _sign(self, worker: str, state: dict[str, Any], now: float) -> tuple[object, float]:
         """Return the last sign of life of a worker, and when the driver first saw it: clocks of machines differ."""
-        sign = "paused" if held["status"] == "paused" else held["last_seen"]
+        sign = "paused" if state["status"] == "paused" else state["last_seen"]
         before = self._signs.get(worker)
         return before if before is not None and before[0] == sign else (sign, now)
 

@@ -139,7 +139,7 @@ def check_stopping(config: Mapping[str, Any], law: Judgements) -> None:
     _check_scale(decision, law, said)
 
 
-def _check_scale(decision: Mapping[str, Any], law: Judgements, said: str) -> None:
+def _check_scale(decision: Mapping[str, Any], law: Judgements, where: str) -> None:
     ends, low, high = law.ends(), decision["low"], decision["high"]
     if ends is not None and low is not None and high is not None:
         if low > ends[0] or high < ends[1]:
@@ -149,6 +149,6 @@ def _check_scale(decision: Mapping[str, Any], law: Judgements, said: str) -> Non
             )
     elif ends is None:
         raise InputError(
-            f"{said} needs judgements on a scale with ends, and those of raters.scale={law.judges.scale} have none; "
+            f"{where} needs judgements on a scale with ends, and those of raters.scale={law.judges.scale} have none; "
             "set raters.scale=binary, or choose decision=fixed_width"
         )

@@ -292,7 +292,7 @@ def _carry_out(
 
 
 def _stops(
-    prepared: PreparedJudgements, whole: Collected, would: Floats, looks: Ints, said: Callable[[], Floats]
+    prepared: PreparedJudgements, whole: Collected, would: Floats, looks: Ints, read_values: Callable[[], Floats]
 ) -> Callable[[Ints], Bools]:
     """Return which systems a rule ends after so many looks, given what was said, which may not be what was expected."""
     if prepared.stops is None:
@@ -303,10 +303,10 @@ def _stops(
     def ends(system: int, look: int) -> bool:
         n = looks[look]
         read = np.arange(would.shape[1]) < n
-        if np.array_equal(said()[system, :n], would[system, :n]):
+        if np.array_equal(read_values()[system, :n], would[system, :n]):
             return bool(expected.narrow[system] and expected.n[system] <= n)
         came = (np.arange(len(would)) == system)[:, None] & read
-        one = replace(whole, seen=_select_seen(whole, said(), came, None))
+        one = replace(whole, seen=_select_seen(whole, read_values(), came, None))
         return bool(apply_stopping_rule(prepared, one, np.array([system])).narrow[0])
 
     def stops(end: Ints) -> Bools:
@@ -318,13 +318,13 @@ def _stops(
     return stops
 
 
-def _select_seen(whole: Collected, said: Floats, came: Bools, at: Floats | None) -> Seen:
+def _select_seen(whole: Collected, values: Floats, came: Bools, at: Floats | None) -> Seen:
     seen, kept = whole.seen, came.ravel()
     return Seen(
         seen.unit[kept],
         seen.item[kept],
         seen.rater[kept],
-        said.ravel()[kept],
+        values.ravel()[kept],
         seen.errors[kept],
         at=None if at is None else at.ravel()[kept],
     )
@@ -355,15 +355,15 @@ def _account(
     carried: ClockedAnswers,
     collected: Collected,
     beside: Beside,
-    asked: int,
+    requested: int,
     *,
     narrow: Bools,
 ) -> dict[str, float]:
     """Account for a campaign: what was planned, used, lost and left open, and what it cost."""
     calls = beside.systems * beside.metric
-    planned, used = asked + beside.calibration, len(collected.seen.value) + beside.calibration
+    planned, used = requested + beside.calibration, len(collected.seen.value) + beside.calibration
     ended_by = carried.ended_by
-    complete = np.bincount(collected.seen.unit, minlength=beside.systems) * beside.systems == asked
+    complete = np.bincount(collected.seen.unit, minlength=beside.systems) * beside.systems == requested
     if (narrow | complete).all() or ended_by == ALL_CAME:
         ended_by = DECIDED if used < planned else ALL_CAME
     price, own = prepared.prices, len(collected.seen.value)

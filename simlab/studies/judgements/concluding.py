@@ -319,10 +319,12 @@ def _rows(parts: Sequence[Array | None]) -> Array | None:
 def split(estimates: Estimates, n_campaigns: int) -> Estimates:
     """Give what is estimated of rows a first axis of campaigns, as what an estimator itself says of pairs has it."""
 
-    def of_campaigns(held: Any) -> Any:
-        if is_dataclass(held) and not isinstance(held, type):
-            return replace(held, **{field.name: of_campaigns(getattr(held, field.name)) for field in fields(held)})
-        return None if held is None else np.reshape(held, (n_campaigns, -1, *np.shape(held)[1:]))
+    def of_campaigns(record: Any) -> Any:
+        if is_dataclass(record) and not isinstance(record, type):
+            return replace(
+                record, **{field.name: of_campaigns(getattr(record, field.name)) for field in fields(record)}
+            )
+        return None if record is None else np.reshape(record, (n_campaigns, -1, *np.shape(record)[1:]))
 
     found: Estimates = of_campaigns(estimates)
     return found

@@ -90,7 +90,9 @@ def _describe_limit(prepared: PreparedJudgements, beside: Beside) -> str:
     return "" if money is None else money.said
 
 
-def account_of(prepared: PreparedJudgements, beside: Beside, asked: int, used: int, *, open_: bool) -> dict[str, float]:
+def account_of(
+    prepared: PreparedJudgements, beside: Beside, requested: int, used: int, *, open_: bool
+) -> dict[str, float]:
     """Account for a campaign that asked for so many judgements of each system and used so many of all.
 
     Money ended it where `total` pays fewer than were planned: what `per_system` pays is what is planned. `open_` says
@@ -100,7 +102,7 @@ def account_of(prepared: PreparedJudgements, beside: Beside, asked: int, used: i
         return {}
     planned = count_planned(prepared, beside)
     short = used < planned * beside.systems
-    ended_by = ALL_CAME if not short else MONEY if open_ and asked < planned else DECIDED
+    ended_by = ALL_CAME if not short else MONEY if open_ and requested < planned else DECIDED
     in_all = planned * beside.systems + beside.calibration
     return settle_account(planned=in_all, used=used + beside.calibration, lost=0, ended_by=ended_by)
 

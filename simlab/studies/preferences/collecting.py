@@ -269,10 +269,10 @@ def _describe_places(places: Places) -> dict[str, Array]:
     return told if plain else told | {"rest_document": places.rest_document}
 
 
-def _list_comparisons(world: World, backstage: PreferenceBackstage, asked: Ints) -> Seen:
+def _list_comparisons(world: World, backstage: PreferenceBackstage, requested: Ints) -> Seen:
     """List the comparisons of the first items of each pair's order that can be compared."""
     rank = np.broadcast_to(np.arange(backstage.order.shape[1]), backstage.order.shape)
-    pair, at = np.nonzero(rank < asked[:, None])
+    pair, at = np.nonzero(rank < requested[:, None])
     item = backstage.order[pair, at]
     answers = world.answers[COMPARE].answer(backstage.test_set, pair, item, np.zeros_like(item))
     _refuse_other_codes("raters", answers.value)

@@ -136,7 +136,7 @@ def score_ratings(prepared: PreparedRatings, collected: Collected) -> Seen:
 
 
 def make_scored_ratings(collected: Collected, seen: Seen, total: Floats) -> ScoredRatings:
-    """Hand on the scores themselves, documents numbered as the rows of their totals."""
+    """Return the scores themselves, documents numbered as the rows of their totals."""
     frame = collected.frame
     output = seen.item * frame.n_systems + seen.unit
     row = np.cumsum(_documents(collected)) - 1

@@ -194,16 +194,16 @@ def _slots(frame: Frame, system: Ints, item: Ints, slot: Ints, seat: Ints) -> In
 
 
 def _answers(
-    prepared: PreparedRatings, world: World, noise: Any, place: Place, asked: tuple[Ints, Ints, Ints], turn: Ints
+    prepared: PreparedRatings, world: World, noise: Any, place: Place, ratings: tuple[Ints, Ints, Ints], turn: Ints
 ) -> tuple[Array, Ints]:
     """Let everybody answer: those who were there from the start, and those who came after them as a pool drawn anew."""
-    value, errors = world.answers[RATE].answer(noise, *asked)
+    value, errors = world.answers[RATE].answer(noise, *ratings)
     errors = np.full(len(value), UNMARKED) if errors is None else errors
     for k in range(1, int(turn.max(initial=0)) + 1):
         theirs = turn == k
         law = newcomers(prepared.seed, world, place, k).answers[RATE]
         noise = law.draw(stream(prepared.seed, *place.of_study, "noise", "newcomers", k), None)
-        value[theirs], marked = law.answer(noise, *(column[theirs] for column in asked))
+        value[theirs], marked = law.answer(noise, *(column[theirs] for column in ratings))
         errors[theirs] = UNMARKED if marked is None else marked
     return value, errors
 
