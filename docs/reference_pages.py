@@ -19,7 +19,7 @@ from simlab.config import load_sweep
 from simlab.config.catalogue import describe_sweep, list_options, list_sweeps
 from simlab.config.explaining import Key, explain_keys, explain_measure, explain_option
 from simlab.config.groups import find_options
-from simlab.drawing.reports.markdown import escaped
+from simlab.drawing.reports.markdown import escape_text
 from simlab.messages import show
 
 LIBRARY = ("binary", "control_variates", "preference")
@@ -49,7 +49,7 @@ def keys() -> Iterator[str]:
     yield from ("# Every key", "", "With its default; `simlab show KEY` says the same.")
     known = sorted(explain_keys(), key=lambda key: key.option)
     for option, held in groupby(known, key=lambda key: key.option):
-        yield from ("", f"## {escaped(option)}", "")
+        yield from ("", f"## {escape_text(option)}", "")
         yield from _table(("key", "what it is", "unit", "range", "default", "source"), map(_key, held))
 
 
@@ -62,9 +62,9 @@ def measures() -> Iterator[str]:
     yield from ("# Every measure", "", "Each is stored with its Monte-Carlo standard error, n and clusters.")
     for file in _options("measure"):
         said = explain_measure(file)
-        yield from ("", f"## {escaped(said.measure)}", "", escaped(said.sentence), "")
+        yield from ("", f"## {escape_text(said.measure)}", "", escape_text(said.sentence), "")
         facts = {"unit": said.unit, "range": said.range, "better": said.better, "source": said.source}
-        yield from (f"- {name}: {escaped(text)}" for name, text in facts.items() if text)
+        yield from (f"- {name}: {escape_text(text)}" for name, text in facts.items() if text)
 
 
 def sweeps() -> Iterator[str]:
@@ -72,18 +72,18 @@ def sweeps() -> Iterator[str]:
     yield from ("# Every sweep", "", "Each answers a question, and says what it found as it was run.")
     for name in list_sweeps():
         said = describe_sweep(load_sweep(name))
-        yield from ("", f"## {escaped(name)}", "", escaped(said["aim"]), "")
+        yield from ("", f"## {escape_text(name)}", "", escape_text(said["aim"]), "")
         yield from _code(f"simlab sweep {name}")
         axes = said.get("axes") or {}
         yield from _table(("axis", "values"), ((_typed(key), ", ".join(map(show, axes[key]))) for key in axes))
-        yield from ("", escaped(said.get("finding") or ""))
+        yield from ("", escape_text(said.get("finding") or ""))
 
 
 def options() -> Iterator[str]:
     """Yield the page of all options of all groups."""
     yield from ("# Every option", "", "`GROUP=OPTION` on the command line, or in a study file.")
     for group in list_options():
-        yield from ("", f"## {escaped(group)}", "")
+        yield from ("", f"## {escape_text(group)}", "")
         said = (explain_option(group, file) for file in _options(group))
         yield from _table(
             ("option", "what it does", "source"), ((one.option, one.sentence, one.source) for one in said)
@@ -95,7 +95,7 @@ def functions() -> Iterator[str]:
     yield from ("# Every function", "", "For notebooks and scripts: `import simlab`.")
     for name in simlab.__all__:
         held = getattr(simlab, name)
-        yield from ("", f"## simlab.{escaped(name)}", "")
+        yield from ("", f"## simlab.{escape_text(name)}", "")
         yield from _code(f"{name}{_signature(held)}\n\n{_documented(name, held)}")
 
 
@@ -117,11 +117,11 @@ def library() -> Iterator[str]:
     yield from ("# Every statistic", "", "For counts, scores and ratings of your own; names and meanings are kept.")
     for module in LIBRARY:
         offered = importlib.import_module(f"simlab.analysis.{module}")
-        yield from ("", f"## simlab.analysis.{escaped(module)}")
+        yield from ("", f"## simlab.analysis.{escape_text(module)}")
         for name in sorted(offered.__all__):
             held = getattr(offered, name)
             said = f"\n\n{inspect.getdoc(held)}" if callable(held) else ""
-            yield from ("", f"### {escaped(name)}", "", *_code(f"{name}{_signature(held)}{said}"))
+            yield from ("", f"### {escape_text(name)}", "", *_code(f"{name}{_signature(held)}{said}"))
 
 
 def commands() -> Iterator[str]:
@@ -133,7 +133,7 @@ def commands() -> Iterator[str]:
     held = get_command(app).commands  # type: ignore[attr-defined]
     yield from ("# Every command",)
     for heading, names in GROUPS.items():
-        yield from ("", f"## {escaped(heading)}")
+        yield from ("", f"## {escape_text(heading)}")
         for name in names:
             with held[name].make_context(f"simlab {name}", [], resilient_parsing=True) as context:
                 yield from ("", f"### simlab {name}", "", *_code(held[name].get_help(context)))
@@ -178,7 +178,7 @@ def _table(columns: Sequence[str], rows: Iterator[Sequence[str]] | map[Sequence[
 
 
 def _cell(text: str) -> str:
-    return text if text.startswith("`") and text.endswith("`") and len(text) > 1 else escaped(text)
+    return text if text.startswith("`") and text.endswith("`") and len(text) > 1 else escape_text(text)
 
 
 def _code(text: str) -> Iterator[str]:

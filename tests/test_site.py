@@ -19,7 +19,7 @@ import yaml
 import simlab
 from simlab.cli import app
 from simlab.commands import exit_codes
-from simlab.drawing.reports.markdown import escaped
+from simlab.drawing.reports.markdown import escape_text
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -73,7 +73,7 @@ def test_the_reference_has_every_measure_sweep_function_and_command(reference: d
 def test_the_reference_has_every_statistic_with_its_docstring(pages: ModuleType, reference: dict[str, str]) -> None:
     for module in pages.LIBRARY:
         offered = importlib.import_module(f"simlab.analysis.{module}")
-        section = reference["library"].partition(f"## simlab.analysis.{escaped(module)}\n")[2].partition("\n## ")[0]
+        section = reference["library"].partition(f"## simlab.analysis.{escape_text(module)}\n")[2].partition("\n## ")[0]
         assert headings(section) == set(offered.__all__)
         assert len(set(offered.__all__)) == len(offered.__all__)
         for name in offered.__all__:

@@ -11,7 +11,7 @@ from simlab.commands.notes import name_table, note_table
 from simlab.commands.typed import Given, Launched
 from simlab.drawing.figures import files
 from simlab.drawing.reports.answers.agreement import report
-from simlab.drawing.reports.static import figure_of
+from simlab.drawing.reports.static import plot_report
 from simlab.drawing.reports.text import page
 from simlab.drawing.text.tables import Form, write_tables
 from simlab.fitting.agreement import agreement_of, predict_hours
@@ -46,6 +46,6 @@ def measure(
         hours = predict_hours(known.times, ratings.times, cut, f"--speeds {clip(speeds)}")
         measured = measured.model_copy(update={"predicted": (hours,)})
     if plot is not None:
-        files.write(lambda: figure_of(report(measured)), plot)
+        files.write(lambda: plot_report(report(measured)), plot)
     note_table(file, ratings)
     return measured

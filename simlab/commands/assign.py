@@ -18,7 +18,7 @@ from simlab.concluding.assigning.studying import read_study
 from simlab.concluding.assigning.writing import As
 from simlab.concluding.wanted import ConcludeOptions
 from simlab.drawing.text import assignments as text
-from simlab.drawing.text.tables import Form, to_csv
+from simlab.drawing.text.tables import Form, write_csv
 from simlab.engine.bounds import refuse_large
 from simlab.messages import clip
 from simlab.tables.held import NOTHING, ColumnOverrides
@@ -76,7 +76,7 @@ def write(sheets: WrittenSheets, form: Form, given: Given) -> Launched:
     if form == "table":
         return Launched(text.page(_sheets(*sheets)))
     record = _record(*sheets)
-    return Launched(json.dumps(record, indent=1, ensure_ascii=False) if form == "json" else to_csv(record["loads"]))
+    return Launched(json.dumps(record, indent=1, ensure_ascii=False) if form == "json" else write_csv(record["loads"]))
 
 
 def assign_study(folder: Path, options: AssignOptions, plugins: Sequence[str] = ()) -> tuple[Assigned, list[Path]]:

@@ -96,9 +96,9 @@ def run_backtest(
     found: Backtest | BacktestAdvice | BacktestPapers = CARRY_OUT[advice](table, options, quiet=quiet)
     if plot is not None:
         from simlab.drawing.reports.answers.backtest import report
-        from simlab.drawing.reports.static import figure_of
+        from simlab.drawing.reports.static import plot_report
 
-        files.write(lambda: figure_of(report(found)), plot)
+        files.write(lambda: plot_report(report(found)), plot)
     return found
 
 

@@ -209,9 +209,9 @@ def _write_beside(conclusion: Conclusion, figure: Path | None, paragraph: Path |
 def draw(conclusion: Conclusion) -> Figure:
     """Draw systems, pairs, raters and metrics of a conclusion."""
     from simlab.drawing.reports.answers.conclude import report
-    from simlab.drawing.reports.static import figure_of
+    from simlab.drawing.reports.static import plot_report
 
-    return figure_of(report(conclusion))
+    return plot_report(report(conclusion))
 
 
 def write_paragraph(conclusion: Conclusion) -> str:
@@ -235,7 +235,7 @@ def write(answered: ConcludeAnswer, form: Form, given: Given) -> Launched:
         return Launched(format_json(found), notes, code)
     if form == "csv":
         rows = [one.model_dump(by_alias=True) for one in found.systems]
-        return Launched(tables.to_csv(rows), (*notes, *found.warnings), code)
+        return Launched(tables.write_csv(rows), (*notes, *found.warnings), code)
     written = [f"written: {', '.join(map(str, answered.written))}"] if answered.written else []
     return Launched("\n".join([page(found), "", *written, f"next: {answered.following}"]), notes, code)
 
@@ -264,7 +264,7 @@ def _write_plan(plan: LoadedPlan, form: Form, given: Given) -> str:
     """Write how a study that is planned will be concluded, and the paragraph where a file for it is named."""
     if form == "csv":
         raise InputError(f"--format csv: {NO_TABLE}")
-    said = paragraphs.of_plan(plan.config, plan.digest)
+    said = paragraphs.write_plan_paragraph(plan.config, plan.digest)
     if given["paragraph"] is not None:
         write_whole({given["paragraph"]: said + "\n"})
     if form == "json":
@@ -306,5 +306,5 @@ def _make_plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _make_plain(one) for key, one in value.items()}
     if isinstance(value, str) or not isinstance(value, Sequence):
-        return tables.plain([{"value": value}])[0]["value"]
+        return tables.replace_nan([{"value": value}])[0]["value"]
     return [_make_plain(one) for one in value]

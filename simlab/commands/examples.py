@@ -63,7 +63,7 @@ def write(files: ExampleFiles, form: Form, given: Given) -> Launched:
     rows: list[dict[str, object]] = [{"file": name, "for": FILES[name]} for name in files.names]
     if form != "table":
         return Launched(tables.write(rows, form))
-    text = tables.aligned(
+    text = tables.align_columns(
         ["file", "for"], [[str(row["file"]), str(row["for"])] for row in rows], left=2, last_left=True
     )
     where = (

@@ -93,7 +93,7 @@ def write(result: FitResult, form: Form, given: Given) -> Launched:
     if form == "json":
         text = tables.write_tables(result.fit, form)
     elif form == "csv":
-        text = tables.to_csv([dict(one) for one in result.fit.components])
+        text = tables.write_csv([dict(one) for one in result.fit.components])
     else:
         then = suggest_next(result, given["out"], given["table"], read_overrides(given))
         text = f"{text_page(make_report(result.fit))}\n\n{then}"
@@ -198,9 +198,9 @@ def check_names(out: Path | None, plot: Path | None) -> None:
 
 def draw(fit: Fit, out: Path) -> None:
     """Draw what a fit says of its pilot into a file."""
-    from simlab.drawing.reports.static import figure_of
+    from simlab.drawing.reports.static import plot_report
 
-    files.write(lambda: figure_of(make_report(fit)), out)
+    files.write(lambda: plot_report(make_report(fit)), out)
 
 
 def suggest_next(result: FitResult, out: Path | None, table: Path | None, overrides: ColumnOverrides) -> str:

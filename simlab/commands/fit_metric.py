@@ -31,9 +31,9 @@ def write(fits: MetricFits, form: Form, given: Given) -> Launched:
     """Write what was learned of metrics in a form, and a file for each."""
     fits.write()
     if form == "csv":
-        return Launched(tables.to_csv(fits.rows))
+        return Launched(tables.write_csv(fits.rows))
     answer = (fits.rows, fits.notes, fits.paths, fits.commands)
-    return Launched(text.page(*answer) if form == "table" else text.to_json(fits.read, *answer))
+    return Launched(text.page(*answer) if form == "table" else text.write_json(fits.read, *answer))
 
 
 @dataclass(frozen=True, slots=True)

@@ -196,11 +196,13 @@ def _write_forecast(launch: Launch) -> str:
 
     part, sweep, folder = launch.part, launch.sweep, launch.folder
     if not isinstance(sweep, Sweep):
-        return text.calculated(math.prod(len(axis.values) for axis in sweep.axes), folder)
+        return text.describe_calculation(math.prod(len(axis.values) for axis in sweep.axes), folder)
     with redirect_stdout(sys.stderr):
         foretold = forecast(sweep, folder, launch.jobs, allow_version=launch.allow_version, shard=part)
     _say_tables(sweep)
-    return text.foreseen(foretold, folder, None if part is None else str(part), located=sweep.locate is not None)
+    return text.describe_forecast(
+        foretold, folder, None if part is None else str(part), located=sweep.locate is not None
+    )
 
 
 def _say_tables(sweep: Sweep | Calculation) -> None:

@@ -63,9 +63,9 @@ def carry_out(
     answering: Callable[..., PassRates | MetricAgreement] = metric_agreement if agreement else pass_rates
     found = answering(pairs, tolerance=tolerance, near_tie=near_tie)
     if figure is not None:
-        from simlab.drawing.reports.static import figure_of
+        from simlab.drawing.reports.static import plot_report
 
-        figures.write(lambda: figure_of(report(found)), figure)
+        figures.write(lambda: plot_report(report(found)), figure)
     if scores is not None:
         _write(pairs, scores)
     for line in (*collected.notes, *_failures(pairs)):
@@ -113,7 +113,7 @@ def choose_metrics(names: str, plugins: Sequence[str]) -> list[TestedMetric]:
 
 
 def _write(pairs: Sequence[ScorePairs], scores: Path) -> None:
-    rows = tables.to_csv(scoring.records(pairs)) + "\n"
+    rows = tables.write_csv(scoring.records(pairs)) + "\n"
     write_whole({scores: rows})
 
 

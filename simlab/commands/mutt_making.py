@@ -54,9 +54,9 @@ def _table(rows: list[dict[str, object]], made: sentences.CorruptedSentences, ou
     header = ["corruption", "kind", "trials", "left out", "a sentence needs"]
     return "\n".join(
         [
-            tables.aligned(header, cells, left=2, last_left=True),
+            tables.align_columns(header, cells, left=2, last_left=True),
             "",
-            f"{len(made.trials)} trials of {tables.counted([made.sentences], 'sentence')} are in {clip(out)}",
+            f"{len(made.trials)} trials of {tables.count_nouns([made.sentences], 'sentence')} are in {clip(out)}",
             step("mutt", out),
         ]
     )

@@ -56,10 +56,10 @@ class PlannedStudy:
         """
         from simlab.drawing.figures import files, look
         from simlab.drawing.reports.answers.plan import report
-        from simlab.drawing.reports.static import figure_of
+        from simlab.drawing.reports.static import plot_report
 
         with look.figure_style(look.look(style, width)):
-            return files.write(lambda: figure_of(report(self.found)), make_path(out))
+            return files.write(lambda: plot_report(report(self.found)), make_path(out))
 
 
 def label_plan(planned: WrittenPlan) -> PlannedStudy:

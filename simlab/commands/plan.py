@@ -123,7 +123,7 @@ def write(written: WrittenPlan, form: Form, given: Mapping[str, Any]) -> Launche
 
     text = {
         "json": lambda: json.dumps(written.record.plain(), indent=1),
-        "csv": lambda: tables.to_csv(front_rows(written.plan)),
+        "csv": lambda: tables.write_csv(front_rows(written.plan)),
         "table": lambda: page(written),
     }
     return Launched(text[form]().rstrip("\n"), (), DONE if written.plan.reached else RESERVED)
@@ -216,7 +216,7 @@ def keep(
     from simlab.concluding.plans import FOLDER_FILE
     from simlab.drawing.figures import files as figures
     from simlab.drawing.reports.answers.plan import report
-    from simlab.drawing.reports.static import figure_of
+    from simlab.drawing.reports.static import plot_report
     from simlab.drawing.text import paragraphs, plan_paragraphs, tables
     from simlab.planning import folder
 
@@ -224,13 +224,15 @@ def keep(
     claims = None if family is None else ClaimFamily(**family._asdict())
     answer = answer.model_copy(update={"study": FOLDER_FILE, "digest": study.digest, "family": claims})
     texts = {
-        folder.FRONT: tables.to_csv(front_rows(answer)) + "\n",
-        folder.PARAGRAPH: paragraphs.of_plan(study.config, study.digest, plan_paragraphs.foreseen(answer), family)
+        folder.FRONT: tables.write_csv(front_rows(answer)) + "\n",
+        folder.PARAGRAPH: paragraphs.write_plan_paragraph(
+            study.config, study.digest, plan_paragraphs.list_forecast_sentences(answer), family
+        )
         + "\n",
     }
 
     def draw(file: Path) -> None:
-        figures.write(lambda: figure_of(report(answer)), file)
+        figures.write(lambda: plot_report(report(answer)), file)
 
     folder.write(out, study, asked, answer.plain(), texts, draw, command)
     return answer

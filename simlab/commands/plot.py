@@ -141,9 +141,9 @@ def make_drawing(
     """Return what draws the figure of a store; raises InputError for an unknown measure or axis."""
     across = [x] if x is not None and x not in name_axes(dataset) else []
     held = ensure_measures(dataset, [*([measure] if measure else []), *across])
-    held = add_companion(held, [view.chosen(held, measure)])
-    shown = held if x is None else view.along(held, x)
-    shown = shown if target is None else view.aimed_at(shown, view.chosen(held, measure), target)
+    held = add_companion(held, [view.choose_measure(held, measure)])
+    shown = held if x is None else view.set_axis_across(held, x)
+    shown = shown if target is None else view.set_target(shown, view.choose_measure(held, measure), target)
     for name in across:
         if not np.isfinite(shown[name].values).any():
             raise InputError(f"--x {name} has no value in these cells: {explain_undefined(shown, name)}")

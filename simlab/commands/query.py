@@ -108,7 +108,7 @@ class Query:
             bounded=tuple(bounded),
             sort=self.sort,
             pivot=pivot,
-            pivoted=None if pivot is None else [*(self.measures or ()), *bounded, view.chosen(dataset)][0],
+            pivoted=None if pivot is None else [*(self.measures or ()), *bounded, view.choose_measure(dataset)][0],
             kept=len(kept),
             found=n if found is None else len(found.found),
             total=selected.total,

@@ -128,7 +128,7 @@ def _read_values(dataset: xr.Dataset, condition: stores.Condition) -> tuple[str,
         return name, given
     if "=" not in condition:
         # Refused there, in the words of all verbs that take conditions.
-        view.narrowed(dataset, [condition])
+        view.filter_cells(dataset, [condition])
     typed, _, values = condition.partition("=")
     name = view.axis(dataset, typed)
     ends = _RANGE.fullmatch(values)

@@ -181,7 +181,7 @@ def _record(name: str, kept: Finished | None, finished: Finished, address: Addre
 
 def _json_value(array: Array) -> Any:
     """Return an array as lists for JSON; what is not a number is null."""
-    from simlab.drawing.text.tables import plain
+    from simlab.drawing.text.tables import replace_nan
 
     listed = array[0].tolist() if len(array) == 1 else array.tolist()
-    return json.loads(json.dumps(plain([{"value": listed}])[0]["value"]).replace("NaN", "null"))
+    return json.loads(json.dumps(replace_nan([{"value": listed}])[0]["value"]).replace("NaN", "null"))

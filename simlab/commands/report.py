@@ -130,7 +130,7 @@ def _report_store(folder: Path, heds: bool, plugins: Sequence[str]) -> ReportPag
         wrong = _list_faults(folder)
         doubts = [*wrong, *launch.list_doubts(dataset)]
         made = sweep.report(dataset, folder, wrong, plugins, _number_cells(folder))
-        known = datasheet.of_sweep(dataset.attrs, code=f"simlab {_version()}")
+        known = datasheet.collect_sweep_facts(dataset.attrs, code=f"simlab {_version()}")
         left_out = name_excess(dataset)
     report = _add_sections(made, datasheet.sections(known)) if heds else made
     return ReportPage(report, doubts, code or (RESERVED if doubts else DONE), left_out)
@@ -156,15 +156,15 @@ def _list_faults(folder: Path) -> list[str]:
     An archive has no ledger from which they could be.
     """
     from simlab.commands.verify import bind_own_measures
-    from simlab.drawing.text.soundness import MOST, summed_up
+    from simlab.drawing.text.soundness import MOST, summarise_lines
     from simlab.engine import ledger
     from simlab.store import calculations, verifying
 
     if ledger.is_archive(folder):
         return []
     if not (folder / ledger.FILE).exists() and (calculated := calculations.verify(folder)):
-        return summed_up(calculated[1], MOST)
-    return summed_up(verifying.verify(folder, bind_own_measures(folder)).problems, MOST)
+        return summarise_lines(calculated[1], MOST)
+    return summarise_lines(verifying.verify(folder, bind_own_measures(folder)).problems, MOST)
 
 
 def _report_plan(folder: Path, *, heds: bool) -> ReportPage:
@@ -174,7 +174,9 @@ def _report_plan(folder: Path, *, heds: bool) -> ReportPage:
     made = plan_folder.report(contents, folder)
     if not heds:
         return ReportPage(made)
-    return ReportPage(_add_sections(made, datasheet.sections(datasheet.of_plan(contents["study"], contents["plan"]))))
+    return ReportPage(
+        _add_sections(made, datasheet.sections(datasheet.collect_plan_facts(contents["study"], contents["plan"])))
+    )
 
 
 def _report_answer(file: Path, *, heds: bool) -> ReportPage:

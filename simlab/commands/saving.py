@@ -66,7 +66,7 @@ def format_csv(text: str) -> str:
 
     answer = json.loads(text)
     records = [answer] if isinstance(answer, dict) else answer
-    return tables.to_csv([{key: _cell(value) for key, value in record.items()} for record in records])
+    return tables.write_csv([{key: _cell(value) for key, value in record.items()} for record in records])
 
 
 def _cell(value: Any) -> Any:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def write(doubts: Sequence[str], did: drawn.Did, form: Form) -> Launched:
     """State what the folder of a shard holds and what is to be done next, below it a line for what went wrong."""
-    text = drawn.carried_out(did) if form == "table" else drawn.write([did], form)
+    text = drawn.describe_shard(did) if form == "table" else drawn.write([did], form)
     nothing = did.blocks > 0 and did.failed == did.blocks
     return Launched(text, doubts, NOTHING if nothing else RESERVED if doubts else DONE)
 

@@ -239,7 +239,7 @@ def _record(said: Option | Measure) -> Record:
 def _write_records(records: Sequence[Record], form: Form) -> str:
     if form == "json":
         return json.dumps(records, indent=1)
-    return tables.to_csv([{key: _cell(value) for key, value in record.items()} for record in records])
+    return tables.write_csv([{key: _cell(value) for key, value in record.items()} for record in records])
 
 
 def _cell(value: Any) -> Any:

@@ -46,7 +46,7 @@ def add_named_measures(dataset: xr.Dataset, names: Sequence[str] | None) -> tupl
     """
     dataset = ensure_measures(dataset, names or ())
     held = opening.measures_of(dataset)
-    asked = [view.nearest(name, held, "the measure") for name in names or held]
+    asked = [view.match_name(name, held, "the measure") for name in names or held]
     dataset = add_companion(dataset, asked)
     found = find_companion(dataset, asked)
     return dataset, [*asked, *([found] if found else [])]
@@ -62,7 +62,7 @@ def compare_axis(
     """
     levels = read_levels(at_equal)
     dataset = ensure_measures(dataset, [name for name in (measure, levels and levels.name) if name])
-    axis, name = view.axis(dataset, by), view.chosen(dataset, measure)
+    axis, name = view.axis(dataset, by), view.choose_measure(dataset, measure)
     _refuse_uninfluenced(dataset, name)
     found = several_stores.compare_designs(dataset, axis, name, baseline, levels)
     return found if levels is not None else over_cells.add_world_shares(dataset, found)
@@ -105,7 +105,7 @@ def rank_jointly(
     wanted = [name for name in (measure, levels and levels.name) if name]
     chosen = _narrow_each(stores, conditions, wanted)
     known = {key: axis for dataset in chosen.values() for key, axis in _axis_names(dataset).items()}
-    axes = [known.get(one) or view.nearest(one, list(dict.fromkeys(known.values())), "the axis") for one in by]
+    axes = [known.get(one) or view.match_name(one, list(dict.fromkeys(known.values())), "the axis") for one in by]
     if len({*axes}) < len(axes):
         raise InputError(f"--by {','.join(by)} names an axis twice; name each once")
     for dataset in chosen.values():
@@ -125,7 +125,7 @@ def compared_stores(
     name = _common_measure(chosen, measure)
     joined, by = several_stores.join(chosen, name), several_stores.DESIGN
     if baseline is not None:
-        view.nearest(baseline, joined.dataset[by].values.tolist(), "the design")
+        view.match_name(baseline, joined.dataset[by].values.tolist(), "the design")
     unlike = bool(joined.differing)
     rows = contrasts.compare(
         joined.dataset, by=by, measure=name, baseline=baseline, against=joined.against, unlike=unlike
@@ -149,7 +149,7 @@ def _common_measure(stores: Mapping[str, xr.Dataset], measure: str | None) -> st
     common = several_stores.common_measures(stores)
     if not common:
         raise InputError("these stores have no measure in common; name one with --measure")
-    return view.nearest(measure, common, "the measure") if measure else common[0]
+    return view.match_name(measure, common, "the measure") if measure else common[0]
 
 
 class Remarks(NamedTuple):
@@ -266,7 +266,7 @@ def narrow(dataset: xr.Dataset, conditions: Sequence[Condition]) -> xr.Dataset:
                 raise InputError(f"{name} is given twice; write its values with commas, as {name}=1,2")
             named.add(axis)
         if isinstance(condition, str):
-            dataset = view.narrowed(dataset, [condition])
+            dataset = view.filter_cells(dataset, [condition])
         else:
             name, values = condition
             dataset = select(dataset, {view.axis(dataset, name): values})

@@ -48,14 +48,14 @@ def carry_out(
         return VerifiedStore(*replays.carry_out(where, replay, plugins=plugins, debug=debug))
     if not (where / ledger.FILE).exists():
         if calculated := calculations.verify(where):
-            text = soundness.of_calculation(*calculated)
+            text = soundness.describe_calculation_check(*calculated)
             page = _add_command(text, where) if calculated[1] else add_next_step(text, *report_words(where))
             return _make_check(page, text, not calculated[1])
         if (path := store_in(where)) is not None:
             raise InputError(f"{where}: {remedy(path)}")
     report = verifying.verify(where, bind_own_measures(where))
-    page = _add_next(soundness.of_studies(report), where, report)
-    return _make_check(page, soundness.of_studies(report, most=None), not report.problems)
+    page = _add_next(soundness.describe_studies_check(report), where, report)
+    return _make_check(page, soundness.describe_studies_check(report, most=None), not report.problems)
 
 
 def write(store: VerifiedStore, form: Form, given: Given) -> Launched:

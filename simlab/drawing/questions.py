@@ -20,8 +20,8 @@ def sweep_question(dataset: xr.Dataset, shown: View, measure: str | None = None)
 
     `measure` is the one that was asked for; None, or the one of the sweep's figure, is what the aim is about.
     """
-    aim = str(view.declared(dataset).get("aim") or "").strip().partition("\n")[0]
-    own = (view.declared(dataset).get("figure") or {}).get("measure")
+    aim = str(view.read_declaration(dataset).get("aim") or "").strip().partition("\n")[0]
+    own = (view.read_declaration(dataset).get("figure") or {}).get("measure")
     asked = aim if aim and measure in (None, own) else _measure_question(dataset, shown)
     begins = EQUAL.get(shown.against or shown.across or "", "")
     return begins + (asked[:1].lower() + asked[1:] if begins else asked)

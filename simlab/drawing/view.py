@@ -50,7 +50,7 @@ class View:
     across: str | None = None
 
 
-def declared(dataset: xr.Dataset) -> dict[str, Any]:
+def read_declaration(dataset: xr.Dataset) -> dict[str, Any]:
     """Return the sweep as it was declared."""
     sweep: dict[str, Any] = json.loads(dataset.attrs["sweep"])
     return sweep
@@ -58,7 +58,7 @@ def declared(dataset: xr.Dataset) -> dict[str, Any]:
 
 def view(dataset: xr.Dataset, measure: str | None = None) -> View:
     """Follow the figure that the sweep declares; without one, the last axis of numbers goes across."""
-    wanted = declared(dataset).get("figure") or {}
+    wanted = read_declaration(dataset).get("figure") or {}
     names = name_axes(dataset)
     if not names:
         raise InputError("this store holds one cell and no axis; `simlab query` shows its measures")
@@ -67,10 +67,10 @@ def view(dataset: xr.Dataset, measure: str | None = None) -> View:
     rest = [name for name in names if name != x]
     line = wanted.get("line") if wanted.get("line") in rest else next(iter(rest), None)
     panels = tuple(name for name in rest if name != line)
-    shown, against = chosen(dataset, measure), wanted.get("against")
+    shown, against = choose_measure(dataset, measure), wanted.get("against")
     for name in (against, wanted.get("across")):
         if name is not None:
-            nearest(name, measures_of(dataset), "the measure")
+            match_name(name, measures_of(dataset), "the measure")
     # A scale is meant for the measure that the sweep names.
     scale = wanted.get("scale", "linear") if shown == wanted.get("measure") else "linear"
     kind = figure_kind(dataset)
@@ -96,15 +96,15 @@ def view(dataset: xr.Dataset, measure: str | None = None) -> View:
     )
 
 
-def along(dataset: xr.Dataset, x: str) -> xr.Dataset:
+def set_axis_across(dataset: xr.Dataset, x: str) -> xr.Dataset:
     """Return a store whose figure has another axis, or a measure such as money, across; as it is for all else.
 
     Where a measure goes across, figures of lines and of pairs become trade-offs. Raises InputError for what is neither
     an axis nor a measure of the store.
     """
     axes, measures = name_axes(dataset), measures_of(dataset)
-    nearest(x, [*axes, *measures], "an axis or a measure")
-    sweep, kind = declared(dataset), figure_kind(dataset)
+    match_name(x, [*axes, *measures], "an axis or a measure")
+    sweep, kind = read_declaration(dataset), figure_kind(dataset)
     figure = dict(sweep.get("figure") or {})
     if x in axes:
         figure |= {"x": x, "line": None if figure.get("line") == x else figure.get("line")}
@@ -115,17 +115,17 @@ def along(dataset: xr.Dataset, x: str) -> xr.Dataset:
     return dataset.assign_attrs(sweep=json.dumps(sweep | {"figure": figure}))
 
 
-def aimed_at(dataset: xr.Dataset, measure: str, target: float) -> xr.Dataset:
+def set_target(dataset: xr.Dataset, measure: str, target: float) -> xr.Dataset:
     """Return a store whose figure has a line at a target; as it is for all else.
 
     Raises InputError for a target that the measure cannot have, and for a figure that has no place for a line.
     """
-    if figure_kind(dataset) == "pairs" and (declared(dataset).get("figure") or {}).get("measure") != measure:
+    if figure_kind(dataset) == "pairs" and (read_declaration(dataset).get("figure") or {}).get("measure") != measure:
         raise InputError("--target has no line in a figure of pairs; name a --measure, or leave --target out")
     least, most = bounds(dataset, measure)
     if not (math.isfinite(target) and least <= target <= most):
         raise InputError(f"--target {target:g} is no value of {measure}; name one from {least:g} to {most:g}")
-    sweep = declared(dataset)
+    sweep = read_declaration(dataset)
     figure = dict(sweep.get("figure") or {}) | {"target": target}
     return dataset.assign_attrs(sweep=json.dumps(sweep | {"figure": figure}))
 
@@ -142,7 +142,7 @@ def _reference(dataset: xr.Dataset, wanted: Mapping[str, str]) -> Mapping[str, s
     return dict(wanted) if held else {}
 
 
-def beside_reference(dataset: xr.Dataset, shown: View) -> xr.Dataset:
+def drop_reference_panels(dataset: xr.Dataset, shown: View) -> xr.Dataset:
     """Leave out the panels of the reference alone: it is a line in all others."""
     for name in shown.panels:
         others = [k for k, text in enumerate(_texts(dataset, name)) if text != shown.reference.get(name)]
@@ -150,7 +150,7 @@ def beside_reference(dataset: xr.Dataset, shown: View) -> xr.Dataset:
     return dataset
 
 
-def at_reference(dataset: xr.Dataset, part: xr.Dataset, shown: View) -> xr.Dataset:
+def select_reference(dataset: xr.Dataset, part: xr.Dataset, shown: View) -> xr.Dataset:
     """Return the line of a store that the panel of a part is compared with."""
     place = {name: word(restore_axis_values(part[name].values.reshape(1))[0]) for name in shown.panels} | dict(
         shown.reference
@@ -170,7 +170,7 @@ def repetitions(dataset: xr.Dataset, measure: str) -> list[str]:
 
 def figure_kind(dataset: xr.Dataset) -> str:
     """Return what kind of figure the sweep declares; that of a single study of preferences shows its pairs."""
-    wanted = declared(dataset).get("figure") or {}
+    wanted = read_declaration(dataset).get("figure") or {}
     alone = not name_axes(dataset) and "verdict" in dataset
     return str(wanted.get("kind", "pairs" if alone else "lines"))
 
@@ -193,12 +193,12 @@ def cluster_word(named: str) -> str:
     return "cluster" if "/" in named else named.replace("_", " ")
 
 
-def chosen(dataset: xr.Dataset, measure: str | None = None) -> str:
+def choose_measure(dataset: xr.Dataset, measure: str | None = None) -> str:
     """Return the measure asked for, or else that of the sweep's figure, or else the first of the store."""
     held = measures_of(dataset)
     if measure is not None:
-        return nearest(measure, held, "the measure")
-    wanted = (declared(dataset).get("figure") or {}).get("measure")
+        return match_name(measure, held, "the measure")
+    wanted = (read_declaration(dataset).get("figure") or {}).get("measure")
     return wanted if wanted in held else held[0]
 
 
@@ -207,10 +207,10 @@ def axis(dataset: xr.Dataset, name: str) -> str:
     if not name_axes(dataset):
         raise InputError(f"the store holds one cell and has no axis {name}")
     keys = {str(dataset[held].attrs["key"]): held for held in name_axes(dataset)}
-    return keys[name] if name in keys else nearest(name, name_axes(dataset), "the axis")
+    return keys[name] if name in keys else match_name(name, name_axes(dataset), "the axis")
 
 
-def narrowed(dataset: xr.Dataset, conditions: Sequence[str]) -> xr.Dataset:
+def filter_cells(dataset: xr.Dataset, conditions: Sequence[str]) -> xr.Dataset:
     """Keep the cells that meet conditions such as `grouping=ungrouped,system_balanced`."""
     kept = {}
     for condition in conditions:
@@ -229,7 +229,7 @@ def is_numeric(dataset: xr.Dataset, name: str) -> bool:
     return bool(np.issubdtype(dataset[name].dtype, np.number)) and not np.isnan(dataset[name].values).any()
 
 
-def nearest(name: str, held: Sequence[str], what: str) -> str:
+def match_name(name: str, held: Sequence[str], what: str) -> str:
     """Return a name that the store holds; raise InputError naming the nearest one where it does not."""
     if name in held:
         return name

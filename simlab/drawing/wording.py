@@ -104,10 +104,10 @@ VALUE_LABELS = {
 }
 
 
-def say_drawn(laws: Mapping[str, str]) -> list[str]:
+def describe_drawn(laws: Mapping[str, str]) -> list[str]:
     """State in a line, or none, which keys worlds draw, and by which laws.
 
-    >>> say_drawn({"raters.leniency_sd": "uniform(0.1,0.5)"})
+    >>> describe_drawn({"raters.leniency_sd": "uniform(0.1,0.5)"})
     ['each world draws raters.leniency_sd by uniform(0.1,0.5)']
     """
     said = [f"{key} by {law}" for key, law in laws.items()]
@@ -119,7 +119,7 @@ def axis_label(name: str) -> str:
     return AXIS_LABELS.get(name, name.replace("_", " "))
 
 
-def short(name: str) -> str:
+def shorten_axis_name(name: str) -> str:
     """Write the name of an axis where room is scarce."""
     return NAMES.get(name, name.replace("_", " "))
 
@@ -135,12 +135,12 @@ def value_label(name: str, value: object) -> str:
 
 def measured_axis(dataset: xr.Dataset, measure: str) -> str:
     """Write a measure beside an axis: its name, and of money in which currency it is."""
-    currency = currency_of(dataset) if dataset[measure].attrs.get("units") == "currency" else None
+    currency = read_currency(dataset) if dataset[measure].attrs.get("units") == "currency" else None
     label = measure_label(dataset, measure)
     return f"{label}, {currency}" if currency else label
 
 
-def currency_of(dataset: xr.Dataset) -> str | None:
+def read_currency(dataset: xr.Dataset) -> str | None:
     """Return the name of the money in which the prices of a store are; None where it has none, or several."""
     named = json.loads(str(dataset.attrs.get("config", "{}"))).get("budget", {}).get("currency")
     return named if isinstance(named, str) and named.strip() else None

@@ -53,6 +53,6 @@ def test_what_cannot_be_told_from_few_worlds_is_a_question_mark() -> None:
 @pytest.mark.parametrize("lacking", [{"completed_share": (float("nan"), float("nan"))}])
 def test_studies_without_an_account_keep_their_table(lacking: dict[str, tuple[float, float]]) -> None:
     names = ["srp", *ACCOUNTS]
-    assert accounts.apart(names, record(**lacking)) == ([], names)
-    assert accounts.apart(["srp", "money"], record()) == ([], ["srp", "money"])
-    assert accounts.apart(names, record()) == (list(ACCOUNTS), ["srp"])
+    assert accounts.split_accounts(names, record(**lacking)) == ([], names)
+    assert accounts.split_accounts(["srp", "money"], record()) == ([], ["srp", "money"])
+    assert accounts.split_accounts(names, record()) == (list(ACCOUNTS), ["srp"])

@@ -20,7 +20,7 @@ from simlab.drawing.reports.answers import conclude_paragraph as paragraphs
 from simlab.drawing.reports.answers.conclude import report
 from simlab.drawing.reports.answers.conclude_words import groups
 from simlab.drawing.text import references
-from simlab.drawing.text.paragraphs import of_plan
+from simlab.drawing.text.paragraphs import write_plan_paragraph
 
 NEXT = "simlab conclude ratings.csv --figure order.png --paragraph paragraph.md"
 
@@ -239,7 +239,7 @@ def test_a_paragraph_says_that_a_promise_does_not_hold() -> None:
 def test_a_plan_alone_has_its_paragraph(words: list[str], expected: list[str]) -> None:
     from simlab.config import compose
 
-    text = " ".join(of_plan(dict(compose(words)), "3f9c2a7b11aa99").split())
+    text = " ".join(write_plan_paragraph(dict(compose(words)), "3f9c2a7b11aa99").split())
     assert "planned in advance (study file 3f9c2a7b11aa)" in text
     assert all(one in text for one in expected), text
     assert "will be compared" in text or "judge" in words[0] or "question=judge" in words

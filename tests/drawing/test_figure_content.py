@@ -27,7 +27,7 @@ from simlab.drawing.figures import (
     timeline,
 )
 from simlab.drawing.reports.answers import agreement, conclude, fit, mutt, plan, report_answer
-from simlab.drawing.reports.static import figure_of
+from simlab.drawing.reports.static import plot_report
 from simlab.engine import timelines
 from simlab.fitting.agreement import agreement_of
 from simlab.fitting.laws import laws
@@ -124,16 +124,16 @@ def noticed() -> Any:
         | {"tolerance": 0.15, "near_tie": 0.0}
         for k, (corruption, metric, references) in enumerate(cells)
     ]
-    return figure_of(mutt.report(PassRates(tuple(PassRate.model_validate(row) for row in rows))))
+    return plot_report(mutt.report(PassRates(tuple(PassRate.model_validate(row) for row in rows))))
 
 
 ANSWERS: dict[str, Any] = {
-    "backtest": lambda: figure_of(report_answer(json.loads((KEPT / "backtest.json").read_text(encoding="utf-8")))),
-    "fit": lambda: figure_of(fit.report(fitted().answer(understood.record(table(EXAMPLES / "ratings.csv"))))),
+    "backtest": lambda: plot_report(report_answer(json.loads((KEPT / "backtest.json").read_text(encoding="utf-8")))),
+    "fit": lambda: plot_report(fit.report(fitted().answer(understood.record(table(EXAMPLES / "ratings.csv"))))),
     "mutt": noticed,
-    "conclusion": lambda: figure_of(conclude.report(made_conclusions.rated())),
-    "plan": lambda: figure_of(plan.report(made_plans.answered())),
-    "agreement": lambda: figure_of(agreement.report(agreement_of(table(EXAMPLES / "ratings.csv")))),
+    "conclusion": lambda: plot_report(conclude.report(made_conclusions.rated())),
+    "plan": lambda: plot_report(plan.report(made_plans.answered())),
+    "agreement": lambda: plot_report(agreement.report(agreement_of(table(EXAMPLES / "ratings.csv")))),
 }
 
 
@@ -285,7 +285,7 @@ def test_raters_have_their_leniency_sharpness_and_speed(tmp_path: Path) -> None:
     file.write_text("\n".join(timed) + "\n", encoding="utf-8")
     for worn in (look.SCREEN, PAPER):
         with look.figure_style(worn):
-            figure = files.write(lambda: figure_of(agreement.report(agreement_of(table(file)))), None)
+            figure = files.write(lambda: plot_report(agreement.report(agreement_of(table(file)))), None)
         assert [fault for fault in faults(figure, "agreement") if fault != "no title"] == []
         drawn = {" ".join(axes.get_title().split()): axes for axes in figure.axes}
         assert {"How lenient are raters?", "How sharp are raters?", "How fast are raters?"} <= set(drawn)

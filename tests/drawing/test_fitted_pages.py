@@ -11,7 +11,7 @@ from simlab.answers.records import read_record
 from simlab.answers.tables import ReadTable
 from simlab.drawing.reports import text
 from simlab.drawing.reports.answers.fit import report
-from simlab.drawing.reports.static import figure_of
+from simlab.drawing.reports.static import plot_report
 from simlab.fitting.components import PilotComponents, coefficients, trade
 
 NAN = float("nan")
@@ -92,7 +92,7 @@ def test_what_is_not_known_has_no_number() -> None:
 
 
 def test_the_figure_shows_components_checks_and_what_follows() -> None:
-    titles = [" ".join(axes.get_title().split()) for axes in figure_of(report(fit())).axes]
+    titles = [" ".join(axes.get_title().split()) for axes in plot_report(report(fit())).axes]
     assert titles == [
         "What makes scores differ?",
         "Does the pilot look like tables of its law?",
@@ -100,7 +100,7 @@ def test_the_figure_shows_components_checks_and_what_follows() -> None:
         "More documents, or more ratings of each output?",
     ]
     unknown = fit(held=replace(HELD, unknown=frozenset({"system_document"})))
-    assert len(figure_of(report(unknown)).axes) == 3
+    assert len(plot_report(report(unknown)).axes) == 3
     assert "cannot tell" in str(report(unknown))
 
 

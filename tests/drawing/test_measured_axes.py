@@ -78,14 +78,14 @@ def test_contours_lean_to_where_their_cells_are() -> None:
 
 
 def test_an_axis_of_the_store_may_go_across_too() -> None:
-    shown = view.view(view.along(store(), "grouping"))
+    shown = view.view(view.set_axis_across(store(), "grouping"))
     assert (shown.x, shown.line) == ("grouping", "documents")
-    assert sweep.draw(view.along(store(), "grouping")).axes[0].get_xlabel() == "item grouping"
+    assert sweep.draw(view.set_axis_across(store(), "grouping")).axes[0].get_xlabel() == "item grouping"
 
 
 def test_what_is_neither_axis_nor_measure_is_refused() -> None:
     with pytest.raises(InputError, match="an axis or a measure monney; did you mean money"):
-        view.along(store(), "monney")
+        view.set_axis_across(store(), "monney")
 
 
 def test_what_has_no_value_is_refused_with_its_reason(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from simlab.commands import mutt
 from simlab.drawing import wording
 from simlab.drawing.reports.answers import backtest
 from simlab.drawing.reports.answers.mutt import report
-from simlab.drawing.reports.static import figure_of
+from simlab.drawing.reports.static import plot_report
 from simlab.drawing.reports.text import page
 from simlab.drawing.text import (
     declarations,
@@ -47,7 +47,7 @@ def test_a_forecast_says_how_long_and_how_large() -> None:
         covered=(),
         currency=None,
     )
-    lines = forecast.foreseen(ahead, Path("out")).splitlines()
+    lines = forecast.describe_forecast(ahead, Path("out")).splitlines()
     assert [line.split()[0] for line in lines[1:]] == ["cells", "campaigns", "time", "memory", "size", "store"]
     assert "600; 100 to run, in 3 blocks" in lines[2]
     assert "about 1 min 15 s with 2 processes (timed)" in lines[3]
@@ -55,14 +55,14 @@ def test_a_forecast_says_how_long_and_how_large() -> None:
     assert "3.0 GiB" in lines[5]
     bought = [Purchase(n, 0.5 * n, 4, frozenset({"human_count"})) for n in (400, 1200)]
     ahead.purchases = bought
-    said = " ".join(forecast.foreseen(ahead, Path("out")).split())
+    said = " ".join(forecast.describe_forecast(ahead, Path("out")).split())
     assert "a campaign buys 400 to 1,200 ratings in all (100 to 300 per system), price in all 200 to 600 (2 of" in said
     assert "(2 of 6 cells looked at)" in said
     ahead.cells = 2
-    assert "looked at" not in forecast.foreseen(ahead, Path("out"))
+    assert "looked at" not in forecast.describe_forecast(ahead, Path("out"))
     ahead.purchases = [Purchase(60, 60.0, 4, frozenset({"used", "verdict"}))]
-    assert "60 comparisons in all (10 per pair)" in forecast.foreseen(ahead, Path("out"))
-    assert "calculate 12 settings" in forecast.calculated(12, Path("out"))
+    assert "60 comparisons in all (10 per pair)" in forecast.describe_forecast(ahead, Path("out"))
+    assert "calculate 12 settings" in forecast.describe_calculation(12, Path("out"))
 
 
 def test_settings_of_a_calculation_are_said_by_dotted_keys() -> None:
@@ -102,7 +102,7 @@ def test_corruptions_of_a_kind_stand_together_in_the_figure() -> None:
         return ScorePairs(trials, "bleu", False, 0.0, np.array([original]), np.array([0.5]), None)
 
     pairs = [of("same", "preserving", 0.5), of("neg", "altering", 0.4), of("swap", "disrupting", 0.9)]
-    charts = figure_of(report(pass_rates(pairs, tolerance=0.15))).axes
+    charts = plot_report(report(pass_rates(pairs, tolerance=0.15))).axes
     kinds = ["altering", "disrupting", "preserving"]
     assert [axes.get_title().split()[-2] for axes in charts] == kinds
     assert [tick.get_text() for axes in charts for tick in axes.get_yticklabels()] == ["neg", "swap", "same"]
@@ -128,7 +128,7 @@ def test_a_backtest_is_drawn_measure_by_measure() -> None:
         for ratings in (1, 2)
         for measure in ("srp", "confirmed")
     ]
-    figure = figure_of(backtest.report(made_backtest(found)))
+    figure = plot_report(backtest.report(made_backtest(found)))
     titles = [" ".join(axes.get_title().split()) for axes in figure.axes]
     assert titles == ["SRP: predicted and observed", "confirmed: predicted and observed"]
     (legend,) = figure.legends
@@ -141,4 +141,4 @@ def test_values_and_axes_are_worded_for_readers() -> None:
     assert wording.axis_label("my_own_key") == "my own key"
     assert wording.value_label("load_entropy", "null") == "balanced"
     assert wording.value_label("grouping", "system_balanced") == "system balanced"
-    assert wording.short("n_outputs") == "outputs rated by\nthe metric"
+    assert wording.shorten_axis_name("n_outputs") == "outputs rated by\nthe metric"

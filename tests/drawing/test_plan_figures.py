@@ -11,7 +11,7 @@ from simlab.answers.plan import StudyPlan
 from simlab.drawing.figures import files
 from simlab.drawing.reports.answers.plan import report
 from simlab.drawing.reports.answers.plan_tables import front
-from simlab.drawing.reports.static import figure_of
+from simlab.drawing.reports.static import plot_report
 from simlab.drawing.reports.terms import Chart
 
 
@@ -27,7 +27,7 @@ def chart(plan: StudyPlan) -> Chart:
 
 
 def test_each_kind_of_design_has_a_colour_and_the_advice_is_marked(plan: StudyPlan) -> None:
-    (axes,) = figure_of(report(plan)).axes
+    (axes,) = plot_report(report(plan)).axes
     names = [text.get_text() for text in axes.get_legend().get_texts()]
     assert {"side by side, x 1", "side by side, x 2", "advice (fresh worlds)"} <= set(names)
     assert len([name for name in names if " x " in name]) == 5
@@ -53,7 +53,7 @@ def test_where_nothing_reaches_the_target_the_best_is_marked() -> None:
 
 def test_the_same_answer_gives_the_same_file(plan: StudyPlan, tmp_path: Path) -> None:
     for name in ("one.png", "two.png"):
-        files.write(lambda: figure_of(report(plan)), tmp_path / name)
+        files.write(lambda: plot_report(report(plan)), tmp_path / name)
     assert (tmp_path / "one.png").read_bytes() == (tmp_path / "two.png").read_bytes()
 
 

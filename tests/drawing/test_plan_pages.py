@@ -18,8 +18,8 @@ from simlab.config.studyfile import FrozenFamily
 from simlab.drawing.reports.answers.plan import report
 from simlab.drawing.reports.text import page as text_page
 from simlab.drawing.text import plan_paragraphs
-from simlab.drawing.text.paragraphs import of_plan
-from simlab.drawing.text.tables import to_csv
+from simlab.drawing.text.paragraphs import write_plan_paragraph
+from simlab.drawing.text.tables import write_csv
 from simlab.planning.terms import Lever
 
 LONG = "raters_of_a_very_long_name"
@@ -225,7 +225,7 @@ def test_the_record_is_strict_json_with_the_names_that_scripts_rely_on(
 
 
 def test_the_front_is_written_as_rows_of_levers_and_measures(answers: dict[str, StudyPlan]) -> None:
-    rows = list(csv.DictReader(io.StringIO(to_csv(front_rows(answers["plain"])))))
+    rows = list(csv.DictReader(io.StringIO(write_csv(front_rows(answers["plain"])))))
     assert len(rows) == 35
     assert rows[0]["design.documents"] == "20"
     assert {"front", "power", "power_mcse", "power_low", "power_high", "money"} <= rows[0].keys()
@@ -234,7 +234,7 @@ def test_the_front_is_written_as_rows_of_levers_and_measures(answers: dict[str, 
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_paper_is_told_what_was_simulated(name: str, answers: dict[str, StudyPlan]) -> None:
-    text = " ".join(plan_paragraphs.foreseen(answers[name]))
+    text = " ".join(plan_paragraphs.list_forecast_sentences(answers[name]))
     assert "chosen among 35 by simulating" in text
     assert "less a margin of .02, with a confidence of .95" in text
     assert re.search(r"a share of \.8\d ± \.0\d of the pairs of systems that truly differ by 2 points or more", text)
@@ -254,6 +254,8 @@ def test_a_paper_is_told_what_was_simulated(name: str, answers: dict[str, StudyP
     ],
 )
 def test_the_paragraph_names_the_family_that_is_frozen(family: tuple[str, str | None] | None, said: str) -> None:
-    text = " ".join(of_plan({"decision": {"level": 0.05, "multiplicity": "max_t"}}, "a" * 12, (), family).split())
+    text = " ".join(
+        write_plan_paragraph({"decision": {"level": 0.05, "multiplicity": "max_t"}}, "a" * 12, (), family).split()
+    )
     assert said in text
     assert ("Any claim among all pairs is wrong" in text) == (family is None or family[0] == "all")

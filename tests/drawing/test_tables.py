@@ -59,12 +59,12 @@ def narrow(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_json_is_valid_and_what_is_missing_is_null() -> None:
-    found = json.loads(tables.to_json(RECORDS), parse_constant=pytest.fail)
+    found = json.loads(tables.write_json(RECORDS), parse_constant=pytest.fail)
     assert found[0] == {**RECORDS[0], **dict.fromkeys(("power", "power_mcse", "power_low", "power_high"))}
 
 
 def test_csv_reads_back() -> None:
-    rows = list(csv.DictReader(io.StringIO(tables.to_csv([record(10, 'a "quoted", name', 0.1)]))))
+    rows = list(csv.DictReader(io.StringIO(tables.write_csv([record(10, 'a "quoted", name', 0.1)]))))
     assert rows[0]["grouping"] == 'a "quoted", name'
     assert (float(rows[0]["srp"]), rows[0]["power"]) == (0.1, "")
 
@@ -82,7 +82,7 @@ def test_csv_reads_back() -> None:
     ],
 )
 def test_measure_is_written_with_its_error(value: float, mcse: float, written: str) -> None:
-    assert tables.measured(value, mcse, 2) == written
+    assert tables.format_with_error(value, mcse, 2) == written
 
 
 def test_table_says_n_and_names_measures_without_a_value() -> None:
@@ -242,7 +242,7 @@ def test_a_folded_table_names_its_rows_in_every_part(monkeypatch: pytest.MonkeyP
     header, row = ["name", *"abcdef"], ["first", *("0123456789" for _ in "abcdef")]
     for columns in (1, 17, 29, 30, 41, 77, 100):
         monkeypatch.setenv("COLUMNS", str(columns))
-        parts = [part.splitlines() for part in tables.folded(header, [row]).split("\n\n")]
+        parts = [part.splitlines() for part in tables.fold_columns(header, [row]).split("\n\n")]
         assert all(
             line.split()[0] == name for part in parts for name, line in zip(("name", "first"), part, strict=True)
         )

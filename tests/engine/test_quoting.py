@@ -68,14 +68,14 @@ def test_the_same_study_has_the_same_quote() -> None:
 def test_without_a_clock_there_is_money_alone() -> None:
     (quote,) = quotes(without_a_clock, [({}, {"budget": {"total": 10}})])
     assert (quote.hours, quote.days, quote.ended) == (None, None, {})
-    assert pages.said(quote).startswith(f"{quote.money.middle:,.0f} in money (")
+    assert pages.describe_quote(quote).startswith(f"{quote.money.middle:,.0f} in money (")
 
 
 def test_campaigns_that_fail_are_said_and_left_out() -> None:
     (quote,) = quotes(failing, [({}, CLOCK)])
     assert (quote.campaigns + quote.failed) in quoting.SIZES
     assert quote.money == (7.0, 7.0, 7.0)
-    assert f"7.0 EUR; {quote.failed} more campaigns failed" in pages.said(quote)
+    assert f"7.0 EUR; {quote.failed} more campaigns failed" in pages.describe_quote(quote)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_what_takes_too_long_or_fails_is_not_quoted_and_says_why(
     began = time.monotonic()
     (quote,) = quotes(block, [({}, CLOCK)])
     assert quote.campaigns == 0
-    assert why in pages.said(quote)
+    assert why in pages.describe_quote(quote)
     assert len(pages.rows([quote])) == 1
     assert time.monotonic() - began < 300
 
@@ -122,7 +122,7 @@ def test_a_newcomer_reads_what_to_pay_and_how_long_it_takes() -> None:
         {ALL_CAME: 0.88, DEADLINE: 0.12},
         "EUR",
     )
-    assert pages.said(quote) == (
+    assert pages.describe_quote(quote) == (
         "1,050 EUR (980 to 1,120), 35 h of work (28 to 46), 6.2 days (4.0 to 9.0); of campaigns .88 end with all "
         "ratings there, .12 end at the deadline"
     )

@@ -11,7 +11,7 @@ from scipy.stats import kendalltau
 
 from simlab.answers.agreement import Agreement
 from simlab.drawing.reports.answers.agreement import report
-from simlab.drawing.reports.static import figure_of
+from simlab.drawing.reports.static import plot_report
 from simlab.fitting.agreement import agreement, kendall
 from simlab.types import RATE, Frame, InputError, World
 from simlab.world.laws.fixed import FixedRatings, fixed_ratings
@@ -90,7 +90,7 @@ def test_raters_who_share_no_finished_document() -> None:
     assert math.isnan(found.shared.kendall)
     assert (found.shared.rater_pairs, found.shared.pairs_left_out) == (0, 1)
     assert "How far rankings by two raters agree is not known" in " ".join(report(found).answer)
-    figure_of(report(found))
+    plot_report(report(found))
 
 
 def test_sums_that_are_equal_tie() -> None:
@@ -159,11 +159,11 @@ def test_world_without_ratings_is_refused() -> None:
 @pytest.mark.parametrize("score", [0.0, 2.5])
 def test_figure_of_constant_scores(score: float) -> None:
     found = agreement(world_of([[[score, score]], [[score, score]]], [0]))
-    figure_of(report(found)).draw_without_rendering()
+    plot_report(report(found)).draw_without_rendering()
 
 
 def test_figure_has_a_row_per_rater(built_in: Agreement) -> None:
-    drawn = figure_of(report(built_in))
+    drawn = plot_report(report(built_in))
     drawn.draw_without_rendering()
     labels = [label.get_text() for label in drawn.axes[0].get_yticklabels()]
     assert labels[0] == "rater6"

@@ -13,7 +13,7 @@ import pytest
 from scipy.stats import binomtest
 
 from simlab.drawing.reports.answers.agreement import report
-from simlab.drawing.reports.static import figure_of
+from simlab.drawing.reports.static import plot_report
 from simlab.fitting.agreement import (
     agreement_of,
     compare_with_others,
@@ -256,7 +256,7 @@ def test_what_a_table_cannot_tell_is_said(
 @pytest.mark.slow
 def test_the_figure_shows_leniency_where_it_is_known() -> None:
     rng = np.random.default_rng(8)
-    drawn = figure_of(report(agreement_of(ratings_of(60 + 10 * simulated(rng, np.array([-1.0, 0, 1]), 8)))))
+    drawn = plot_report(report(agreement_of(ratings_of(60 + 10 * simulated(rng, np.array([-1.0, 0, 1]), 8)))))
     drawn.draw_without_rendering()
     assert [" ".join(axes.get_title().split()) for axes in drawn.axes] == [
         "How lenient are raters?",
@@ -264,5 +264,5 @@ def test_the_figure_shows_leniency_where_it_is_known() -> None:
         "What scores do raters give?",
     ]
     assert "higher is better" in drawn.axes[2].get_xlabel()
-    alone = figure_of(report(agreement_of(ratings_of(simulated(rng, np.zeros(1), 8)))))
+    alone = plot_report(report(agreement_of(ratings_of(simulated(rng, np.zeros(1), 8)))))
     assert [" ".join(axes.get_title().split()) for axes in alone.axes] == ["What scores do raters give?"]

@@ -62,4 +62,4 @@ def test_every_pair_is_listed_and_what_a_page_cuts_is_counted() -> None:
     assert len(many) == 2 * 190
     assert f"and {2 * 190 - text.MOST_ROWS} numbers more: --format json" in cut
     assert sum(row["what"] in cut for row in many) == text.MOST_ROWS
-    assert len(json.loads(text.to_json({}, many, [], {}, []))["learned"]) == 2 * 190
+    assert len(json.loads(text.write_json({}, many, [], {}, []))["learned"]) == 2 * 190

@@ -82,10 +82,10 @@ def test_document_sets_are_shared_as_the_config_says(
 
 def test_the_largest_group_is_called_the_others() -> None:
     held = dict.fromkeys(("power", "type_s", "cycles", "coverage"), NOTHING) | {"srp": "raters, documents"}
-    told = cells.held_fixed({"held_fixed": held}, list(held))
+    told = cells.describe_fixed({"held_fixed": held}, list(held))
     assert told == "raters, documents in srp; nothing but the law in the others"
-    assert cells.held_fixed({"held_fixed": held}, ["power"]) == "nothing but the law"
-    assert cells.held_fixed({}, ["power"]) == ""
+    assert cells.describe_fixed({"held_fixed": held}, ["power"]) == "nothing but the law"
+    assert cells.describe_fixed({}, ["power"]) == ""
 
 
 @pytest.fixture(scope="module")

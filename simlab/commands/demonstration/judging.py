@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from simlab.drawing.text.tables import aligned
+from simlab.drawing.text.tables import align_columns
 
 
 class JudgedPair(NamedTuple):
@@ -52,7 +52,7 @@ def _means(systems: Sequence[Mapping[str, Any]], means: Mapping[str, float]) -> 
     found = {one["system"]: one for one in systems}
     ranked = sorted(means, key=lambda name: -means[name])
     rows = [[name, f"{means[name]:.1f}", *_format_estimate(found[name])] for name in ranked]
-    return aligned(["system", "true mean", "found", "95 % interval"], rows).splitlines()
+    return align_columns(["system", "true mean", "found", "95 % interval"], rows).splitlines()
 
 
 def _format_estimate(one: Mapping[str, Any]) -> list[str]:

@@ -27,7 +27,7 @@ def page(data: Mapping[str, Any]) -> str:
         version=html.escape(str(data["simlab"])),
         style=style,
         script=script,
-        data=_json(data),
+        data=_encode_json(data),
     )
 
 
@@ -41,6 +41,6 @@ def _policy(style: str, script: str) -> str:
     return f"default-src 'none'; {allowed} img-src data:; base-uri 'none'; form-action 'none'"
 
 
-def _json(data: Mapping[str, Any]) -> str:
+def _encode_json(data: Mapping[str, Any]) -> str:
     """Write data so that nothing in it ends the script tag that it stands in."""
     return json.dumps(data, ensure_ascii=True, allow_nan=False).replace("<", "\\u003c")

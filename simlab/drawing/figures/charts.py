@@ -10,9 +10,9 @@ import numpy as np
 
 from simlab.drawing import questions, view
 from simlab.drawing.figures import around, look, panels, styles
-from simlab.drawing.text.tables import counted
+from simlab.drawing.text.tables import count_nouns
 from simlab.drawing.view import View
-from simlab.drawing.wording import axis_label, measure_label, measured_axis, short
+from simlab.drawing.wording import axis_label, measure_label, measured_axis, shorten_axis_name
 from simlab.messages import describe_replication
 from simlab.store.intervals import campaigns
 from simlab.store.opening import name_axes
@@ -45,7 +45,7 @@ def draw(
     `asked` is the measure that was asked for, if one was: the question is that of the sweep, or about it. `words` are
     those of the legend and of the caption, if they are not the usual ones.
     """
-    parts = panels.split(view.beside_reference(dataset, shown), shown.panels)
+    parts = panels.split(view.drop_reference_panels(dataset, shown), shown.panels)
     figure, grid = panels.sheet([title for title, _ in parts], width, height, sharex=True, sharey=True)
     for axes, (_, part) in zip(grid.flat, parts, strict=False):
         panel(axes, part, shown)
@@ -62,7 +62,7 @@ class ChartWords(NamedTuple):
 
 
 def _default_words(dataset: xr.Dataset, shown: View) -> ChartWords:
-    return ChartWords(short(shown.line) if shown.line else None, caption(dataset, shown))
+    return ChartWords(shorten_axis_name(shown.line) if shown.line else None, caption(dataset, shown))
 
 
 def mark(axes: Any, shown: View) -> None:
@@ -82,7 +82,7 @@ def collect_legend_entries(filled: Any) -> tuple[list[Any], list[str]]:
 
 def caption(dataset: xr.Dataset, shown: View) -> str:
     """State what the bands are, how much stands behind them, and what they leave out."""
-    sweep, clusters = view.declared(dataset), f"{view.cluster(dataset, shown.measure)}s"
+    sweep, clusters = view.read_declaration(dataset), f"{view.cluster(dataset, shown.measure)}s"
     if "calculation" in sweep:
         return "Calculated, without simulation: no sampling error."
     shared = f"designs share the {clusters}, so overlapping intervals can still differ (simlab compare)"
@@ -109,7 +109,7 @@ def shows_found_measure(shown: View) -> bool:
 def _failures(dataset: xr.Dataset) -> str | None:
     """State how many campaigns failed; None where all were carried out."""
     failed, ok = (int(counts.sum()) for counts in campaigns(dataset, name_axes(dataset)))
-    return f"{failed} of {counted([failed + ok], 'campaign')} failed and are left out" if failed else None
+    return f"{failed} of {count_nouns([failed + ok], 'campaign')} failed and are left out" if failed else None
 
 
 def _label_panels(figure: Figure, grid: Any, count: int, dataset: xr.Dataset, shown: View, words: ChartWords) -> None:

@@ -42,7 +42,7 @@ def draw(dataset: xr.Dataset, measure: str | None = None) -> Figure:
         words += f"; dashed: {measure_label(dataset, shown.against)}"
     if shown.mark is not None:
         words += f"; thick: wanted, {shown.mark:g}"
-    sweep = view.declared(dataset)
+    sweep = view.read_declaration(dataset)
     around.footnote(figure, f"{words}; {describe_replication(sweep)} per point.")
     return figure
 

@@ -27,7 +27,7 @@ def draw(dataset: xr.Dataset, measure: str | None = None) -> Figure:
     def draw_compared_panel(axes: Axes, part: xr.Dataset, shown: View) -> None:
         panel(axes, part, shown)
         if shown.reference:
-            _reference(axes, view.at_reference(dataset, part, shown), shown)
+            _reference(axes, view.select_reference(dataset, part, shown), shown)
 
     return charts.draw(dataset, view.view(dataset, measure), draw_compared_panel, asked=measure)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simlab.drawing.figures import around, look, panels
 from simlab.drawing.figures.styles import COLOURS
-from simlab.drawing.wording import short, value_label
+from simlab.drawing.wording import shorten_axis_name, value_label
 from simlab.messages import shorten
 from simlab.types import InputError
 
@@ -55,7 +55,7 @@ def draw(ended: Sequence[Mapping[str, Any]], named: str) -> Figure:
 
 def _title(order: Mapping[str, Any]) -> str:
     at = [(name, value) for name, value in order.items() if not isinstance(value, list)]
-    return ", ".join(f"{' '.join(short(name).split())} = {value_label(name, value)}" for name, value in at)
+    return ", ".join(f"{' '.join(shorten_axis_name(name).split())} = {value_label(name, value)}" for name, value in at)
 
 
 def _place_systems(order: Mapping[str, Any]) -> Placed:

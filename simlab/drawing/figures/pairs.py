@@ -11,7 +11,7 @@ import numpy as np
 
 from simlab.comparing.verdicts import Matrix, matrix
 from simlab.drawing.figures import around, lines, panels
-from simlab.drawing.text.tables import counted, number
+from simlab.drawing.text.tables import count_nouns, number
 from simlab.store.opening import name_axes
 from simlab.store.reservations import describe_world
 from simlab.types import InputError
@@ -70,9 +70,8 @@ def caption(matrices: list[Matrix]) -> str:
     below = f"Below the diagonal: what one campaign says ({which}), held against all human ratings of its test set"
     order = "systems in the order of their wins in these, best first"
     campaigns = [held.campaigns for held in matrices]
-    above = (
-        f"Above: share of the {counted(campaigns, 'campaign')} of that world that judge the pair otherwise than these"
-    )
+    n = count_nouns(campaigns, "campaign")
+    above = f"Above: share of the {n} of that world that judge the pair otherwise than these"
     why = "in another world the systems are others"
     return f"{below}; {order}. " + (f"{above}; {why}." if max(campaigns) > 1 else "")
 

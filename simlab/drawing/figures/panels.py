@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from simlab.drawing.figures import look
-from simlab.drawing.wording import short, value_label
+from simlab.drawing.wording import shorten_axis_name, value_label
 from simlab.messages import word
 from simlab.store.coordinates import restore_axis_values
 from simlab.types import InputError
@@ -113,4 +113,6 @@ def split_into_rows(widths: Sequence[float], most: int = 99, names: Sequence[flo
 
 def _title(names: Sequence[str], at: Sequence[object]) -> str:
     pairs = zip(names, at, strict=True)
-    return ", ".join(f"{' '.join(short(name).split())} = {value_label(name, value)}" for name, value in pairs)
+    return ", ".join(
+        f"{' '.join(shorten_axis_name(name).split())} = {value_label(name, value)}" for name, value in pairs
+    )

@@ -10,7 +10,7 @@ def table(chart: Chart) -> ReportTable:
     if chart.table is not None:
         return chart.table
     columns: dict[str, list[Cell]] = {
-        chart.y if chart.kind == "intervals" else chart.x: [_plain(_place(chart, mark)) for mark in chart.marks],
+        chart.y if chart.kind == "intervals" else chart.x: [_make_cell(_place(chart, mark)) for mark in chart.marks],
         chart.legend or "line": [mark.line or None for mark in chart.marks],
         chart.x if chart.kind == "intervals" else chart.y: [_value(chart, mark) for mark in chart.marks],
         "chosen": ["yes" if mark.chosen else None for mark in chart.marks],
@@ -24,7 +24,7 @@ def _place(chart: Chart, mark: ChartPoint) -> float | str:
     return mark.y if chart.kind == "intervals" else mark.x
 
 
-def _plain(place: float | str) -> Cell:
+def _make_cell(place: float | str) -> Cell:
     return Value(place) if isinstance(place, float) else place
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from simlab.drawing.reports import values
 from simlab.drawing.reports.terms import Cell, ReportTable, Value
 from simlab.drawing.text import tables
-from simlab.drawing.text.tables import counted
+from simlab.drawing.text.tables import count_nouns
 from simlab.drawing.view import View
 from simlab.messages import word
 from simlab.store.query import NOT_ASKED
@@ -40,23 +40,23 @@ def value(row: Row, name: str, **more: Any) -> Value:
 
 def write_value(row: Row, name: str) -> str:
     """Write a measure of a cell with its error."""
-    return values.said(value(row, name))
+    return values.format_value(value(row, name))
 
 
 def table(rows: Sequence[Row], axes: Sequence[str], names: Sequence[str], caption: str = "") -> ReportTable:
     """Lay out cells with their measures, one a row; of a store without axes its measures."""
     if not axes:
         alone = ((name, value(rows[0], name)) for name in names)
-        return ReportTable(caption, ("measure", "value"), tuple((name, _with_own_digits(one)) for name, one in alone))
+        return ReportTable(caption, ("measure", "value"), tuple((name, _fix_digits(one)) for name, one in alone))
     body: tuple[tuple[Cell, ...], ...] = tuple(
         (*(word(row[axis]) for axis in axes), *(value(row, name) for name in names)) for row in rows
     )
     return ReportTable(caption, (*axes, *names), body)
 
 
-def _with_own_digits(value: Value) -> Value:
+def _fix_digits(value: Value) -> Value:
     """Keep the decimals of a number beside others that are of another kind."""
-    return value if value.digits is not None else replace(value, digits=tables.decimals([_or_nan(value.error)]))
+    return value if value.digits is not None else replace(value, digits=tables.decimals([_fill_with_nan(value.error)]))
 
 
 def pivot(rows: Sequence[Row], name: str, down: Sequence[str], across: str, caption: str = "") -> ReportTable:
@@ -101,7 +101,7 @@ def notes(rows: Sequence[Row], names: Sequence[str], axes: Sequence[str], shown:
         _describe_replication(rows, names),
         *([scope] if scope else []),
         *([BOUNDS] if "≤" in written or "≥" in written else []),
-        *([tables.untold(_name_cluster(rows, names))] if "± ?" in written else []),
+        *([tables.explain_missing_error(_name_cluster(rows, names))] if "± ?" in written else []),
         *_explain_dashes(rows, names),
         *failures(rows, names),
     ]
@@ -129,14 +129,14 @@ def failures(rows: Sequence[Row], names: Sequence[str]) -> list[str]:
     if not sum(failed):
         return []
     ran = [count + max(row[f"{name}_n"] for name in names) for count, row in zip(failed, rows, strict=True)]
-    cells = f" in {sum(map(bool, failed))} of {counted([len(rows)], 'cell')}" if len(rows) > 1 else ""
-    return [f"{sum(failed)} of {counted([sum(ran)], 'campaign')} failed{cells} and are left out of the values"]
+    cells = f" in {sum(map(bool, failed))} of {count_nouns([len(rows)], 'cell')}" if len(rows) > 1 else ""
+    return [f"{sum(failed)} of {count_nouns([sum(ran)], 'campaign')} failed{cells} and are left out of the values"]
 
 
-def held_fixed(row: Row, names: Sequence[str]) -> str:
+def describe_fixed(row: Row, names: Sequence[str]) -> str:
     """State what measures hold fixed: whose repetition, or which studies, their numbers are about; '' where nothing is.
 
-    >>> held_fixed({"held_fixed": {"srp": "raters, documents", "power": "nothing but the law"}}, ["srp", "power"])
+    >>> describe_fixed({"held_fixed": {"srp": "raters, documents", "power": "nothing but the law"}}, ["srp", "power"])
     'raters, documents in srp; nothing but the law in power'
     """
     held = row.get(HELD_FIXED)
@@ -158,9 +158,9 @@ def replication(campaigns: Sequence[int], clusters: Sequence[int], cluster: str)
     >>> replication([250, 250], [5, 5], "world"), replication([50, 40], [50, 40], "replicate")
     ('250 campaigns in 5 worlds', '40 to 50 campaigns')
     """
-    span = counted(campaigns, "campaign")
+    span = count_nouns(campaigns, "campaign")
     # Where every campaign is a cluster of its own, their number is said already.
-    return span if cluster == "replicate" else f"{span} in {counted(clusters, cluster)}"
+    return span if cluster == "replicate" else f"{span} in {count_nouns(clusters, cluster)}"
 
 
 def _describe_replication(rows: Sequence[Row], names: Sequence[str]) -> str:
@@ -168,14 +168,14 @@ def _describe_replication(rows: Sequence[Row], names: Sequence[str]) -> str:
     exact = [name for name in names if all(_is_calculated(row, name) for row in rows)]
     if len(exact) == len(names):
         return "calculated, without simulation: no sampling error"
-    spans = {name: _replication_of(rows, name) for name in names if name not in exact}
+    spans = {name: _describe_replications(rows, name) for name in names if name not in exact}
     if len(set(spans.values())) == 1 and not exact:
         return f"± Monte-Carlo standard error; n = {next(iter(spans.values()))} behind each value"
     each = ", ".join([f"{name} {span}" for name, span in spans.items()] + [f"{name} calculated" for name in exact])
     return f"± Monte-Carlo standard error; behind each value: {each}"
 
 
-def _replication_of(rows: Sequence[Row], name: str) -> str:
+def _describe_replications(rows: Sequence[Row], name: str) -> str:
     known = [row for row in rows if math.isfinite(row[name])] or list(rows)
     ran = [row for row in rows if row.get(f"{name}_reason") != NOT_ASKED] or known
     campaigns, clusters = [row[f"{name}_n"] for row in ran], [row[f"{name}_clusters"] for row in known]
@@ -200,5 +200,5 @@ def _is_calculated(row: Row, name: str) -> bool:
     return bool(row[f"{name}_n"] == 0 and row[f"{name}_mcse"] == 0)
 
 
-def _or_nan(number: float | None) -> float:
+def _fill_with_nan(number: float | None) -> float:
     return math.nan if number is None else number

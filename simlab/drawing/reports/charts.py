@@ -94,7 +94,7 @@ def _colour() -> alt.Color:
     return alt.Color("line:N", legend=alt.Legend(labelExpr="names[datum.value]"))
 
 
-def _seen(*, dashed: bool = False) -> dict[str, Any]:
+def _mark_lines(*, dashed: bool = False) -> dict[str, Any]:
     """Mark lines so that more than their colours tells them apart."""
     import altair as alt
 
@@ -104,7 +104,7 @@ def _seen(*, dashed: bool = False) -> dict[str, Any]:
     return {"color": _colour(), "shape": alt.Shape("line:N", legend=legend)}
 
 
-def _hit(**at: Any) -> alt.Chart:
+def _hover_marks(**at: Any) -> alt.Chart:
     """Lay wide marks that are not seen above others: what is hovered need not be hit by a hair."""
     import altair as alt
 
@@ -113,7 +113,7 @@ def _hit(**at: Any) -> alt.Chart:
     return hit
 
 
-def _wanted(*, up: bool) -> tuple[alt.Chart, alt.Chart]:
+def _target_line(*, up: bool) -> tuple[alt.Chart, alt.Chart]:
     """Draw and label the line that is wanted, on the axis of the values."""
     import altair as alt
 
@@ -132,9 +132,9 @@ def _lines() -> Laid:
 
     marks = _marks()
     band = marks.mark_area(opacity=0.17, clip=True).encode(x="x:Q", y="low:Q", y2="high:Q", color=_colour())
-    line = marks.mark_line(clip=True, strokeWidth=2).encode(x="x:Q", y="y:Q", **_seen(dashed=True))
-    point = marks.mark_point(filled=True, size=48, opacity=1, clip=True).encode(x="x:Q", y="y:Q", **_seen())
-    return alt.layer(band, *_wanted(up=True), line, point, _hit(x="x:Q", y="y:Q"))
+    line = marks.mark_line(clip=True, strokeWidth=2).encode(x="x:Q", y="y:Q", **_mark_lines(dashed=True))
+    point = marks.mark_point(filled=True, size=48, opacity=1, clip=True).encode(x="x:Q", y="y:Q", **_mark_lines())
+    return alt.layer(band, *_target_line(up=True), line, point, _hover_marks(x="x:Q", y="y:Q"))
 
 
 def _points() -> Laid:
@@ -144,8 +144,8 @@ def _points() -> Laid:
     at = {"x": alt.X("x:N", axis=alt.Axis(labelExpr="across[datum.value]")), "xOffset": alt.XOffset("line:N")}
     marks = _marks()
     bar = marks.mark_rule(strokeWidth=2, clip=True).encode(y="low:Q", y2="high:Q", color=_colour(), **at)
-    point = marks.mark_point(filled=True, size=70, opacity=1, clip=True).encode(y="y:Q", **_seen(), **at)
-    return alt.layer(*_wanted(up=True), bar, point, _hit(y="y:Q", **at))
+    point = marks.mark_point(filled=True, size=70, opacity=1, clip=True).encode(y="y:Q", **_mark_lines(), **at)
+    return alt.layer(*_target_line(up=True), bar, point, _hover_marks(y="y:Q", **at))
 
 
 def _costs() -> Laid:
@@ -156,9 +156,11 @@ def _costs() -> Laid:
     bar = marks.mark_rule(strokeWidth=1.6, opacity=0.55, clip=True)
     bar_at = bar.encode(x="x:Q", y="low:Q", y2="high:Q", color=_colour())
     line = marks.mark_line(clip=True, strokeWidth=1.6, opacity=0.8)
-    line_at = line.encode(x="x:Q", y="y:Q", order=order, **_seen(dashed=True))
-    point = marks.mark_point(filled=True, size=60, opacity=1, clip=True).encode(x="x:Q", y="y:Q", **_seen())
-    return alt.layer(*_wanted(up=True), bar_at, line_at, _ring(x="x:Q", y="y:Q"), point, _hit(x="x:Q", y="y:Q"))
+    line_at = line.encode(x="x:Q", y="y:Q", order=order, **_mark_lines(dashed=True))
+    point = marks.mark_point(filled=True, size=60, opacity=1, clip=True).encode(x="x:Q", y="y:Q", **_mark_lines())
+    return alt.layer(
+        *_target_line(up=True), bar_at, line_at, _plot_ring(x="x:Q", y="y:Q"), point, _hover_marks(x="x:Q", y="y:Q")
+    )
 
 
 def _intervals() -> Laid:
@@ -168,8 +170,8 @@ def _intervals() -> Laid:
     at = {"y": alt.Y("y:N", axis=alt.Axis(labelExpr="up[datum.value]")), "yOffset": alt.YOffset("line:N")}
     marks = _marks()
     bar = marks.mark_rule(strokeWidth=2, clip=True).encode(x="low:Q", x2="high:Q", color=_colour(), **at)
-    point = marks.mark_point(filled=True, size=70, opacity=1, clip=True).encode(x="x:Q", **_seen(), **at)
-    return alt.layer(*_wanted(up=False), bar, _ring(x="x:Q", **at), point, _hit(x="x:Q", **at))
+    point = marks.mark_point(filled=True, size=70, opacity=1, clip=True).encode(x="x:Q", **_mark_lines(), **at)
+    return alt.layer(*_target_line(up=False), bar, _plot_ring(x="x:Q", **at), point, _hover_marks(x="x:Q", **at))
 
 
 def _scatter() -> Laid:
@@ -179,12 +181,14 @@ def _scatter() -> Laid:
     marks = _marks()
     bar = marks.mark_rule(strokeWidth=1.2, opacity=0.4, clip=True)
     bar_at = bar.encode(x="x:Q", y="low:Q", y2="high:Q", color=_colour())
-    point = marks.mark_point(filled=True, size=55, opacity=0.85, clip=True).encode(x="x:Q", y="y:Q", **_seen())
+    point = marks.mark_point(filled=True, size=55, opacity=0.85, clip=True).encode(x="x:Q", y="y:Q", **_mark_lines())
     line = alt.Chart(alt.NamedData("equal")).mark_line(color=WANTED, strokeWidth=1, clip=True).encode(x="x:Q", y="y:Q")
-    return alt.layer(line, *_wanted(up=True), bar_at, _ring(x="x:Q", y="y:Q"), point, _hit(x="x:Q", y="y:Q"))
+    return alt.layer(
+        line, *_target_line(up=True), bar_at, _plot_ring(x="x:Q", y="y:Q"), point, _hover_marks(x="x:Q", y="y:Q")
+    )
 
 
-def _ring(**at: Any) -> alt.Chart:
+def _plot_ring(**at: Any) -> alt.Chart:
     """Draw a ring around what is chosen."""
     marks = _marks().transform_filter("datum.chosen").properties(name="ring")
     ring: alt.Chart = marks.mark_point(size=240, color=INK, strokeWidth=1.6, clip=True).encode(**at)

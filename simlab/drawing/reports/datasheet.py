@@ -32,15 +32,15 @@ def sections(known: Known) -> tuple[Section, ...]:
     rows = tuple((number, asks, given[number]) for number, asks in QUESTIONS.items() if number in given)
     open_ = tuple((number, asks, UNKNOWN) for number, asks in QUESTIONS.items() if number not in given)
     blocks: tuple[Block, ...] = (
-        Prose(_about(known)),
+        Prose(_note_on_numbers(known)),
         ReportTable("What simlab knows", ("question", "asks for", "answer"), rows),
-        *([more] if (more := _beside(known)) else []),
+        *([more] if (more := _further_table(known)) else []),
         ReportTable("What others have to fill in", ("question", "asks for", "answer"), open_),
     )
     return (Section(f"Human-evaluation datasheet (HEDS {VERSION})", blocks, folded=True),)
 
 
-def _about(known: Known) -> str:
+def _note_on_numbers(known: Known) -> str:
     of = known.get("of") or "a study as it is simulated"
     return (
         f"Numbers are those of the questions of HEDS {VERSION} (Belz and Thomson 2025). Answers are of {of}: they say "
@@ -49,14 +49,14 @@ def _about(known: Known) -> str:
     )
 
 
-def of_sweep(attributes: Mapping[str, Any], power: str = "", code: str = "") -> dict[str, Any]:
+def collect_sweep_facts(attributes: Mapping[str, Any], power: str = "", code: str = "") -> dict[str, Any]:
     """Return what is known of the studies of a store, from its attributes `config` and `sweep`."""
     config, sweep = (json.loads(str(attributes.get(name, "{}"))) for name in ("config", "sweep"))
     varied = {str(axis["key"]): list(axis["values"]) for axis in sweep.get("axes", [])}
     return {"config": config, "varied": varied, "power": power, "code": code, "of": "the simulated studies"}
 
 
-def of_plan(config: Mapping[str, Any], plan: Mapping[str, Any]) -> dict[str, Any]:
+def collect_plan_facts(config: Mapping[str, Any], plan: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is known of a planned study: its settings (`study.yaml`), and what `plan.json` holds beside them."""
     answer = plan.get("answer", plan)
     measures = answer.get("measures")
@@ -75,7 +75,7 @@ def _value(known: Known, key: str, unit: str = "") -> str:
     return "" if held is None or isinstance(held, Mapping) else f"{show(held)}{f' {unit}' if unit else ''}"
 
 
-def _first(known: Known, *wanted: tuple[str, str]) -> str:
+def _first_value(known: Known, *wanted: tuple[str, str]) -> str:
     """Write the first of several settings that a study has."""
     return next((text for key, unit in wanted if (text := _value(known, key, unit))), "")
 
@@ -100,10 +100,10 @@ def _outputs(known: Known) -> str:
     if _kind(known) == "rate":
         text = _value(known, "design.documents", "documents")
         return f"{text} (an output of a system is all of a document's segments)" if text else ""
-    return _first(known, ("budget.human_ratings", "outputs"), ("systems.n_items", "outputs"))
+    return _first_value(known, ("budget.human_ratings", "outputs"), ("systems.n_items", "outputs"))
 
 
-def _selected(known: Known) -> str:
+def _describe_selection(known: Known) -> str:
     """Describe how outputs come into a study: drawn at random, or all that there are."""
     documents = find_entry(known.get("config", {}), "design.documents")
     if documents is not None and documents == find_entry(known.get("config", {}), "systems.n_documents"):
@@ -117,7 +117,7 @@ def _power_method(known: Known) -> str:
 
 def _evaluators(known: Known) -> str:
     crew = [] if _kind(known) == "rate" else ["design.collection.crew_size"]
-    return _first(known, *((key, "") for key in (*crew, "raters.pool_size", "raters.n_raters")))
+    return _first_value(known, *((key, "") for key in (*crew, "raters.pool_size", "raters.n_raters")))
 
 
 def _payment(known: Known) -> str:
@@ -143,7 +143,7 @@ def _times(known: Known) -> str:
     return f"3. The whole evaluation has to be complete within a set time (deadline {text})" if text else ""
 
 
-def _relative(known: Known) -> str:
+def _describe_scale(known: Known) -> str:
     kind = _kind(known)
     if kind == "compare":
         return "2. Relative"
@@ -191,22 +191,22 @@ def _methods(known: Known, keys: Sequence[str]) -> str:
     return sentences(name for name in names if name in METHODS)
 
 
-def _aggregated(known: Known) -> str:
+def _describe_aggregates(known: Known) -> str:
     return _methods(known, ("analysis.normalization", "analysis.estimator"))
 
 
-def _tested(known: Known) -> str:
+def _describe_tests(known: Known) -> str:
     told = _methods(known, ("analysis.test", "analysis.reference", "decision", "decision.multiplicity"))
     level = _value(known, "decision.level")
     return f"{told}{f' Level {level}.' if level else ''}".strip()
 
 
-def _beside(known: Known) -> ReportTable | None:
+def _further_table(known: Known) -> ReportTable | None:
     """List what simlab knows of a design for which the datasheet has no question of its own."""
     asked = {
         "ratings of each output": _value(known, "design.ratings_per_item"),
         "annotations of each pair, at most": _value(known, "budget.annotations_per_pair"),
-        "systems": _first(known, ("systems.n_systems", "")),
+        "systems": _first_value(known, ("systems.n_systems", "")),
         "share of documents with a second rater": _value(known, "design.overlap"),
         "how outputs are dealt": _methods(known, ("design.grouping",)),
         "budget": _value(known, "budget.total", str(_value(known, "budget.currency"))),
@@ -218,7 +218,7 @@ def _beside(known: Known) -> ReportTable | None:
 
 ANSWERS: Mapping[str, Callable[[Known], str]] = {
     "3.1.1": _outputs,
-    "3.1.2": _selected,
+    "3.1.2": _describe_selection,
     "3.1.3.1": _power_method,
     "3.1.3.2": lambda known: str(known.get("power") or ""),
     "3.1.3.3": lambda known: f"simlab: {known['code']}" if known.get("code") and known.get("power") else "",
@@ -227,11 +227,11 @@ ANSWERS: Mapping[str, Callable[[Known], str]] = {
     "3.3.3.1": lambda known: "attention or control checks" if _controls(known) else "",
     "3.3.3.2": _controls,
     "3.3.5": _times,
-    "4.2.2": _relative,
+    "4.2.2": _describe_scale,
     "4.3.3": _size,
     "4.3.4": _values,
     "4.3.8": _form,
-    "4.3.9": _aggregated,
-    "4.3.10": _tested,
+    "4.3.9": _describe_aggregates,
+    "4.3.10": _describe_tests,
 }
 """Who answers a question from what is known; what returns nothing does not know."""

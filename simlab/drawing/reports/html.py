@@ -27,7 +27,7 @@ from simlab.drawing.reports.terms import (
     Section,
     Value,
 )
-from simlab.drawing.reports.values import between, said
+from simlab.drawing.reports.values import format_interval, format_value
 
 HELD = "simlab-data"
 """The id of the data that programs read: the rows of a store, or a saved answer."""
@@ -42,7 +42,7 @@ def page(*reports: Report) -> str:
     places = count()
     articles = "\n".join(_article(report, k, places) for k, report in enumerate(reports))
     scripts = next(filter(None, map(interactive.scripts, reports)), ())
-    held = "\n".join(json_script(_held(k), report.data) for k, report in enumerate(reports))
+    held = "\n".join(json_script(_block_key(k), report.data) for k, report in enumerate(reports))
     run = "\n".join(f"<script>{script}</script>" for script in scripts)
     return f"{_head(reports, scripts)}<body>\n{articles}\n{held}\n{run}\n</body>\n</html>\n"
 
@@ -78,7 +78,7 @@ def _policy(scripts: Sequence[str]) -> str:
     return f"default-src 'none'; {allowed}{rest}"
 
 
-def _held(k: int) -> str:
+def _block_key(k: int) -> str:
     return HELD if k == 0 else f"{HELD}-{k + 1}"
 
 
@@ -89,17 +89,17 @@ def _article(report: Report, k: int, places: Iterator[int]) -> str:
     first = (
         f'<header><p class="kind" dir="auto">{title}</p><h1 dir="auto">{question}</h1></header>',
         f'<section class="answer" id="answer-{k}">{answer}</section>',
-        _listed("Reservations", report.reservations, "reservations"),
-        _listed("Held fixed", report.held_fixed, "held-fixed"),
+        _list_section("Reservations", report.reservations, "reservations"),
+        _list_section("Held fixed", report.held_fixed, "held-fixed"),
     )
-    sections = (*report.sections, *_last(report))
+    sections = (*report.sections, *_closing_sections(report))
     headings = [(f"section-{k}-{j}", section) for j, section in enumerate(sections)]
     rest = (_section(name, section, places) for name, section in headings)
     parts = "\n".join(filter(None, (*first, _contents(headings), *rest)))
-    return f'<article data-held="{_held(k)}">\n{parts}\n</article>'
+    return f'<article data-held="{_block_key(k)}">\n{parts}\n</article>'
 
 
-def _last(report: Report) -> Iterator[Section]:
+def _closing_sections(report: Report) -> Iterator[Section]:
     """Yield what ends every report: a paragraph for a paper, how to get it again, what to cite, where it is from."""
     if report.paragraph:
         yield Section("For a paper", (Prose(report.paragraph),))
@@ -130,7 +130,7 @@ def _section(name: str, section: Section, places: Iterator[int]) -> str:
     return f'<section id="{name}">{heading}\n{blocks}\n</section>'
 
 
-def _listed(heading: str, items: Sequence[str], kind: str) -> str:
+def _list_section(heading: str, items: Sequence[str], kind: str) -> str:
     return f'<section class="{kind}"><h2>{heading}</h2>{_points(Points(tuple(items)))}</section>' if items else ""
 
 
@@ -159,18 +159,18 @@ def _code(block: Code) -> str:
 
 def _figures(block: Figures) -> str:
     """Write numbers that stand large: the number, what it is of, and what is known of its error."""
-    return f'<div class="large">{"".join(map(_large, block.values))}</div>' if block.values else ""
+    return f'<div class="large">{"".join(map(_render_figure, block.values))}</div>' if block.values else ""
 
 
-def _large(value: Value) -> str:
+def _render_figure(value: Value) -> str:
     known = [
-        f"interval {interval}" if (interval := between(value)) and value.error is not None else "",
+        f"interval {interval}" if (interval := format_interval(value)) and value.error is not None else "",
         f"n = {value.n:,}" if value.n is not None else "",
         value.reason,
     ]
     below = "; ".join(filter(None, known))
     return (
-        f'<div><b{attributes(value)}>{text(said(value))}</b><span dir="auto">{text(value.label)}</span>'
+        f'<div><b{attributes(value)}>{text(format_value(value))}</b><span dir="auto">{text(value.label)}</span>'
         f"<small>{text(below)}</small></div>"
     )
 

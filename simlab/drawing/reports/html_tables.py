@@ -6,7 +6,7 @@ from math import isfinite
 
 from simlab.drawing.reports.escaping import text
 from simlab.drawing.reports.terms import Cell, ReportTable, Value
-from simlab.drawing.reports.values import between, cells, numeric, said, titles
+from simlab.drawing.reports.values import cells, find_number_columns, format_interval, format_value, titles
 
 LONG = 40
 """Letters from which on a cell is folded into lines."""
@@ -15,7 +15,7 @@ LONG = 40
 def table(block: ReportTable) -> str:
     """Write a table; it scrolls in a box of its own where the page is narrower."""
     head = "".join(f'<th scope="col" dir="auto">{text(title)}</th>' for title in titles(block))
-    numbers = numeric(block)
+    numbers = find_number_columns(block)
     rows = "".join(
         f"<tr>{''.join(map(_cell, row, written, numbers))}</tr>"
         for row, written in zip(block.rows, cells(block), strict=True)
@@ -29,7 +29,7 @@ def table(block: ReportTable) -> str:
 
 def number(value: Value) -> str:
     """Write a number with its error, and what is known of it in its attributes."""
-    return f"<span{attributes(value)}>{text(said(value))}</span>"
+    return f"<span{attributes(value)}>{text(format_value(value))}</span>"
 
 
 def attributes(value: Value) -> str:
@@ -53,10 +53,10 @@ def _hint(value: Value) -> str:
     if value.value is None:
         return value.reason
     parts = [
-        f"{'' if value.mcse is None else 'Monte-Carlo '}standard error {said(Value(value.error), 3)}"
+        f"{'' if value.mcse is None else 'Monte-Carlo '}standard error {format_value(Value(value.error), 3)}"
         if value.error is not None and isfinite(value.error)
         else "",
-        f"interval {interval}" if (interval := between(value)) else "",
+        f"interval {interval}" if (interval := format_interval(value)) else "",
         f"n = {value.n:,}" if value.n is not None else "",
         f"{value.clusters:,} clusters" if value.clusters is not None else "",
         value.reason,

@@ -43,7 +43,7 @@ def static_charts() -> Iterator[None]:
         _STATIC.reset(before)
 
 
-def available() -> bool:
+def are_available() -> bool:
     """True if charts of pages answer to who reads them: whether the extra is installed."""
     return not _STATIC.get() and all(importlib.util.find_spec(name) is not None for name in NEEDED)
 
@@ -51,10 +51,10 @@ def available() -> bool:
 def markup(block: Drawn, place: int) -> str:
     """Return a figure of a page: controls, chart, buttons, and the table behind it. `place` is its own in the page."""
     kind = _KINDS[type(block)]
-    drawn = _walked(block, place) if isinstance(block, Drill) else _shown(block, place)
+    drawn = _render_drill(block, place) if isinstance(block, Drill) else _render_block(block, place)
     table = html_tables.table(kind.table(block))
     return (
-        f'<figure data-block="{kind.name}" data-place="{place}"{"" if available() else " data-static"}>\n'
+        f'<figure data-block="{kind.name}" data-place="{place}"{"" if are_available() else " data-static"}>\n'
         f'<figcaption dir="auto">{text(block.question)}</figcaption>\n{drawn}\n'
         f'<details><summary>The table behind this figure</summary><div class="behind-it">{table}</div></details>\n'
         "</figure>"
@@ -64,7 +64,7 @@ def markup(block: Drawn, place: int) -> str:
 def scripts(report: Report) -> tuple[str, ...]:
     """Return the JavaScript texts of a page, in their order; none where nothing is drawn, or the extra is missing."""
     blocks = (block for section in report.sections for block in section.blocks)
-    if not available() or not any(type(block) in _KINDS for block in blocks):
+    if not are_available() or not any(type(block) in _KINDS for block in blocks):
         return ()
     return bundle(), script()
 
@@ -79,7 +79,7 @@ def bundle() -> str:
     """Return Vega, Vega-Lite and Vega-Embed as one script."""
     import vl_convert
 
-    return _whole(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"))
+    return _escape_script(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"))
 
 
 @cache
@@ -88,21 +88,21 @@ def script() -> str:
     look = {"colours": COLOURS, "shapes": charts.SHAPES, "dashes": charts.DASHES, "few": charts.FEW_SYSTEMS}
     parts = [files(__package__).joinpath("page", f"{name}.js").read_text("utf-8") for name in SCRIPTS]
     held = f"const SPECS = {_literal(charts.specs())}, LOOK = {_literal(look)};"
-    return _whole("\n".join(['(() => {\n"use strict";', held, *parts, "})();"]))
+    return _escape_script("\n".join(['(() => {\n"use strict";', held, *parts, "})();"]))
 
 
 def _literal(data: Any) -> str:
     return json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
 
 
-def _whole(script: str) -> str:
+def _escape_script(script: str) -> str:
     """Return a script that no tag within it ends."""
     return script.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
 
-def _walked(block: Drill, place: int) -> str:
+def _render_drill(block: Drill, place: int) -> str:
     """Return what a reader walks through; without scripts there is the table behind it only."""
-    if not available():
+    if not are_available():
         return ""
     return (
         '<div class="controls" role="group" aria-label="Which cells are shown" hidden></div>\n'
@@ -111,11 +111,11 @@ def _walked(block: Drill, place: int) -> str:
     )
 
 
-def _shown(block: Chart | PairMatrix | Explorer, place: int) -> str:
-    return _interactive(block, place) if available() else _picture(block)
+def _render_block(block: Chart | PairMatrix | Explorer, place: int) -> str:
+    return _render_interactive(block, place) if are_available() else _picture(block)
 
 
-def _interactive(block: Chart | PairMatrix | Explorer, place: int) -> str:
+def _render_interactive(block: Chart | PairMatrix | Explorer, place: int) -> str:
     waiting = "This figure is drawn by the script of this page; the table below holds its values."
     return (
         '<div class="controls" role="group" aria-label="What is shown" hidden></div>\n'
@@ -135,21 +135,21 @@ def _picture(block: Chart | PairMatrix | Explorer) -> str:
     )
 
 
-def _held(block: Drawn, *left: str) -> dict[str, Any]:
+def _block_fields(block: Drawn, *left: str) -> dict[str, Any]:
     """Return a block's fields as data, without those left out and flags that are not set."""
-    held = {one.name: _plain(getattr(block, one.name)) for one in fields(block) if one.name not in left}
+    held = {one.name: _make_serialisable(getattr(block, one.name)) for one in fields(block) if one.name not in left}
     return {name: value for name, value in held.items() if value is not False}
 
 
-def _plain(value: Any) -> Any:
+def _make_serialisable(value: Any) -> Any:
     """Return what JSON has a form for: missing numbers are null."""
     if isinstance(value, float):
         return value if abs(value) < float("inf") else None
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [_make_serialisable(one) for one in value]
     if isinstance(value, Mapping):
-        return {key: _plain(one) for key, one in value.items()}
-    return _plain(asdict(value)) if hasattr(value, "__dataclass_fields__") else value
+        return {key: _make_serialisable(one) for key, one in value.items()}
+    return _make_serialisable(asdict(value)) if hasattr(value, "__dataclass_fields__") else value
 
 
 class _Kind:
@@ -159,7 +159,7 @@ class _Kind:
         self.name, self.left, self.table = name, left, table
 
     def data(self, block: Drawn) -> dict[str, Any]:
-        return _held(block, *self.left)
+        return _block_fields(block, *self.left)
 
 
 _KINDS: Mapping[type, _Kind] = {

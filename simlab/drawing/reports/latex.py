@@ -7,9 +7,9 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from simlab.drawing.reports.paper import large, paragraph, stills
+from simlab.drawing.reports.paper import figures_table, paragraph, still_blocks
 from simlab.drawing.reports.terms import PairMatrix, Report, ReportTable
-from simlab.drawing.reports.values import cells, numeric, titles
+from simlab.drawing.reports.values import cells, find_number_columns, titles
 
 LONG = 40
 """Rows from which on a table goes over pages, and letters from which on a cell is folded into lines."""
@@ -51,10 +51,10 @@ def page(*reports: Report) -> str:
     return "\n\n".join([HEAD, *("\n\n".join(_parts(report)) for report in reports)]) + "\n"
 
 
-def escaped(given: str) -> str:
+def escape_text(given: str) -> str:
     r"""Write a text so that LaTeX sets it as it is, on one line.
 
-    >>> escaped("50 % of a_b"), escaped("-.14 ± .03"), escaped(r"\input{x}")
+    >>> escape_text("50 % of a_b"), escape_text("-.14 ± .03"), escape_text(r"\input{x}")
     ('50 \\% of a\\_\\allowbreak{}b', '$-$.14 $\\pm$ .03', '\\textbackslash{}input\\{x\\}')
     """
     minus = _MINUS.sub("−", _one_line(str(given)))
@@ -67,11 +67,11 @@ def _one_line(given: str) -> str:
 
 def _parts(report: Report) -> Iterator[str]:
     yield f"% {_one_line(report.question)}"
-    yield escaped(paragraph(report))
+    yield escape_text(paragraph(report))
     if report.reservations:
         yield "\n".join(f"% Reservation: {_one_line(line)}" for line in report.reservations)
     yield from map(_table, _tables(report))
-    yield from (_commented(reference.bibtex) for reference in report.references)
+    yield from (_comment_lines(reference.bibtex) for reference in report.references)
 
 
 def _tables(report: Report) -> Iterator[ReportTable | str]:
@@ -79,62 +79,62 @@ def _tables(report: Report) -> Iterator[ReportTable | str]:
 
     A table of pairs that goes over pages is left to them as well, and a comment says so.
     """
-    if table := large(report):
+    if table := figures_table(report):
         yield table
     for section in report.sections:
         if section.folded:
             continue
         left = [block for block in section.blocks if isinstance(block, PairMatrix) and len(block.pairs) > LONG]
         kept = replace(section, blocks=tuple(block for block in section.blocks if block not in left))
-        yield from (block for block in stills(kept) if isinstance(block, ReportTable) and block.rows)
+        yield from (block for block in still_blocks(kept) if isinstance(block, ReportTable) and block.rows)
         for block in left:
             yield f"% Left to the forms html and md, for its {len(block.pairs):,} pairs: {_one_line(block.question)}"
 
 
-def _commented(text: str) -> str:
+def _comment_lines(text: str) -> str:
     return "\n".join(f"% {line}" for line in text.splitlines())
 
 
 def _table(block: ReportTable | str) -> str:
     if isinstance(block, str):
         return block
-    written, right = cells(block), numeric(block)
+    written, right = cells(block), find_number_columns(block)
     widest = [max(len(row[k]) for row in written) for k in range(len(right))]
     folded = [wide > LONG and not number for wide, number in zip(widest, right, strict=True)]
     sides = ["r" if number else "l" for number in right]
     columns = "".join("p{.3\\linewidth}" if fold else side for fold, side in zip(folded, sides, strict=True))
     head = rf"{' & '.join(map(_heading, titles(block), sides))} \\"
     room = [
-        LONG if fold else max(wide, *map(len, _folded(name)))
+        LONG if fold else max(wide, *map(len, _wrap_heading(name)))
         for fold, wide, name in zip(folded, widest, titles(block), strict=True)
     ]
     body = "\n".join(map(_row, written))
-    written_as = _long if len(written) > LONG else _short
-    return written_as(escaped(block.caption), columns, head, body, wide=sum(room) + 3 * len(room) > PAGE)
+    written_as = _long_table if len(written) > LONG else _short_table
+    return written_as(escape_text(block.caption), columns, head, body, wide=sum(room) + 3 * len(room) > PAGE)
 
 
 def _heading(name: str, side: str) -> str:
     """Write the heading of a column, in lines where it is long."""
-    lines = _folded(name)
-    return rf"\shortstack[{side}]{{{_NEXT.join(map(escaped, lines))}}}" if len(lines) > 1 else escaped(lines[0])
+    lines = _wrap_heading(name)
+    return rf"\shortstack[{side}]{{{_NEXT.join(map(escape_text, lines))}}}" if len(lines) > 1 else escape_text(lines[0])
 
 
-def _folded(name: str) -> list[str]:
+def _wrap_heading(name: str) -> list[str]:
     return textwrap.wrap(_one_line(name), HEADING, break_long_words=False) or [""]
 
 
 def _row(row: Sequence[str]) -> str:
-    return rf"{' & '.join(map(escaped, row))} \\"
+    return rf"{' & '.join(map(escape_text, row))} \\"
 
 
-def _short(caption: str, columns: str, head: str, body: str, *, wide: bool) -> str:
+def _short_table(caption: str, columns: str, head: str, body: str, *, wide: bool) -> str:
     """Write a table that floats; one that is wider than a page is made as small as it must be."""
     table = f"\\begin{{tabular}}{{{columns}}}\n\\toprule\n{head}\n\\midrule\n{body}\n\\bottomrule\n\\end{{tabular}}"
     held = f"\\resizebox{{\\linewidth}}{{!}}{{{table}}}" if wide else table
     return f"\\begin{{table}}\n\\centering\\small\n\\caption{{{caption}}}\n{held}\n\\end{{table}}"
 
 
-def _long(caption: str, columns: str, head: str, body: str, *, wide: bool) -> str:
+def _long_table(caption: str, columns: str, head: str, body: str, *, wide: bool) -> str:
     """Write a table that goes over pages; one that is wider than a page is set in the smallest print."""
     print_ = "\\scriptsize\\setlength{\\tabcolsep}{2pt}" if wide else "\\small"
     return (

@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from simlab.drawing.reports.paper import large, paragraph, stills
+from simlab.drawing.reports.paper import figures_table, paragraph, still_blocks
 from simlab.drawing.reports.terms import Code, Figures, Points, Prose, Report, ReportTable, Section
-from simlab.drawing.reports.values import cells, numeric, said, titles
+from simlab.drawing.reports.values import cells, find_number_columns, format_value, titles
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~$])")
 
@@ -18,19 +18,19 @@ def page(*reports: Report) -> str:
     return "\n\n---\n\n".join("\n\n".join(filter(None, _parts(report))) for report in reports) + "\n"
 
 
-def escaped(given: str) -> str:
+def escape_text(given: str) -> str:
     r"""Write a text so that it stands as it is, on one line.
 
-    >>> escaped("a_b | <script>"), escaped("two\nlines")
+    >>> escape_text("a_b | <script>"), escape_text("two\nlines")
     ('a\\_b \\| \\<script\\>', 'two lines')
     """
     return _SPECIAL.sub(r"\\\1", " ".join(str(given).split()))
 
 
 def _parts(report: Report) -> Iterator[str]:
-    yield f"# {escaped(report.question)}"
-    yield from map(escaped, report.answer)
-    if table := large(report):
+    yield f"# {escape_text(report.question)}"
+    yield from map(escape_text, report.answer)
+    if table := figures_table(report):
         yield _table(table)
     for heading, items in (("Reservations", report.reservations), ("Held fixed", report.held_fixed)):
         if items:
@@ -56,21 +56,21 @@ def _origin(report: Report) -> Iterator[str]:
 
 
 def _section(section: Section) -> Iterator[str]:
-    yield f"## {escaped(section.heading)}"
-    for block in stills(section):
+    yield f"## {escape_text(section.heading)}"
+    for block in still_blocks(section):
         yield _SIMPLE[type(block)](block)
 
 
 def _prose(block: Prose) -> str:
-    return "\n\n".join(escaped(part) for part in block.text.split("\n\n") if part.strip())
+    return "\n\n".join(escape_text(part) for part in block.text.split("\n\n") if part.strip())
 
 
 def _points(block: Points) -> str:
-    return "\n".join(f"- {escaped(item)}" for item in block.items)
+    return "\n".join(f"- {escape_text(item)}" for item in block.items)
 
 
 def _figures(block: Figures) -> str:
-    return _points(Points(tuple(f"{value.label}: {said(value)}" for value in block.values)))
+    return _points(Points(tuple(f"{value.label}: {format_value(value)}" for value in block.values)))
 
 
 def _code(block: Code) -> str:
@@ -80,10 +80,10 @@ def _code(block: Code) -> str:
 
 
 def _table(block: ReportTable) -> str:
-    ends = ["---:" if right else "---" for right in numeric(block)]
-    rows = [list(map(escaped, titles(block))), ends, *(list(map(escaped, row)) for row in cells(block))]
+    ends = ["---:" if right else "---" for right in find_number_columns(block)]
+    rows = [list(map(escape_text, titles(block))), ends, *(list(map(escape_text, row)) for row in cells(block))]
     lines = "\n".join(f"| {' | '.join(row)} |" for row in rows)
-    return f"{escaped(block.caption)}\n\n{lines}" if block.caption else lines
+    return f"{escape_text(block.caption)}\n\n{lines}" if block.caption else lines
 
 
 _SIMPLE: Mapping[type, Callable[[Any], str]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from simlab.drawing.reports import behind
 from simlab.drawing.reports.terms import Block, Chart, Drill, Explorer, PairMatrix, Report, ReportTable, Section
-from simlab.drawing.reports.values import said
+from simlab.drawing.reports.values import format_value
 
 
 def paragraph(report: Report) -> str:
@@ -15,16 +15,16 @@ def paragraph(report: Report) -> str:
     return " ".join(filter(None, (*report.answer, held)))
 
 
-def stills(section: Section) -> tuple[Block, ...]:
+def still_blocks(section: Section) -> tuple[Block, ...]:
     """Return the blocks of a section where nothing can be chosen; what stands behind a chart and below it, once.
 
     Tables hold numbers of several kinds, so that they are told apart by what is written.
     """
-    shown = [still(block) for block in section.blocks]
+    shown = [still_block(block) for block in section.blocks]
     return tuple({repr(block): block for block in shown}.values())
 
 
-def still(block: Block) -> Block:
+def still_block(block: Block) -> Block:
     """Return what stands for a block where nothing can be chosen: of a chart, the table behind it."""
     if isinstance(block, Explorer | Drill):
         return block.table
@@ -33,8 +33,8 @@ def still(block: Block) -> Block:
     return behind.table(block) if isinstance(block, Chart) else block
 
 
-def large(report: Report) -> ReportTable | None:
+def figures_table(report: Report) -> ReportTable | None:
     """Return the numbers that stand large in a report as a table; None where it has none."""
     # As they stand by themselves: a column has the decimals of its smallest error.
-    rows = tuple((value.label, said(value)) for value in report.figures)
+    rows = tuple((value.label, format_value(value)) for value in report.figures)
     return ReportTable("In numbers", ("what", "value"), rows) if rows else None

@@ -27,14 +27,14 @@ def report(contents: Mapping[str, Any], folder: Path) -> Report:
     Raises InputError, naming the file, for a part that is not of its form.
     """
     provenance = {"folder": clip(folder, 200), "study": clip(contents["plan"]["digest"], 80)}
-    planned = _planned(contents, folder, provenance)
-    found = _concluded(contents, folder, provenance)
+    planned = _report_plan(contents, folder, provenance)
+    found = _report_conclusion(contents, folder, provenance)
     parts = [one for one in (found, planned) if one is not None]
     asked = contents["assignment"]
     return Report(
         clip(folder.resolve().name, 80),
         parts[0].question,
-        (*_sentences(found, planned), *(_asked(asked) if asked else ())),
+        (*_sentences(found, planned), *(_describe_assignment(asked) if asked else ())),
         tuple(_sections(found, planned, asked)),
         {key: contents[key] for key in ("plan", "assignment", "conclusion")},
         tuple(value for one in parts for value in one.figures),
@@ -47,11 +47,11 @@ def report(contents: Mapping[str, Any], folder: Path) -> Report:
     )
 
 
-def _planned(contents: Mapping[str, Any], folder: Path, provenance: Mapping[str, str]) -> Report:
+def _report_plan(contents: Mapping[str, Any], folder: Path, provenance: Mapping[str, str]) -> Report:
     try:
         found: Any = read_record(StudyPlan, contents["plan"]["answer"], others=[SecondStudy])
     except InputError as error:
-        raise _named(error, folder / PLANNED) from error
+        raise _name_file(error, folder / PLANNED) from error
     if isinstance(found, SecondStudy):
         return replace(second_batch.report(found), provenance=provenance)
     made = plan.report(found, contents["study"])
@@ -60,13 +60,13 @@ def _planned(contents: Mapping[str, Any], folder: Path, provenance: Mapping[str,
     )
 
 
-def _concluded(contents: Mapping[str, Any], folder: Path, provenance: Mapping[str, str]) -> Report | None:
+def _report_conclusion(contents: Mapping[str, Any], folder: Path, provenance: Mapping[str, str]) -> Report | None:
     if contents["conclusion"] is None:
         return None
     try:
         found = conclude.read(contents["conclusion"])
     except InputError as error:
-        raise _named(error, folder / CONCLUDED) from error
+        raise _name_file(error, folder / CONCLUDED) from error
     made = replace(conclude.report(found), data=contents["conclusion"], provenance=dict(provenance))
     if found.plan is None or found.plan.digest == contents["plan"]["digest"]:
         return made
@@ -74,7 +74,7 @@ def _concluded(contents: Mapping[str, Any], folder: Path, provenance: Mapping[st
     return replace(made, reservations=(other, *made.reservations))
 
 
-def _named(error: InputError, file: Path) -> InputError:
+def _name_file(error: InputError, file: Path) -> InputError:
     said = str(error).replace(REMEDY, REMEDIES[file.name])
     return InputError(f"{clip(file, 200)}: {said}")
 
@@ -88,7 +88,7 @@ def _sentences(report: Report | None, planned: Report) -> Iterator[str]:
     yield f"As planned: {planned.answer[0][:1].lower()}{planned.answer[0][1:]}"
 
 
-def _asked(asked: Mapping[str, Any]) -> Iterator[str]:
+def _describe_assignment(asked: Mapping[str, Any]) -> Iterator[str]:
     """State how much people were asked for."""
     loads = [one["ratings"] for one in asked["raters"]]
     span = f"{min(loads):,}" if min(loads) == max(loads) else f"{min(loads):,} to {max(loads):,}"

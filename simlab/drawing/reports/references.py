@@ -42,7 +42,7 @@ _ACCENTS = {"ä": '{\\"a}', "ü": '{\\"u}', "É": "{\\'E}", "é": "{\\'e}", "á"
 _PLAIN = {"ä": "a", "ü": "u", "É": "E", "é": "e", "á": "a"}
 
 
-def cited(names: Iterable[str]) -> tuple[CitedWork, ...]:
+def list_references(names: Iterable[str]) -> tuple[CitedWork, ...]:
     """Return the references of these keys (as "Riley et al. 2024", or "simlab"), each once, in this order.
 
     Raises InputError for a key that nothing has.
@@ -50,19 +50,21 @@ def cited(names: Iterable[str]) -> tuple[CitedWork, ...]:
     return tuple(_reference(name) for name in dict.fromkeys(names))
 
 
-def named_in(source: str) -> list[str]:
+def find_references(source: str) -> list[str]:
     """Name the references that a source in a docstring means: the first author, and the year that comes next.
 
-    >>> named_in("Morris, White and Crowther 2019, as Chaganty et al. 2018 (section 3.3) propose")
+    >>> find_references("Morris, White and Crowther 2019, as Chaganty et al. 2018 (section 3.3) propose")
     ['Morris et al. 2019', 'Chaganty et al. 2018']
     """
-    return [key for key in REFERENCES if re.search(rf"\b{re.escape(_first(key))}\b[^;\d]*\b{key[-4:]}\b", source)]
+    return [
+        key for key in REFERENCES if re.search(rf"\b{re.escape(_cut_to_author(key))}\b[^;\d]*\b{key[-4:]}\b", source)
+    ]
 
 
-def _first(key: str) -> str:
+def _cut_to_author(key: str) -> str:
     """Return the first author of a key.
 
-    >>> _first("von Däniken et al. 2022"), _first("Lan and DeMets 1983"), _first("Holm 1979")
+    >>> _cut_to_author("von Däniken et al. 2022"), _cut_to_author("Lan and DeMets 1983"), _cut_to_author("Holm 1979")
     ('von Däniken', 'Lan', 'Holm')
     """
     return re.split(r" et al\.| and | \d{4}$", key)[0]
@@ -70,16 +72,16 @@ def _first(key: str) -> str:
 
 def _reference(name: str) -> CitedWork:
     if name == SIMLAB:
-        return of_simlab()
+        return cite_simlab()
     if name not in REFERENCES:
         raise InputError(f"no reference is called {name}; simlab.drawing.text.references names all")
     text = REFERENCES[name]
-    kind, fields = parsed(text)
+    kind, fields = parse_reference(text)
     key = _key(name)
     return CitedWork(key, text, entry(kind, key, fields))
 
 
-def of_simlab() -> CitedWork:
+def cite_simlab() -> CitedWork:
     """Cite simlab, as CITATION.cff has it; of the version that is installed."""
     try:
         installed = version("simlab")
@@ -95,7 +97,7 @@ def of_simlab() -> CitedWork:
     return CitedWork(SIMLAB, text, entry("software", SIMLAB, fields))
 
 
-def parsed(text: str) -> tuple[str, dict[str, str]]:
+def parse_reference(text: str) -> tuple[str, dict[str, str]]:
     """Read the type and the fields of an entry off the sentence of a reference.
 
     Raises InputError for a sentence that is not written as the others are.
@@ -103,12 +105,12 @@ def parsed(text: str) -> tuple[str, dict[str, str]]:
     found = _SENTENCE.fullmatch(text)
     if found is None:
         raise InputError(f"a reference is not written as `Authors (year). Title. Where.`: {text}")
-    kind, where = _where(found["rest"])
+    kind, where = _parse_source(found["rest"])
     authors = " and ".join(f"{one['family'].strip()}, {one['given'].strip()}" for one in _AUTHOR.finditer(found[1]))
     return kind, {"author": authors, "title": _title(found["title"]), **where, "year": found["year"]}
 
 
-def _where(rest: str) -> tuple[str, dict[str, str]]:
+def _parse_source(rest: str) -> tuple[str, dict[str, str]]:
     """Read where a work is published off the end of its sentence."""
     if found := _PREPRINT.fullmatch(rest):
         return "misc", {"eprint": found["eprint"], "archiveprefix": "arXiv"}
@@ -139,7 +141,7 @@ def _key(name: str) -> str:
     >>> _key("von Däniken et al. 2022"), _key("O'Hagan et al. 2005")
     ('vondaniken2022', 'ohagan2005')
     """
-    plain = "".join(_PLAIN.get(letter, letter) for letter in _first(name).lower())
+    plain = "".join(_PLAIN.get(letter, letter) for letter in _cut_to_author(name).lower())
     return re.sub(r"[^a-z]", "", plain) + name[-4:]
 
 

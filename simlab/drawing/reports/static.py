@@ -11,7 +11,7 @@ from simlab.drawing.figures import around, look
 from simlab.drawing.figures.look import SCREEN
 from simlab.drawing.figures.styles import COLOURS, style
 from simlab.drawing.reports.terms import Chart, ChartPoint, Explorer, PairMatrix, Report
-from simlab.drawing.reports.values import said
+from simlab.drawing.reports.values import format_value
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,7 +27,7 @@ LONGEST = 40
 """Letters of a name that are written; the table behind a figure has all of them."""
 
 
-def svg(block: Chart | PairMatrix | Explorer) -> str:
+def render_svg(block: Chart | PairMatrix | Explorer) -> str:
     """Draw a block as SVG, the same text for the same block."""
     import matplotlib as mpl
 
@@ -40,7 +40,7 @@ def svg(block: Chart | PairMatrix | Explorer) -> str:
 
 def image(block: Chart | PairMatrix | Explorer) -> str:
     """Return a block's SVG as the address of an image: nothing within it can run, and no id meets another's."""
-    return f"data:image/svg+xml;base64,{base64.b64encode(svg(block).encode()).decode()}"
+    return f"data:image/svg+xml;base64,{base64.b64encode(render_svg(block).encode()).decode()}"
 
 
 def draw(block: Chart | PairMatrix | Explorer) -> Figure:
@@ -53,10 +53,10 @@ def draw(block: Chart | PairMatrix | Explorer) -> Figure:
 def _chart(chart: Chart) -> Figure:
     axes = _axes(1.2 + 0.3 * len(_names_of(chart)) if chart.kind == "intervals" else 3.6)
     _draw_chart(axes, chart)
-    return _of(axes)
+    return _take_figure(axes)
 
 
-def figure_of(report: Report) -> Figure:
+def plot_report(report: Report) -> Figure:
     """Draw the charts of a report, two in a row where there is room, with its question above and its numbers below."""
     charts = [block for section in report.sections for block in section.blocks if isinstance(block, Chart)]
     figure = _panels(charts)
@@ -70,9 +70,9 @@ def figure_of(report: Report) -> Figure:
     if any(lines):
         named = [axes.get_legend_handles_labels() for axes in figure.axes]
         handles = {name: handle for pair in named for handle, name in zip(*pair, strict=True)}
-        around.legend(figure, list(handles.values()), list(handles), _short(charts[0].legend) or None, "below")
+        around.legend(figure, list(handles.values()), list(handles), _shorten(charts[0].legend) or None, "below")
     around.question(figure, report.question)
-    told = "; ".join(f"{value.label}: {said(value)}" for value in report.figures)
+    told = "; ".join(f"{value.label}: {format_value(value)}" for value in report.figures)
     around.footnote(figure, report.caption or (f"{told}." if told else ""))
     return figure
 
@@ -80,8 +80,8 @@ def figure_of(report: Report) -> Figure:
 def _shared_lines(charts: list[Chart]) -> list[str]:
     """Return the lines of panels that have one legend, below them; none where each has its own."""
     same_axis = len({(one.legend, one.x) for one in charts}) == 1
-    same_lines = len({tuple(_lines_of([one])) for one in charts}) == 1
-    return _lines_of(charts) if len(charts) > 1 and (same_axis or same_lines) else []
+    same_lines = len({tuple(_list_lines([one])) for one in charts}) == 1
+    return _list_lines(charts) if len(charts) > 1 and (same_axis or same_lines) else []
 
 
 def _panels(charts: list[Chart]) -> Figure:
@@ -104,7 +104,7 @@ def _draw_panel(axes: Axes, chart: Chart, lines: list[str]) -> None:
     """Draw a chart among others; it has a legend of its own where it shares no `lines` with them."""
     _draw_chart(axes, chart, lines)
     columns = axes.get_subplotspec().get_gridspec().ncols  # type: ignore[union-attr]
-    room = look.letters(_of(axes).get_figwidth() / columns / 2, 10)
+    room = look.letters(_take_figure(axes).get_figwidth() / columns / 2, 10)
     axes.set_title(textwrap.fill(chart.question, room))
     axes.set_xlabel(textwrap.fill(axes.get_xlabel(), room))
     if (legend := axes.get_legend()) is None:
@@ -118,14 +118,14 @@ def _draw_panel(axes: Axes, chart: Chart, lines: list[str]) -> None:
     axes.legend(title=legend.get_title().get_text() or None, loc="best", framealpha=0.85)
 
 
-def _lines_of(charts: list[Chart]) -> list[str]:
+def _list_lines(charts: list[Chart]) -> list[str]:
     return list(dict.fromkeys(mark.line for chart in charts for mark in chart.marks))
 
 
 def _height(chart: Chart) -> float:
     if chart.kind != "intervals":
         return 3.2
-    return min(1.4 + (0.16 + 0.06 * len(_lines_of([chart]))) * len(_names_of(chart)), 20.0)
+    return min(1.4 + (0.16 + 0.06 * len(_list_lines([chart]))) * len(_names_of(chart)), 20.0)
 
 
 def _names_of(chart: Chart) -> list[str]:
@@ -134,24 +134,24 @@ def _names_of(chart: Chart) -> list[str]:
 
 def _draw_chart(axes: Axes, chart: Chart, lines: list[str] | None = None) -> None:
     """Draw a chart; `lines` are those of all charts that it stands with, so that each has one colour."""
-    up, lines = _names_of(chart), lines or _lines_of([chart])
+    up, lines = _names_of(chart), lines or _list_lines([chart])
     apart = min(0.16, 0.8 / max(len(lines), 1))
     for k, line in enumerate(lines):
         if marks := [mark for mark in chart.marks if mark.line == line]:
             _line(axes, chart, marks, k, apart * (k - (len(lines) - 1) / 2), up)
     if up:
         _link(axes, chart, up)
-        axes.set_yticks(range(len(up)), [_short(name) for name in up], parse_math=False)
+        axes.set_yticks(range(len(up)), [_shorten(name) for name in up], parse_math=False)
         axes.invert_yaxis()
-    axes.set(xlabel=_short(chart.x, 90), ylabel=_short(chart.y, 90))
+    axes.set(xlabel=_shorten(chart.x, 90), ylabel=_shorten(chart.y, 90))
     _bound(axes, chart)
     if any(lines):
-        axes.legend(title=_short(chart.legend) or None, loc="upper left", bbox_to_anchor=(1, 1))
+        axes.legend(title=_shorten(chart.legend) or None, loc="upper left", bbox_to_anchor=(1, 1))
 
 
 def _line(axes: Axes, chart: Chart, marks: list[ChartPoint], k: int, aside: float, up: list[str]) -> None:
     """Draw the marks of a line, and rings around those that are chosen."""
-    look = style(k, _short(marks[0].line))
+    look = style(k, _shorten(marks[0].line))
     joined = "-" if chart.kind == "lines" and all(not isinstance(mark.x, str) for mark in marks) else "none"
     if up:
         xs, ys = [float(mark.x) for mark in marks], [up.index(str(mark.y)) + aside for mark in marks]
@@ -163,7 +163,7 @@ def _line(axes: Axes, chart: Chart, marks: list[ChartPoint], k: int, aside: floa
         ys = [float(mark.y) for mark in marks]
         axes.vlines(xs, *_ends(marks, ys), color=look["color"], alpha=0.6)
         if options:
-            axes.set_xticks(range(len(places)), [_short(name) for name in places])
+            axes.set_xticks(range(len(places)), [_shorten(name) for name in places])
     axes.plot(xs, ys, linestyle=joined, **look)
     chosen = [j for j, mark in enumerate(marks) if mark.chosen]
     ring: Any = {"marker": "o", "markersize": 10, "markerfacecolor": "none", "markeredgecolor": "#222222"}
@@ -217,13 +217,13 @@ def _matrix(block: PairMatrix) -> Figure:
     for (first, second), share in zip(block.pairs, shares, strict=True):
         grid[first][second] = float("nan") if share is None else share
     drawn = axes.imshow(grid, cmap=colours, vmin=0, vmax=1)
-    names = [_short(name, 14) for name in block.systems]
+    names = [_shorten(name, 14) for name in block.systems]
     axes.set_xticks(range(n), names, rotation=0 if max(map(len, names)) < 4 else 60)
     axes.set_yticks(range(n), names)
     axes.grid(visible=False)
-    axes.set_title(f"{block.kinds[0]}, {_short(block.designs[0], 80)}")
-    _of(axes).colorbar(drawn, label="share of campaigns")
-    return _of(axes)
+    axes.set_title(f"{block.kinds[0]}, {_shorten(block.designs[0], 80)}")
+    _take_figure(axes).colorbar(drawn, label="share of campaigns")
+    return _take_figure(axes)
 
 
 def _axes(height: float) -> Axes:
@@ -233,10 +233,10 @@ def _axes(height: float) -> Axes:
     return axes
 
 
-def _of(axes: Axes) -> Figure:
+def _take_figure(axes: Axes) -> Figure:
     figure: Figure = axes.figure  # type: ignore[assignment]
     return figure
 
 
-def _short(text: str, most: int = LONGEST) -> str:
+def _shorten(text: str, most: int = LONGEST) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"

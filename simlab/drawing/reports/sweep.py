@@ -20,7 +20,7 @@ from simlab.drawing.reports.sweeping import (
     origin,
     reserving,
 )
-from simlab.drawing.reports.sweeping.seeing import StoreView, see
+from simlab.drawing.reports.sweeping.seeing import StoreView, view_store
 from simlab.drawing.reports.terms import Block, Explorer, Prose, Report, Section
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ def report(
     What parts of `plugins` do is read from their docstrings; of others only their names are known. `numbers` is how the
     ledger counts the cells, by their values on the axes; None where there is no ledger.
     """
-    seen = see(dataset, plugins)
-    sweep = view.declared(dataset)
+    seen = view_store(dataset, plugins)
+    sweep = view.read_declaration(dataset)
     aim = " ".join(str(sweep.get("aim") or "").split())
     title = str(sweep.get("name") or folder.name)
     rows = exploring.rows(seen)
@@ -52,8 +52,8 @@ def report(
         answering.sentences(seen),
         tuple(_sections(seen, folder, question, aim, exploring.explorer(seen, question, rows), walked)),
         list(rows),
-        answering.large(seen),
-        reserving.held_fixed(seen),
+        answering.list_key_figures(seen),
+        reserving.list_fixed(seen),
         reserving.reservations(seen, doubts),
         origin.reproduce(seen, folder),
         methods.references(seen),
@@ -76,7 +76,7 @@ def _sections(
     figure = _figure(seen, question, aim, explorer)
     compared = answering.sections(seen, origin.compare_command(seen, folder))
     shown = [designs.section(seen), figure, *compared, mistakes.section(seen), walked]
-    behind = [_before(seen), methods.section(seen), designs.shared(seen), origin.config(seen)]
+    behind = [_finding_section(seen), methods.section(seen), designs.shared_section(seen), origin.config(seen)]
     return [section for section in (*shown, *behind) if section]
 
 
@@ -89,8 +89,8 @@ def _figure(seen: StoreView, question: str, aim: str, explorer: Explorer | None)
     return Section("Measures", (*told, exploring.all_measures(seen))) if seen.measures else None
 
 
-def _before(seen: StoreView) -> Section | None:
+def _finding_section(seen: StoreView) -> Section | None:
     """Repeat what the sweep's own file says that it found, which need not be of this run."""
-    said = " ".join(str(view.declared(seen.dataset).get("finding") or "").split())
+    said = " ".join(str(view.read_declaration(seen.dataset).get("finding") or "").split())
     note = "From the file of the sweep, of the run that is named there; other sizes or seeds give other numbers:"
     return Section("What its file says", (Prose(note), Prose(said)), folded=True) if said else None

@@ -6,9 +6,9 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from simlab.drawing.reports.paper import stills
+from simlab.drawing.reports.paper import still_blocks
 from simlab.drawing.reports.terms import Block, Code, Figures, Points, Prose, Report, ReportTable, Section
-from simlab.drawing.reports.values import cells, numeric, said
+from simlab.drawing.reports.values import cells, find_number_columns, format_value
 from simlab.drawing.text import tables
 
 HELD = "\N{NO-BREAK SPACE}"
@@ -35,22 +35,23 @@ def write_block(block: Block) -> str:
 
 def _is_left_out(section: Section) -> bool:
     return section.light or (
-        section.folded and any(isinstance(one, ReportTable) and len(one.rows) > MOST_ROWS for one in stills(section))
+        section.folded
+        and any(isinstance(one, ReportTable) and len(one.rows) > MOST_ROWS for one in still_blocks(section))
     )
 
 
 def _parts(section: Section) -> Iterator[str]:
-    blocks = map(write_block, stills(section))
+    blocks = map(write_block, still_blocks(section))
     if section.heading:
         yield tables.heading(section.heading)
     yield from blocks
 
 
 def _lines(texts: Any) -> str:
-    return "\n".join(_wrapped(text) for text in texts)
+    return "\n".join(_wrap_text(text) for text in texts)
 
 
-def _wrapped(text: str, indent: str = "") -> str:
+def _wrap_text(text: str, indent: str = "") -> str:
     # An error stays with its value.
     return textwrap.fill(
         text.replace(" ± ", f"{HELD}±{HELD}"),
@@ -62,7 +63,7 @@ def _wrapped(text: str, indent: str = "") -> str:
 
 
 def _prose(block: Prose) -> str:
-    return "\n\n".join(_wrapped(part) for part in block.text.split("\n\n") if part.strip())
+    return "\n\n".join(_wrap_text(part) for part in block.text.split("\n\n") if part.strip())
 
 
 def _points(block: Points) -> str:
@@ -70,14 +71,14 @@ def _points(block: Points) -> str:
 
 
 def _figures(block: Figures) -> str:
-    return "\n".join(f"{value.label}: {said(value)}" for value in block.values)
+    return "\n".join(f"{value.label}: {format_value(value)}" for value in block.values)
 
 
 def _table(block: ReportTable) -> str:
     """Align the columns of numbers on their right edge, below what the table holds; fold long texts of the last one."""
-    right, rows = numeric(block), cells(block)
+    right, rows = find_number_columns(block), cells(block)
     left = next((k for k, number in enumerate(right) if number), len(block.columns))
-    caption = f"{_wrapped(block.caption)}{'' if block.across else ':'}\n" if block.caption else ""
+    caption = f"{_wrap_text(block.caption)}{'' if block.across else ':'}\n" if block.caption else ""
     if block.across:
         return f"{caption}{tables.crossing(block.across, block.columns, rows, left)}"
     long = not right[-1] and max((len(row[-1]) for row in rows), default=0) > MOST_LETTERS
@@ -85,11 +86,11 @@ def _table(block: ReportTable) -> str:
         widths = [max(map(len, column)) + 2 for column in zip(block.columns, *rows, strict=True)]
         room = tables.width() - sum(widths[:-1])
         room = room if room >= LEAST_ROOM else max(tables.width() - sum(widths[:left]), LEAST_ROOM)
-        rows = [line for row in rows for line in _folded(row, room)]
-    return f"{caption}{tables.folded(block.columns, rows, left=left, last_left=not right[-1])}"
+        rows = [line for row in rows for line in _fold_row(row, room)]
+    return f"{caption}{tables.fold_columns(block.columns, rows, left=left, last_left=not right[-1])}"
 
 
-def _folded(row: list[str], room: int) -> Iterator[list[str]]:
+def _fold_row(row: list[str], room: int) -> Iterator[list[str]]:
     """Yield a row with its last cell broken to the room that there is, further lines below it."""
     first, *more = textwrap.wrap(row[-1], room, break_on_hyphens=False, break_long_words=False) or [""]
     yield [*row[:-1], first]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from simlab.drawing.reports.terms import Cell, ReportTable, Value
-from simlab.drawing.text.tables import bounded, decimals, measured, number, told
+from simlab.drawing.text.tables import decimals, format_bound, format_with_error, keep_known_error, number
 
 TINY = 5e-6
 """Numbers below it are written as powers of ten: as decimals they would look like 0."""
@@ -14,29 +14,31 @@ SMALL = 10.0
 """Numbers below it are written with decimals, as shares are; larger ones with separated thousands."""
 
 
-def said(value: Value, digits: int | None = None) -> str:
+def format_value(value: Value, digits: int | None = None) -> str:
     """Write a number with its standard error, or its bound; a dash where it is not known.
 
-    >>> said(Value(0.834, mcse=0.0121)), said(Value(None, reason="needs pools=2")), said(Value(1234.5))
-    ('.83 ± .01', '-', '1,234.5')
-    >>> said(Value(0.62, low=0.5, high=0.71, unit="points"))
+    >>> format_value(Value(0.834, mcse=0.0121)), format_value(Value(1234.5))
+    ('.83 ± .01', '1,234.5')
+    >>> format_value(Value(None, reason="needs pools=2"))
+    '-'
+    >>> format_value(Value(0.62, low=0.5, high=0.71, unit="points"))
     '.62 points (.50 to .71)'
-    >>> said(Value(4.7267, low=2.6446, high=6.2833))
+    >>> format_value(Value(4.7267, low=2.6446, high=6.2833))
     '4.73 (2.64 to 6.28)'
     """
     if value.value is None or not math.isfinite(value.value):
         return "-"
     digits = value.digits if digits is None else digits
-    interval = between(value, digits) if value.error is None else ""
-    text = _with_error(value, value.value, _width_places(value) if interval and digits is None else digits)
+    interval = format_interval(value, digits) if value.error is None else ""
+    text = _format_with_error(value, value.value, _width_places(value) if interval and digits is None else digits)
     unit = f" {value.unit}" if value.unit not in ("", "1") else ""
     return f"{text}{unit} ({interval})" if interval else f"{text}{unit}"
 
 
-def between(value: Value, digits: int | None = None) -> str:
+def format_interval(value: Value, digits: int | None = None) -> str:
     """Write the interval of a number; nothing where it has none.
 
-    >>> between(Value(0.62, mcse=0.03, low=0.5561, high=0.71)), between(Value(0.62))
+    >>> format_interval(Value(0.62, mcse=0.03, low=0.5561, high=0.71)), format_interval(Value(0.62))
     ('.56 to .71', '')
     """
     if value.low is None or value.high is None:
@@ -48,7 +50,7 @@ def between(value: Value, digits: int | None = None) -> str:
 def _width_places(value: Value) -> int:
     """Choose the decimals of a number and of its interval by its error, or else by how wide the interval is."""
     if value.error is not None or value.low is None or value.high is None:
-        return decimals([_or_nan(value.error)])
+        return decimals([_fill_with_nan(value.error)])
     return decimals([value.high - value.low])
 
 
@@ -59,9 +61,9 @@ def cell(given: Cell, digits: int | None = None) -> str:
     ('', 'a', '12', '.5')
     """
     if isinstance(given, Value):
-        return said(given, digits)
+        return format_value(given, digits)
     if isinstance(given, float):
-        return _plain(given)
+        return _format_plain(given)
     return "" if given is None else f"{given:,}" if isinstance(given, int) else given
 
 
@@ -75,11 +77,11 @@ def titles(table: ReportTable) -> list[str]:
     """Name the columns of a table; those that are values of an axis by its name, too."""
     if not table.across:
         return list(table.columns)
-    of = numeric(table)
+    of = find_number_columns(table)
     return [f"{table.across}={name}" if number else name for name, number in zip(table.columns, of, strict=True)]
 
 
-def numeric(table: ReportTable) -> list[bool]:
+def find_number_columns(table: ReportTable) -> list[bool]:
     """Find the columns that hold numbers only."""
     return [
         any(row[k] is not None for row in table.rows)
@@ -94,18 +96,18 @@ def places(column: Sequence[Cell]) -> int | None:
     return decimals(errors) if errors else None
 
 
-def _with_error(value: Value, number_: float, digits: int | None) -> str:
+def _format_with_error(value: Value, number_: float, digits: int | None) -> str:
     if value.error is None:
         sign = "+" if value.signed and number_ > 0 else ""
-        return sign + (_number(number_, digits) if digits is not None else _plain(number_))
+        return sign + (_number(number_, digits) if digits is not None else _format_plain(number_))
     digits = decimals([value.error]) if digits is None else digits
-    interval = (_or_nan(value.low), _or_nan(value.high))
-    error = told(value.error, interval, value.clusters if value.clusters is not None else 1_000)
+    interval = (_fill_with_nan(value.low), _fill_with_nan(value.high))
+    error = keep_known_error(value.error, interval, value.clusters if value.clusters is not None else 1_000)
     if abs(number_) >= SMALL:
         sign = "+" if value.signed else ""
         return f"{number_:{sign},.{digits}f} ± {_number(error, digits) if math.isfinite(error) else '?'}"
-    bound = "" if value.signed else bounded(number_, value.error, interval, digits)
-    return bound or measured(number_, error, digits, sign=value.signed)
+    bound = "" if value.signed else format_bound(number_, value.error, interval, digits)
+    return bound or format_with_error(number_, error, digits, sign=value.signed)
 
 
 def _number(value: float, digits: int | None) -> str:
@@ -113,11 +115,13 @@ def _number(value: float, digits: int | None) -> str:
     return f"{value:,.{digits}f}" if abs(value) >= SMALL else number(value, digits)
 
 
-def _plain(value: float) -> str:
+def _format_plain(value: float) -> str:
     """Write a number of no known error with four digits that tell something.
 
-    >>> _plain(0.12345), _plain(1234.5), _plain(2000000.0), _plain(0.0), _plain(-0.5), _plain(2.3e-9)
-    ('.1235', '1,234.5', '2,000,000', '0', '-.5', '2e-09')
+    >>> _format_plain(0.12345), _format_plain(1234.5), _format_plain(2000000.0)
+    ('.1235', '1,234.5', '2,000,000')
+    >>> _format_plain(0.0), _format_plain(-0.5), _format_plain(2.3e-9)
+    ('0', '-.5', '2e-09')
     """
     if not math.isfinite(value):
         return "-"
@@ -129,5 +133,5 @@ def _plain(value: float) -> str:
     return text.replace("0.", ".", 1) if abs(value) < 1 else text
 
 
-def _or_nan(value: float | None) -> float:
+def _fill_with_nan(value: float | None) -> float:
     return math.nan if value is None else value

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from simlab.drawing.reports.cells import write_value
-from simlab.drawing.text.tables import Record, listing, number, told
+from simlab.drawing.text.tables import Record, keep_known_error, list_under_title, number
 from simlab.measures.labels import ACCOUNTS
 
 TITLE = "What a campaign takes, on average (± Monte-Carlo standard error)"
@@ -19,10 +19,10 @@ ENDINGS = {
 """How campaigns end, in the words of a sentence that begins with `campaigns ended`."""
 
 
-def apart(names: Sequence[str], record: Record) -> tuple[list[str], list[str]]:
+def split_accounts(names: Sequence[str], record: Record) -> tuple[list[str], list[str]]:
     """Split measures into those of what a campaign takes, where they tell that in full, and all others."""
     held = [name for name in names if name in ACCOUNTS]
-    if not {"money", "planned", "received", "completed_share"} <= set(held) or not known(record, "completed_share"):
+    if not {"money", "planned", "received", "completed_share"} <= set(held) or not has_value(record, "completed_share"):
         return [], list(names)
     return held, [name for name in names if name not in ACCOUNTS]
 
@@ -30,24 +30,26 @@ def apart(names: Sequence[str], record: Record) -> tuple[list[str], list[str]]:
 def account(record: Record, names: Sequence[str], answers: str, currency: str | None) -> str:
     """Write the measures of what a campaign takes, all systems together; `answers` is the word for what is rated."""
     rows = [["money", f"{amount(record, 'money')}{f' {currency}' if currency else ''}"]]
-    if known(record, "hours"):
+    if has_value(record, "hours"):
         rows.append(["work", f"{amount(record, 'hours')} hours, of all people together"])
-    if known(record, "days"):
+    if has_value(record, "days"):
         rows.append(["time", f"{amount(record, 'days')} days until the campaign ends, nights included"])
     rows.append([answers, _answers(record)])
-    if ended := _ended(record, names):
+    if ended := _describe_endings(record, names):
         rows.append(["campaigns", f"ended {ended}"])
-    return listing(TITLE, rows)
+    return list_under_title(TITLE, rows)
 
 
-def known(record: Record, name: str) -> bool:
+def has_value(record: Record, name: str) -> bool:
     """True if a record has a value of a measure."""
     return math.isfinite(record.get(name, math.nan))
 
 
 def amount(record: Record, name: str) -> str:
     """Write a quantity with its error, to one digit of that; `?` where too few clusters agree."""
-    error = told(record[f"{name}_mcse"], (record[f"{name}_low"], record[f"{name}_high"]), record[f"{name}_clusters"])
+    error = keep_known_error(
+        record[f"{name}_mcse"], (record[f"{name}_low"], record[f"{name}_high"]), record[f"{name}_clusters"]
+    )
     if error == 0:
         return quantity(record[name], 0)
     return f"{quantity(record[name], error)} ± {'?' if math.isnan(error) else quantity(error, error)}"
@@ -72,8 +74,8 @@ def _answers(record: Record) -> str:
     return f"{amount(record, 'planned')} planned: {amount(record, 'received')} came ({share}), {', '.join(parts)}"
 
 
-def _ended(record: Record, names: Sequence[str]) -> str:
+def _describe_endings(record: Record, names: Sequence[str]) -> str:
     """State what ended campaigns: the shares that are not nothing, and the first in any case."""
-    held = [name for name in ENDINGS if name in names and known(record, name)]
+    held = [name for name in ENDINGS if name in names and has_value(record, name)]
     told_of = [name for name in held if name == "ended_as_planned" or record[name] > 0]
     return ", ".join(f"{ENDINGS[name]} {write_value(record, name)}" for name in told_of)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from simlab.config.groups import Options, find_options
-from simlab.drawing.text.tables import listing
+from simlab.drawing.text.tables import list_under_title
 from simlab.messages import describe_replication, flatten, word
 from simlab.types import InputError
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 def inventory(aims: Mapping[str, str], options: Mapping[str, Sequence[str]]) -> str:
     """List sweeps with their aims, and groups of settings with their options."""
     parts = [
-        listing("Sweeps: simlab sweep NAME", list(aims.items())),
-        listing("Settings: GROUP=OPTION", [[group, ", ".join(names)] for group, names in options.items()]),
+        list_under_title("Sweeps: simlab sweep NAME", list(aims.items())),
+        list_under_title("Settings: GROUP=OPTION", [[group, ", ".join(names)] for group, names in options.items()]),
         "`simlab show NAME` tells more about any of these names.",
     ]
     return "\n\n".join(parts)
@@ -29,16 +29,16 @@ def sweep(declared: Sweep, described: Mapping[str, Any]) -> str:
     """Write what a sweep declares, and what its cells share."""
     size = f"{declared.n_cells} cells, each {describe_replication(declared.sizes)}"
     precision = ", ".join(f"{what}: {wanted}" for what, wanted in declared.precision.items())
-    return _declared(declared, described, size, [["precision", precision]] if precision else [], declared.base)
+    return _list_declaration(declared, described, size, [["precision", precision]] if precision else [], declared.base)
 
 
 def calculation(declared: Calculation, described: Mapping[str, Any]) -> str:
     """Write what a calculation declares, and what its settings share."""
     fixed = {key: value for key, value in declared.section.items() if key not in described["axes"]}
-    return _declared(declared, described, "a calculation, without simulation", [], fixed)
+    return _list_declaration(declared, described, "a calculation, without simulation", [], fixed)
 
 
-def _declared(
+def _list_declaration(
     declared: Sweep | Calculation,
     described: Mapping[str, Any],
     size: str,
@@ -61,7 +61,7 @@ def _declared(
         *more,
         ["finding", declared.finding or "not run yet"],
     ]
-    return f"{listing(declared.name, rows)}\n\n{listing('Settings of all cells', _settings(shared))}"
+    return f"{list_under_title(declared.name, rows)}\n\n{list_under_title('Settings of all cells', _settings(shared))}"
 
 
 def _preset(preset: Mapping[str, Sequence[Any]]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from simlab.drawing.text.tables import listing, width
+from simlab.drawing.text.tables import list_under_title, width
 from simlab.messages import show
 
 if TYPE_CHECKING:
@@ -19,12 +19,12 @@ MOST_VALUE = 12
 
 def measures(measures: Sequence[Measure]) -> str:
     """List the performance measures, each with its sentence."""
-    return listing("Measures: measure=M,M", [[m.measure, _sentence(m.sentence, m.unit)] for m in measures])
+    return list_under_title("Measures: measure=M,M", [[m.measure, _sentence(m.sentence, m.unit)] for m in measures])
 
 
 def group(name: str, options: Sequence[Option]) -> str:
     """List the options of a group, each with its sentence, and their keys, each with its sentence and defaults."""
-    choices = listing(f"{name}=OPTION", [[said.option.partition("=")[2], said.sentence] for said in options])
+    choices = list_under_title(f"{name}=OPTION", [[said.option.partition("=")[2], said.sentence] for said in options])
     every = sorted((key for said in options for key in said.keys), key=lambda key: key.key)
     texts = [text for _, same in groupby(every, key=lambda key: key.key) for text in keys(list(same))]
     return "\n\n".join([choices, *texts])
@@ -32,7 +32,7 @@ def group(name: str, options: Sequence[Option]) -> str:
 
 def option(option: Option) -> str:
     """Write what an option is, and its keys."""
-    return _listed(option.option, option.sentence, [*map(_key_row, option.keys), ["source", option.source]])
+    return _list_rows(option.option, option.sentence, [*map(_key_row, option.keys), ["source", option.source]])
 
 
 def _key_row(key: Key) -> list[str]:
@@ -44,7 +44,7 @@ def _key_row(key: Key) -> list[str]:
 def measure(measure: Measure) -> str:
     """Write what a performance measure says, and how it is read."""
     rows = [["unit", measure.unit], ["range", measure.range], ["better", measure.better], ["source", measure.source]]
-    return _listed(f"measure={measure.measure}", measure.sentence, [*rows, *map(_key_row, measure.keys)])
+    return _list_rows(f"measure={measure.measure}", measure.sentence, [*rows, *map(_key_row, measure.keys)])
 
 
 def keys(keys: Sequence[Key]) -> list[str]:
@@ -60,19 +60,19 @@ def _key_text(keys: Sequence[Key]) -> str:
     defaults: dict[str, list[Key]] = {}
     for key in keys:
         defaults.setdefault(show(key.default), []).append(key)
-    said = [value if len(defaults) == 1 else f"{value} in {_named(same)}" for value, same in defaults.items()]
+    said = [value if len(defaults) == 1 else f"{value} in {_name_options(same)}" for value, same in defaults.items()]
     sources = dict.fromkeys(key.source for key in keys if key.source)
     rows = [
         ["unit", first.unit],
         ["default", "; ".join(said)],
         ["range", first.range],
-        ["options", _named(keys) if len(defaults) == 1 else ""],
+        ["options", _name_options(keys) if len(defaults) == 1 else ""],
         ["source", "".join(sources) if len(sources) == 1 else ""],
     ]
-    return _listed(first.key, first.sentence, rows)
+    return _list_rows(first.key, first.sentence, rows)
 
 
-def _named(keys: Iterable[Key]) -> str:
+def _name_options(keys: Iterable[Key]) -> str:
     """Name the options that keys belong to: `raters=a, b`, or the files of studies as a whole."""
     listed = [key.option for key in keys]
     if "=" not in listed[0]:
@@ -81,11 +81,11 @@ def _named(keys: Iterable[Key]) -> str:
     return f"{group}={', '.join(option.partition('=')[2] for option in listed)}"
 
 
-def _listed(title: str, sentence: str, rows: Sequence[Sequence[str]]) -> str:
+def _list_rows(title: str, sentence: str, rows: Sequence[Sequence[str]]) -> str:
     """Write a sentence under a title, and below it what is known of it, row by row."""
-    lines = listing("", [row for row in rows if row[1]]).splitlines()[1:]
+    lines = list_under_title("", [row for row in rows if row[1]]).splitlines()[1:]
     told = textwrap.fill(sentence, width(), initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
-    return "\n".join([listing(title, []), *([told] if told else []), *lines])
+    return "\n".join([list_under_title(title, []), *([told] if told else []), *lines])
 
 
 def _sentence(text: str, unit: str) -> str:

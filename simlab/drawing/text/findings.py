@@ -18,7 +18,7 @@ from simlab.drawing.reports import cells
 from simlab.drawing.reports.terms import ReportTable
 from simlab.drawing.reports.text import write_block
 from simlab.drawing.text import accounts, tables
-from simlab.drawing.wording import currency_of, say_drawn
+from simlab.drawing.wording import describe_drawn, read_currency
 from simlab.messages import show
 from simlab.store import query
 from simlab.store.coordinates import restore_axis_values
@@ -38,9 +38,9 @@ def finding(dataset: xr.Dataset) -> str:
     """Write the measure of the sweep's figure by design and x axis; of a single cell all its measures."""
     axes, names = name_axes(dataset), measures_of(dataset)
     if not axes:
-        return _of_one_cell(dataset, names)
+        return _describe_single_cell(dataset, names)
     if math.prod(dataset.sizes[axis] for axis in axes) > MOST_CELLS:
-        return _summed_up({axis: dataset.sizes[axis] for axis in axes}, ranges(dataset))
+        return _summarise_grid({axis: dataset.sizes[axis] for axis in axes}, ranges(dataset))
     dataset = add_companion(dataset, [view.view(dataset).measure])
     shown = view.view(dataset)
     wanted = dict.fromkeys([shown.measure, *shown.besides, *([shown.found] if shown.found else [])])
@@ -49,16 +49,16 @@ def finding(dataset: xr.Dataset) -> str:
     return _write(rows, list(wanted), axes, cells.tables_of_figure(rows, shown, known) if known else [])
 
 
-def _of_one_cell(dataset: xr.Dataset, names: Sequence[str]) -> str:
+def _describe_single_cell(dataset: xr.Dataset, names: Sequence[str]) -> str:
     """Write what a campaign takes, where its study tells that, and below it all other measures."""
     rows = view.rows(dataset, names)
-    taken, others = accounts.apart(names, rows[0])
+    taken, others = accounts.split_accounts(names, rows[0])
     known = cells.known_names(rows, others)
     table = _write(rows, others, (), [cells.table(rows, (), known)] if known else [])
     if not taken:
         return table
     answers = str(dataset["ratings_used"].attrs.get("units", "ratings")) if "ratings_used" in dataset else "ratings"
-    return "\n\n".join([accounts.account(rows[0], taken, answers, currency_of(dataset)), table])
+    return "\n\n".join([accounts.account(rows[0], taken, answers, read_currency(dataset)), table])
 
 
 def _write(rows: Sequence[cells.Row], names: Sequence[str], axes: Sequence[str], laid: Sequence[ReportTable]) -> str:
@@ -66,7 +66,7 @@ def _write(rows: Sequence[cells.Row], names: Sequence[str], axes: Sequence[str],
     lines = cells.missing_measures(rows, names)
     if known := cells.known_names(rows, names):
         behind, *more = cells.notes(rows, known, axes, laid)
-        fixed = cells.held_fixed(rows[0], known)
+        fixed = cells.describe_fixed(rows[0], known)
         held = [textwrap.fill(f"held fixed: {fixed}", tables.width())] if fixed else []
         lines = [behind, *held, *more, *lines]
     return "\n\n".join([*map(write_block, laid), "\n".join(lines)])
@@ -75,7 +75,7 @@ def _write(rows: Sequence[cells.Row], names: Sequence[str], axes: Sequence[str],
 def ending(dataset: xr.Dataset, folder: Path, program: str) -> list[str]:
     """State what errors leave out, whether they are as small as the sweep asks, where the store is, what is next."""
     condition = view.condition(dataset)
-    lines = [*([condition] if condition else []), *say_drawn(read_laws(dataset)), *precision(dataset)]
+    lines = [*([condition] if condition else []), *describe_drawn(read_laws(dataset)), *precision(dataset)]
     return [*lines, f"stored in {folder}", f"next: {program} {next_words(dataset, folder)}"]
 
 
@@ -85,8 +85,8 @@ def precision(dataset: xr.Dataset) -> list[str]:
     That is the largest error of a measure where it is above what the sweep asks for.
     """
     if held := query.reaches(dataset):
-        return [line for reach in held for line in _reached(dataset, reach)]
-    wanted = view.declared(dataset).get("precision") or {}
+        return [line for reach in held for line in _describe_reach(dataset, reach)]
+    wanted = view.read_declaration(dataset).get("precision") or {}
     errors = f"{wanted.get('measure')}_mcse"
     if "mcse" not in wanted or errors not in dataset:
         return []
@@ -99,7 +99,7 @@ def precision(dataset: xr.Dataset) -> list[str]:
     ]
 
 
-def _reached(dataset: xr.Dataset, reach: query.Reach) -> list[str]:
+def _describe_reach(dataset: xr.Dataset, reach: query.Reach) -> list[str]:
     """State in how many cells an error is as wanted, and of the one that is furthest from it how far."""
     target, n = reach.target, len(reach.cells)
     found = [at.reached for at in reach.cells.values()]
@@ -142,7 +142,7 @@ def next_words(dataset: xr.Dataset, folder: Path) -> str:
     where = shlex.quote(str(folder))
     if name_axes(dataset):
         shown = view.view(dataset)
-        if ONE_AT_A_TIME in view.declared(dataset).get("only", ""):
+        if ONE_AT_A_TIME in view.read_declaration(dataset).get("only", ""):
             return f"query {where} --sensitivity {shown.measure}"
         for axis in (shown.line, shown.x, *shown.panels):
             if axis and dataset.sizes[axis] > 1:
@@ -150,7 +150,7 @@ def next_words(dataset: xr.Dataset, folder: Path) -> str:
     return f"query {where} --format json"
 
 
-def _summed_up(sizes: dict[str, int], measures: Sequence[Range]) -> str:
+def _summarise_grid(sizes: dict[str, int], measures: Sequence[Range]) -> str:
     """Sum up a grid that is too large for a table: how many settings, and what the measures range over."""
     lines = [f"{math.prod(sizes.values())} settings: {' x '.join(f'{axis} ({n})' for axis, n in sizes.items())}"]
     for held in measures:

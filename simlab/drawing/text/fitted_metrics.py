@@ -20,7 +20,7 @@ def page(rows: Sequence[Record], notes: Sequence[str], files: Mapping[str, Path]
     header = ["metric", "what", "value", "95 % interval", "rests on"]
     rest = len(rows) - MOST_ROWS
     return "\n".join([
-        tables.aligned(header, [_line(row) for row in rows[:MOST_ROWS]], left=2, last_left=True),
+        tables.align_columns(header, [_line(row) for row in rows[:MOST_ROWS]], left=2, last_left=True),
         *([f"and {pluralise(rest, 'number')} more: --format json"] if rest > 0 else []),
         "",
         *notes,
@@ -31,7 +31,7 @@ def page(rows: Sequence[Record], notes: Sequence[str], files: Mapping[str, Path]
     ])  # fmt: skip
 
 
-def to_json(
+def write_json(
     read: Mapping[str, Any],
     rows: Sequence[Record],
     notes: Sequence[str],
@@ -41,7 +41,7 @@ def to_json(
     """Write the same for a program."""
     answer: dict[str, Any] = {
         "read": dict(read),
-        "learned": tables.plain(rows),
+        "learned": tables.replace_nan(rows),
         "notes": list(notes),
         "files": {name: str(file) for name, file in files.items()},
         "next": list(commands),

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simlab.drawing.text import quotes
-from simlab.drawing.text.tables import listing
+from simlab.drawing.text.tables import list_under_title
 from simlab.messages import duration, size
 from simlab.store.units import outcome_unit
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from simlab.engine.quoting import Purchase
 
 
-def foreseen(forecast: Forecast, folder: Path, shard: str | None = None, *, located: bool = False) -> str:
+def describe_forecast(forecast: Forecast, folder: Path, shard: str | None = None, *, located: bool = False) -> str:
     """Write how many cells and campaigns a sweep has, how long what is missing takes, and how large its store gets.
 
     What is missing is what is missing of a `shard`, where one is named. A crossing is `located` by a part of the grid.
@@ -29,17 +29,21 @@ def foreseen(forecast: Forecast, folder: Path, shard: str | None = None, *, loca
         ["campaigns", f"{forecast.campaigns}; {missing}"],
         ["time", f"{about} {duration(forecast.seconds)} with {forecast.jobs} processes ({forecast.how})"],
         *(["covers" if k == 0 else "", line] for k, line in enumerate(forecast.covered)),
-        *([["buys", _bought(forecast.purchases, forecast.cells, forecast.currency)]] if forecast.purchases else []),
+        *(
+            [["buys", _describe_purchases(forecast.purchases, forecast.cells, forecast.currency)]]
+            if forecast.purchases
+            else []
+        ),
         *quotes.rows(forecast.quotes),
         ["memory", _memory(forecast)],
         ["size", f"at most {size(forecast.bytes)}, uncompressed"],
         ["folder" if shard else "store", str(folder)],
     ]
     whole = "The whole grid would take this, and --locate carries out about a fifth of it:"
-    return listing(f"Nothing was run. {whole if located else 'This would take:'}", rows)
+    return list_under_title(f"Nothing was run. {whole if located else 'This would take:'}", rows)
 
 
-def _bought(purchases: Sequence[Purchase], cells: int, currency: str = "") -> str:
+def _describe_purchases(purchases: Sequence[Purchase], cells: int, currency: str = "") -> str:
     """Write what a campaign buys: of all systems together and of each, or of each pair; and at which price.
 
     Where not all cells were looked at, others may buy less, or more.
@@ -69,7 +73,7 @@ def _span(values: Sequence[float]) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def calculated(settings: int, folder: Path) -> str:
+def describe_calculation(settings: int, folder: Path) -> str:
     """Write how many settings a calculation has."""
     return f"Nothing was run. This would calculate {settings} settings, without simulation, into {folder}"
 

@@ -35,34 +35,34 @@ COUNTS = (
 """Where a composed config says how much is asked for."""
 
 
-def of_plan(
+def write_plan_paragraph(
     config: Mapping[str, Any], digest: str, foreseen: Sequence[str] = (), family: tuple[str, str | None] | None = None
 ) -> str:
     """Write, before anything is rated, how a study will be collected and concluded; `config` is the composed one.
 
     `foreseen` are sentences on what was simulated beforehand, `family` is the one that was fixed, with its baseline.
     """
-    names = methods_of(config)
+    names = list_methods(config)
     said = [
         f"The study is planned in advance (study file {digest[:DIGEST]}).",
         *_design(config),
         references.sentences(names).replace(" were ", " will be ").replace(" was ", " will be "),
-        f"{promised(config, family)}.",
+        f"{describe_promise(config, family)}.",
         *foreseen,
         "Pairs that are not claimed will be called open, not equal; every deviation from this plan will be listed.",
     ]
-    return with_references(" ".join(said), [*names, *(["simulated"] if foreseen else [])])
+    return add_references(" ".join(said), [*names, *(["simulated"] if foreseen else [])])
 
 
-def promised(config: Mapping[str, Any], family: tuple[str, str | None] | None = None) -> str:
+def describe_promise(config: Mapping[str, Any], family: tuple[str, str | None] | None = None) -> str:
     """State of which family of claims a composed study promises its level, without a full stop."""
-    level, multiplicity = _decided(config)
+    level, multiplicity = _read_decision(config)
     name, against = family or ("", None)
     said = FROZEN.get(name, FAMILY.get(multiplicity, ANY))
     return said.format(f"{level:g}".removeprefix("0"), against=against)
 
 
-def methods_of(config: Mapping[str, Any]) -> list[str]:
+def list_methods(config: Mapping[str, Any]) -> list[str]:
     """Name the methods that a composed config asks for, in the order in which a study uses them."""
     design, analysis, decision = (config.get(key, {}) for key in ("design", "analysis", "decision"))
     parts = [design.get("grouping"), *(analysis.get(key) for key in ("normalization", "test", "estimator")), decision]
@@ -70,7 +70,7 @@ def methods_of(config: Mapping[str, Any]) -> list[str]:
     return [name for name in [*names, str(decision.get("multiplicity", "none"))] if name in references.METHODS]
 
 
-def _decided(config: Mapping[str, Any]) -> tuple[float, str]:
+def _read_decision(config: Mapping[str, Any]) -> tuple[float, str]:
     decision = config.get("decision", {})
     return float(decision.get("level", 0.05)), str(decision.get("multiplicity", "none"))
 
@@ -83,7 +83,7 @@ def _design(config: Mapping[str, Any]) -> Iterator[str]:
         yield f"It asks for {', '.join(said)}."
 
 
-def with_references(text: str, names: Sequence[str]) -> str:
+def add_references(text: str, names: Sequence[str]) -> str:
     """Break the paragraph to the width of a page, and list what it cites."""
     listed = [
         textwrap.fill(one, WIDTH, subsequent_indent="  ", break_on_hyphens=False) for one in references.list_of(names)

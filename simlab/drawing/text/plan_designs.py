@@ -46,31 +46,31 @@ def sentence(design: Design, settings: Design, systems: int) -> str:
     parts += [SHORT[key](held[key]) for key in POOL if key in dict(design)]
     said = [", ".join(parts)]
     grouping = str(held.get(GROUPING, ""))
-    said += [_grouped(grouping, systems)] if grouping else []
+    said += [_describe_grouping(grouping, systems)] if grouping else []
     said += (
-        [NORMALIZATIONS.get(str(held[NORMALIZATION]), f"scores: {held[NORMALIZATION]}")] if _normalized(held) else []
+        [NORMALIZATIONS.get(str(held[NORMALIZATION]), f"scores: {held[NORMALIZATION]}")] if _is_normalized(held) else []
     )
     named = {SIZE, EACH, GROUPING, NORMALIZATION, *POOL}
-    said += [_other(key, value) for key, value in design if key not in named]
+    said += [_describe_setting(key, value) for key, value in design if key not in named]
     return "; ".join(said)
 
 
-def _grouped(grouping: str, systems: int) -> str:
+def _describe_grouping(grouping: str, systems: int) -> str:
     said = GROUPINGS.get(grouping)
     return grouping if said is None else said.format(f" {systems}" if systems else "")
 
 
-def short(design: Design, beside: Design | None = None) -> str:
+def shorten_design(design: Design, beside: Design | None = None) -> str:
     """Describe a design shortly: its size, times the ratings of an output, and in what else it differs from another.
 
-    >>> short((("design.documents", 65), ("design.ratings_per_item", 2)), (("design.documents", 130),))
+    >>> shorten_design((("design.documents", 65), ("design.ratings_per_item", 2)), (("design.documents", 130),))
     '65 x 2'
     """
     held, other = dict(design), dict(beside or ())
     each = int(held.get(EACH, 1))
-    size = "" if SIZE not in held else f"{held[SIZE]:,}" + (f" x {each}" if each > 1 or _more(other, each) else "")
+    size = "" if SIZE not in held else f"{held[SIZE]:,}" + (f" x {each}" if each > 1 or _has_more(other, each) else "")
     words = [
-        _other(key, value)
+        _describe_setting(key, value)
         for key, value in design
         if key not in (SIZE, EACH) and (beside is None or other.get(key) != value)
     ]
@@ -78,19 +78,19 @@ def short(design: Design, beside: Design | None = None) -> str:
     return ", ".join([*words, *([size] if size and not same else [])]) or "the same"
 
 
-def of_size(design: Design) -> str:
+def describe_size(design: Design) -> str:
     """State how large a design is.
 
-    >>> of_size((("design.documents", 65), ("design.ratings_per_item", 2)))
+    >>> describe_size((("design.documents", 65), ("design.ratings_per_item", 2)))
     '65 documents, 2 ratings per output'
     """
-    return changed(tuple((key, value) for key, value in design if key in (SIZE, EACH)), ())
+    return describe_changes(tuple((key, value) for key, value in design if key in (SIZE, EACH)), ())
 
 
-def changed(design: Design, beside: Design) -> str:
+def describe_changes(design: Design, beside: Design) -> str:
     """State in what a design differs from another, its size in words.
 
-    >>> changed((("design.documents", 65), ("design.ratings_per_item", 2)), (("design.documents", 130),))
+    >>> describe_changes((("design.documents", 65), ("design.ratings_per_item", 2)), (("design.documents", 130),))
     '65 documents, 2 ratings per output'
     """
     held, other = dict(design), dict(beside)
@@ -103,22 +103,22 @@ def kind(own: Design, beside: Design) -> str:
     """State in what a family differs from another: its ratings per output, and other levers."""
     other = dict(beside)
     shown = [(key, value) for key, value in own if other.get(key) != value]
-    words = [_each(value) if key == EACH else _other(key, value) for key, value in shown]
+    words = [_describe_repeats(value) if key == EACH else _describe_setting(key, value) for key, value in shown]
     return ", ".join(words) or "the same"
 
 
-def _each(value: Any) -> str:
+def _describe_repeats(value: Any) -> str:
     return "one rating per output" if int(value) == 1 else f"{value} ratings per output"
 
 
-def _more(other: Mapping[str, Any], each: int) -> bool:
+def _has_more(other: Mapping[str, Any], each: int) -> bool:
     return int(other.get(EACH, each)) != each
 
 
-def _normalized(held: Mapping[str, Any]) -> bool:
+def _is_normalized(held: Mapping[str, Any]) -> bool:
     return str(held.get(NORMALIZATION, "none")) != "none"
 
 
-def _other(key: str, value: Any) -> str:
+def _describe_setting(key: str, value: Any) -> str:
     said = SHORT.get(key)
     return said(value) if said else f"{key.rpartition('.')[2].replace('_', ' ')} {value_label(key, value)}"

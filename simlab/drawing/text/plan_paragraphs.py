@@ -16,7 +16,7 @@ FORESEEN = {
 }
 
 
-def foreseen(plan: StudyPlan) -> list[str]:
+def list_forecast_sentences(plan: StudyPlan) -> list[str]:
     """Return sentences on targets, worlds, and what the design came to, each number with its error."""
     return [one for one in _sentences(plan) if one]
 
@@ -32,19 +32,19 @@ def _sentences(plan: StudyPlan) -> Iterator[str]:
         yield "They did not before the simulation ended; it is the design that came nearest."
     elif not plan.reached:
         yield "No design reached this; it is the one that came nearest."
-    yield f"The smallest difference that matters is {plan_words.smallest(plan)} ({plan.smallest.why})."
-    yield _simulated_in(plan)
+    yield (f"The smallest difference that matters is {plan_words.smallest_difference(plan)} ({plan.smallest.why}).")
+    yield _describe_worlds(plan)
     yield f"In {plan.worlds:,} worlds that the choice had not seen, {_shares(plan, plan.figures)}."
     if plan.new_figures:
         yield f"If the same design is to hold for raters that were not asked, {_shares(plan, plan.new_figures)}."
     yield _takes(plan)
     if plan.robust is not None:
-        yield plan_words.reached_elsewhere(plan.robust)
+        yield plan_words.describe_reach_in_other_worlds(plan.robust)
     elif plan.under_pilot is not None:
         yield f"In how many of the worlds that the pilot allows they are reached is {TOO_FEW}."
 
 
-def _simulated_in(plan: StudyPlan) -> str:
+def _describe_worlds(plan: StudyPlan) -> str:
     pilot = f", fitted to a pilot of {plan.pilot}" if plan.pilot else ", without a pilot"
     assumed = f"; assumed: {', '.join(plan.assumed)}" if plan.assumed else ""
     whom = " Targets are for these raters, who are too few to speak of others." if plan.these_raters else ""
@@ -61,7 +61,7 @@ def _shares(plan: StudyPlan, figures: Figures) -> str:
 
 def _share(name: str, plan: StudyPlan, figures: Figures) -> str:
     words = FORESEEN.get(name, plan_words.heading(name) + " is {}")
-    return words.format(plan_words.share(figures[name]), plan_words.smallest(plan))
+    return words.format(plan_words.share(figures[name]), plan_words.smallest_difference(plan))
 
 
 def _takes(plan: StudyPlan) -> str:

@@ -19,7 +19,7 @@ from simlab.answers.plan import (
 )
 from simlab.drawing.text import paragraphs
 from simlab.drawing.text import plan_designs as designs
-from simlab.drawing.text.tables import bounded, measured, number
+from simlab.drawing.text.tables import format_bound, format_with_error, number
 from simlab.measures.labels import LABELS
 from simlab.messages import pluralise, quantity
 from simlab.planning.terms import family
@@ -65,33 +65,33 @@ def heading(measure: str) -> str:
 def meaning(measure: str, plan: StudyPlan) -> str:
     """Explain the measure of a column."""
     if measure in MEANINGS:
-        return MEANINGS[measure].format(smallest(plan))
+        return MEANINGS[measure].format(smallest_difference(plan))
     return f"{heading(measure)}: {LABELS.get(measure, {}).get('label', measure)}"
 
 
-def smallest(plan: StudyPlan) -> str:
+def smallest_difference(plan: StudyPlan) -> str:
     """Write the smallest difference that matters, with its unit."""
     return quantity(plan.smallest.value, plan.smallest.unit)
 
 
 def share(figure: Figure) -> str:
     """Write a share with its error, of which a digit is shown; a bound where no error is known."""
-    bound = bounded(figure.value, figure.mcse, (figure.low, figure.high), 2) if figure.mcse <= EXACT else ""
-    return bound or measured(figure.value, *_rounded(figure.mcse))
+    bound = format_bound(figure.value, figure.mcse, (figure.low, figure.high), 2) if figure.mcse <= EXACT else ""
+    return bound or format_with_error(figure.value, *_round_error(figure.mcse))
 
 
 def difference(figure: Figure) -> str:
     """Write a paired difference with its error and its interval."""
-    error, digits = _rounded(figure.mcse)
+    error, digits = _round_error(figure.mcse)
     known = math.isfinite(figure.low + figure.high)
     span = f" ({number(figure.low, 2, sign=True)} to {number(figure.high, 2, sign=True)})" if known else ""
-    return f"{measured(figure.value, error, digits, sign=True)}{span}"
+    return f"{format_with_error(figure.value, error, digits, sign=True)}{span}"
 
 
-def _rounded(error: float) -> tuple[float, int]:
+def _round_error(error: float) -> tuple[float, int]:
     """Return an error and the decimals that show it: two, or three where these would make it nothing.
 
-    >>> _rounded(0.012), _rounded(0.004), _rounded(0.0001)
+    >>> _round_error(0.012), _round_error(0.004), _round_error(0.0001)
     ((0.012, 2), (0.004, 3), (0.001, 3))
     """
     return (max(error, LEAST), 3) if EXACT < error < HALF else (error, 2)
@@ -111,13 +111,13 @@ def head(plan: StudyPlan, study: Mapping[str, Any]) -> Iterator[str]:
     yield f"Wanted: {targets(plan)}"
     if study:
         family = None if plan.family is None else (plan.family.name, plan.family.against)
-        yield f"Claims: {paragraphs.promised(study, family)}"
+        yield f"Claims: {paragraphs.describe_promise(study, family)}"
     yield f"Limits: {limits(plan)}"
     searched = f"{pluralise(plan.designs, 'design')}, {plan.campaigns:,} simulated studies (seed {plan.seed})"
-    yield f"Search: {searched}{_certainty(plan)}"
+    yield f"Search: {searched}{_describe_certainty(plan)}"
 
 
-def _certainty(plan: StudyPlan) -> str:
+def _describe_certainty(plan: StudyPlan) -> str:
     """Write how sure the choice is, and what ended the search where that decided."""
     if plan.reached and math.isfinite(plan.cheapest):
         return f"; no other is 5 % cheaper with probability {number(plan.cheapest, 2)}"
@@ -137,7 +137,7 @@ def targets(plan: StudyPlan) -> str:
 def _target(target: Target, plan: StudyPlan) -> str:
     at = number(target.least, 2)
     known = WANTED.get(target.measure)
-    wanted = known.format(at, smallest(plan)) if known else f"{heading(target.measure)} {at}"
+    wanted = known.format(at, smallest_difference(plan)) if known else f"{heading(target.measure)} {at}"
     return f"{wanted} (a floor)" if target.floor else wanted
 
 
@@ -186,9 +186,9 @@ def takes(plan: StudyPlan) -> str:
     return f"Takes {' -> '.join(parts)}." if parts else ""
 
 
-def finds(plan: StudyPlan) -> str:
+def describe_findings(plan: StudyPlan) -> str:
     """Write what a design finds of differences from the smallest on, of the smallest alone, and how far that holds."""
-    least = smallest(plan)
+    least = smallest_difference(plan)
     parts = [f"{share(plan.figures['power'])} of differences of {least} or more"] if "power" in plan.figures else []
     parts += [f"{share(plan.figures['power_at'])} of exactly {least}"] if "power_at" in plan.figures else []
     if (pilot := plan.under_pilot) is not None and math.isfinite(pilot.share):
@@ -212,7 +212,7 @@ def few_raters(plan: StudyPlan) -> str:
     # The row for other raters has their number already; a second one, of another pool, reads like a contradiction.
     own = known_figures(plan.pool.figures).get(measure)
     value = f", {heading(measure)} {share(own)}" if own is not None and not plan.new_figures else ""
-    size = designs.of_size(plan.pool.design)
+    size = designs.describe_size(plan.pool.design)
     return f"{few}; for others it takes {pluralise(plan.pool.raters, 'rater')} ({size}{value})."
 
 
@@ -222,7 +222,7 @@ def _holds_for_others(plan: StudyPlan) -> bool:
     return bool(known) and all(one.measure in known and known[one.measure].value >= one.least for one in plan.targets)
 
 
-def binding(plan: StudyPlan) -> str:
+def describe_binding_limit(plan: StudyPlan) -> str:
     """Write what keeps the largest design from being larger."""
     largest = plan.largest
     before = " before the money" if plan.limits.money is not None else ""
@@ -235,12 +235,12 @@ def binding(plan: StudyPlan) -> str:
     }[plan.binding]
     ended = ""
     if plan.binding in ("deadline", "raters") and largest.ended_by > 0 and largest.next:
-        larger = designs.changed(largest.next, largest.design)
+        larger = designs.describe_changes(largest.next, largest.design)
         ended = f" ({number(largest.ended_by, 2)} of the studies of {larger} end by it)"
     return f"Larger designs: {binds}{ended}."
 
 
-def outdone(plan: StudyPlan) -> str:
+def describe_rival_rows(plan: StudyPlan) -> str:
     """Write how far another row outdoes the named design at its price, all rows at once."""
     bound, sure = plan.outdone, f"with {100 * plan.confidence:.0f} % for all rows at once"
     if not bound.rows or not math.isfinite(bound.at_most):
@@ -250,7 +250,7 @@ def outdone(plan: StudyPlan) -> str:
     best = next((row for row in plan.runners if row.design == bound.by), None)
     if best is None or bound.measure not in best.less:
         return f"At this price a row may find up to {number(bound.at_most, 2)} more, {sure} (--at-most tells)."
-    which, more = designs.short(best.design, plan.design), difference(best.less[bound.measure])
+    which, more = designs.shorten_design(best.design, plan.design), difference(best.less[bound.measure])
     shown = "no worlds have shown its targets" if plan.reached else "patience ended before it was named"
     return f"{which} finds more for the same money ({more}; surely, {sure}), and is not advised: {shown}."
 
@@ -271,26 +271,26 @@ def other_money(plan: StudyPlan) -> str:
         return ""
     of = "" if plan.limits.money is not None else " than this costs"
     parts = [
-        f"with 10 % {tenth}{of} ({money(one.money, plan)}) {_with_money(one, plan)}"
+        f"with 10 % {tenth}{of} ({money(one.money, plan)}) {_describe_money(one, plan)}"
         for tenth, one in zip(TENTHS, plan.other_money, strict=False)
     ]
     text = f"{'; '.join(parts)} (by fitted lines)."
     return text[0].upper() + text[1:]
 
 
-def _with_money(money: OtherMoney, plan: StudyPlan) -> str:
+def _describe_money(money: OtherMoney, plan: StudyPlan) -> str:
     """Write what becomes of the advice, and the most that the money buys."""
     if money.design is None:
         advice = "nothing reaches the targets"
     elif plan.reached and money.design == plan.design:
         advice = "the advice stays"
     else:
-        advice = f"the advice is {designs.changed(money.design, plan.design)}"
+        advice = f"the advice is {designs.describe_changes(money.design, plan.design)}"
     known = money.most is not None and math.isfinite(money.value)
     return f"{advice}, the most {heading(plan.first_target.measure)} {share(money)}" if known else advice
 
 
-def missed(plan: StudyPlan) -> str:
+def describe_missed_targets(plan: StudyPlan) -> str:
     """Write which targets the best design misses, by how much."""
     parts = [
         f"{heading(one.target)} {share(one)}, {number(one.least - one.value, 2)} less than the "
@@ -311,7 +311,9 @@ def _remedy(remedy: Remedy, plan: StudyPlan) -> str:
     most = f"{remedy.high:,.0f}" if math.isfinite(remedy.high) else "no end"
     if remedy.what == "documents":
         if not math.isfinite(remedy.value):
-            return f"no number of documents alone does ({designs.short(remedy.design)} and more of them{marked})"
+            return (
+                f"no number of documents alone does ({designs.shorten_design(remedy.design)} and more of them{marked})"
+            )
         least = f"{remedy.low:,.0f}" if math.isfinite(remedy.low) else "unknown"
         cost = f", {money(remedy.money, plan)}" if math.isfinite(remedy.money) else ""
         kind = designs.kind(family(remedy.design), plan.design)
@@ -330,28 +332,30 @@ def change(change: AdviceChange, plan: StudyPlan) -> str:
     unit = (plan.limits.currency or "money") if change.unit == "money" else change.unit
     known = f"{_range(change.low, change.high)}; " if math.isfinite(change.low + change.high) else ""
     plausible = f"{change.source}: {_range(*change.plausible)}"
-    return f"{change.said} (now {quantity(change.now, unit)}; {known}{plausible}) -> {then(change, plan)}"
+    return (
+        f"{change.said} (now {quantity(change.now, unit)}; {known}{plausible}) -> {describe_next_advice(change, plan)}"
+    )
 
 
-def then(change: AdviceChange, plan: StudyPlan) -> str:
+def describe_next_advice(change: AdviceChange, plan: StudyPlan) -> str:
     """Write what follows where the advice changes."""
     if change.then is None:
         return change.why or "nothing reaches the targets"
-    return designs.changed(change.then, plan.design)
+    return designs.describe_changes(change.then, plan.design)
 
 
 def _range(low: float, high: float) -> str:
     return f"{low:.3g} to {high:.3g}" if math.isfinite(low + high) else "not known"
 
 
-def reached_elsewhere(worlds: Robust) -> str:
+def describe_reach_in_other_worlds(worlds: Robust) -> str:
     """Write in which share of other worlds the targets are reached."""
     known = math.isfinite(worlds.low + worlds.high)
     span = f" ({number(worlds.low, 2)} to {number(worlds.high, 2)})" if known else ""
     return f"The targets are reached in a share of {number(worlds.share, 2)}{span} of {worlds.draws:,} {worlds.source}."
 
 
-def elsewhere(worlds: Robust, plan: StudyPlan) -> Iterator[str]:
+def describe_other_worlds(worlds: Robust, plan: StudyPlan) -> Iterator[str]:
     """Write what the design finds in other worlds, and what it costs there beyond the best."""
     parts = []
     if math.isfinite(worlds.q05):

@@ -26,7 +26,7 @@ ENDINGS: Mapping[int, str] = {
 
 def rows(quotes: Sequence[Quote]) -> list[list[str]]:
     """Write a row for each quote of a forecast, and what the numbers are in the last."""
-    lines = [["quote" if k == 0 else "", said(quote)] for k, quote in enumerate(quotes)]
+    lines = [["quote" if k == 0 else "", describe_quote(quote)] for k, quote in enumerate(quotes)]
     counts = sorted({quote.campaigns for quote in quotes if quote.campaigns})
     if counts:
         n = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
@@ -37,7 +37,7 @@ def rows(quotes: Sequence[Quote]) -> list[list[str]]:
     return lines
 
 
-def said(quote: Quote) -> str:
+def describe_quote(quote: Quote) -> str:
     """Write what a campaign takes and how it ends.
 
     A newcomer reads `1,050 EUR (980 to 1,120), 35 h of work (28 to 46), 6.2 days (4.0 to 9.0); .12 of campaigns end at
@@ -50,13 +50,13 @@ def said(quote: Quote) -> str:
     parts = [amount(quote.money, quote.currency or "in money")]
     parts += [amount(quote.hours, "h of work")] if quote.hours else []
     parts += [amount(quote.days, "days")] if quote.days else []
-    text = "; ".join([", ".join(parts), *_ended(quote.ended)])
+    text = "; ".join([", ".join(parts), *_describe_endings(quote.ended)])
     why = f" ({quote.why})" if quote.why else ""
     failed = f"; {quote.failed} more campaigns failed{why}" if quote.failed else ""
     return f"{where + ': ' if where else ''}{text}{failed}"
 
 
-def _ended(shares: Mapping[int, float]) -> list[str]:
+def _describe_endings(shares: Mapping[int, float]) -> list[str]:
     """State how campaigns end; nothing where their study does not tell."""
     if len(shares) == 1:
         return [f"all campaigns {ENDINGS[code]}" for code in shares]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from simlab.answers.verify import ReplayedCampaign
-from simlab.drawing.text.tables import aligned
+from simlab.drawing.text.tables import align_columns
 from simlab.messages import duration, shorten
 
 STATUS = ("carried out", "its design could not be carried out", "its block failed", "not run", "an impossible value")
@@ -17,12 +17,12 @@ def page(campaign: ReplayedCampaign) -> str:
     where = ", ".join(part for part in (campaign.cell, campaign.at) if part)
     lines = [f"{where} (key {campaign.key[:8]}), in {duration(campaign.seconds)}"]
     lines += [f"failed: {campaign.reason}"] if campaign.failed else []
-    lines.append(_compared(campaign))
+    lines.append(_describe_comparison(campaign))
     rows = [[name, *_value(name, value)] for name, value in campaign.outcomes.items()]
-    return "\n".join([*lines, *([aligned(("outcome", "value"), rows, last_left=True)] if rows else [])])
+    return "\n".join([*lines, *([align_columns(("outcome", "value"), rows, last_left=True)] if rows else [])])
 
 
-def _compared(campaign: ReplayedCampaign) -> str:
+def _describe_comparison(campaign: ReplayedCampaign) -> str:
     if campaign.kept is None:
         return "the folder keeps nothing of it"
     if campaign.same is None:
@@ -37,10 +37,10 @@ def _value(name: str, value: Any) -> Iterator[str]:
     if name == "status" and isinstance(value, int) and value < len(STATUS):
         yield f"{value} ({STATUS[value]})"
     elif isinstance(value, list):
-        yield f"{len(value)}: {shorten(', '.join(map(_short, value)), 70)}"
+        yield f"{len(value)}: {shorten(', '.join(map(_format_short, value)), 70)}"
     else:
-        yield _short(value)
+        yield _format_short(value)
 
 
-def _short(value: Any) -> str:
+def _format_short(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else "-" if value is None else str(value).lower()

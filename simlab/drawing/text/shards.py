@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from simlab.drawing.text import tables
-from simlab.drawing.text.tables import listing
+from simlab.drawing.text.tables import list_under_title
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Did:
     next: str
 
 
-def carried_out(did: Did) -> str:
+def describe_shard(did: Did) -> str:
     """Write what a folder of a shard holds, and which command brings shards together."""
     failed = f", {did.failed} of them failed" if did.failed else ""
     rows = [
@@ -32,12 +32,12 @@ def carried_out(did: Did) -> str:
         ["folder", did.folder],
         ["next", f"{did.next} (when all {did.shard.partition('/')[2]} shards are there)"],
     ]
-    return listing(f"Shard {did.shard} of {did.sweep} is carried out:", rows)
+    return list_under_title(f"Shard {did.shard} of {did.sweep} is carried out:", rows)
 
 
-def to_json(shards: Sequence[Did]) -> str:
+def write_json(shards: Sequence[Did]) -> str:
     """Write what shards came to as JSON."""
-    return tables.to_json([asdict(one) for one in shards])
+    return tables.write_json([asdict(one) for one in shards])
 
 
 def write(shards: Sequence[Did], form: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from simlab.drawing.text.tables import counted
+from simlab.drawing.text.tables import count_nouns
 
 _STORE = "results.zarr"
 
@@ -17,20 +17,20 @@ MOST = 3
 """Problems of one sort that are listed on a page for people; more are summed up."""
 
 
-def of_studies(report: StoreReport, most: int | None = MOST) -> str:
+def describe_studies_check(report: StoreReport, most: int | None = MOST) -> str:
     """Write a line per problem (None: all, else up to `most` of a sort), and what was checked."""
     parts = [(report.cells, "cell"), (report.blocks, "block"), (report.arrays, "array")]
-    checked = f"{', '.join(counted([count], noun) for count, noun in parts)} checked"
-    lines = summed_up(report.problems, most)
+    checked = f"{', '.join(count_nouns([count], noun) for count, noun in parts)} checked"
+    lines = summarise_lines(report.problems, most)
     if report.problems:
-        return "\n".join([*lines, f"{checked}: {counted([len(report.problems)], 'problem')}"])
+        return "\n".join([*lines, f"{checked}: {count_nouns([len(report.problems)], 'problem')}"])
     whole = "nothing is missing, the store is what the ledger says"
     if report.shards:
         whole = f"nothing is missing of {report.shards} that this folder is for; `simlab merge` brings shards together"
     return "\n".join([*lines, f"{checked}: checksums hold, {whole}"])
 
 
-def summed_up(lines: Sequence[str], most: int | None) -> list[str]:
+def summarise_lines(lines: Sequence[str], most: int | None) -> list[str]:
     """Sum up the lines of each sort that are too many: how many, in how many cells, and the first."""
     sorts: dict[str, list[str]] = {}
     for line in lines:
@@ -42,7 +42,7 @@ def summed_up(lines: Sequence[str], most: int | None) -> list[str]:
             continue
         first = alike[0].removeprefix(f"{sort}: ")
         cells = {line.removeprefix(f"{sort}: ").partition("world ")[0] for line in alike if "world " in line}
-        where = f" in {counted([len(cells)], 'cell')}" if cells else ""
+        where = f" in {count_nouns([len(cells)], 'cell')}" if cells else ""
         written.append(f"{sort}: {len(alike)}{where}, e.g. {first}")
     return written
 
@@ -51,7 +51,7 @@ def _sort(line: str) -> str:
     return line.partition(":")[0] if not line.startswith(_STORE) else _STORE
 
 
-def of_calculation(count: int, problems: Sequence[str]) -> str:
+def describe_calculation_check(count: int, problems: Sequence[str]) -> str:
     """Write a line per measure that differs, and how many were calculated anew."""
     end = "they differ" if problems else "the store holds the same"
-    return "\n".join([*problems, f"{counted([count], 'measure')} calculated anew: {end}"])
+    return "\n".join([*problems, f"{count_nouns([count], 'measure')} calculated anew: {end}"])

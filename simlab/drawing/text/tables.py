@@ -48,26 +48,26 @@ def write_tables(record: AnswerRecord | Rows[Any], form: str) -> str:
     return write([{key: row.get(key) for key in keys} for row in rows], form)
 
 
-def to_json(records: Sequence[Record]) -> str:
+def write_json(records: Sequence[Record]) -> str:
     """Return a JSON list of records; what is not a number is null, as JSON has no NaN."""
-    return json.dumps(plain(records), indent=1)
+    return json.dumps(replace_nan(records), indent=1)
 
 
-def to_csv(records: Sequence[Record]) -> str:
+def write_csv(records: Sequence[Record]) -> str:
     """Return comma-separated values with a header; what is not a number is empty, as is null on an axis."""
     text = io.StringIO()
     writer = csv.DictWriter(text, list(records[0]) if records else [], lineterminator="\n")
     writer.writeheader()
-    writer.writerows({key: _flat(value) for key, value in record.items()} for record in plain(records))
+    writer.writerows({key: _flatten_value(value) for key, value in record.items()} for record in replace_nan(records))
     return text.getvalue().rstrip("\n")
 
 
-def plain(records: Sequence[Record]) -> list[dict[str, Any]]:
+def replace_nan(records: Sequence[Record]) -> list[dict[str, Any]]:
     """Return records with None for what is not a number."""
-    return [{key: _finite(value) for key, value in record.items()} for record in records]
+    return [{key: _keep_finite(value) for key, value in record.items()} for record in records]
 
 
-FORMS: Mapping[str, Callable[[Sequence[Record]], str]] = {"csv": to_csv, "json": to_json}
+FORMS: Mapping[str, Callable[[Sequence[Record]], str]] = {"csv": write_csv, "json": write_json}
 """What a program may ask for beside tables; the command line takes its choices from `Form`."""
 
 
@@ -93,10 +93,10 @@ def number(value: float, digits: int, *, sign: bool = False) -> str:
     return text.replace("0.", ".", 1) if abs(float(text)) < 1 else text
 
 
-def measured(value: float, mcse: float, digits: int, *, sign: bool = False) -> str:
+def format_with_error(value: float, mcse: float, digits: int, *, sign: bool = False) -> str:
     """Write a measure with its Monte-Carlo standard error; `?` where no error can be given.
 
-    >>> measured(0.943, 0.0121, 2), measured(0.943, float("nan"), 2)
+    >>> format_with_error(0.943, 0.0121, 2), format_with_error(0.943, float("nan"), 2)
     ('.94 ± .01', '.94 ± ?')
     """
     if not math.isfinite(value):
@@ -104,13 +104,15 @@ def measured(value: float, mcse: float, digits: int, *, sign: bool = False) -> s
     return f"{number(value, digits, sign=sign)} ± {number(mcse, digits) if math.isfinite(mcse) else '?'}"
 
 
-def told(mcse: float, interval: tuple[float, float], clusters: int) -> float:
+def keep_known_error(mcse: float, interval: tuple[float, float], clusters: int) -> float:
     """Return an error that may be written: NaN for one of 0 that says only that a few clusters agree.
 
     That is one beside which no interval can be given, or from fewer than five clusters an interval that has a width.
 
-    >>> told(0.0, (float("nan"), float("nan")), 60), told(0.0, (0.1, 0.9), 2), told(0.0, (300.0, 300.0), 2)
-    (nan, nan, 0.0)
+    >>> keep_known_error(0.0, (float("nan"), float("nan")), 60), keep_known_error(0.0, (0.1, 0.9), 2)
+    (nan, nan)
+    >>> keep_known_error(0.0, (300.0, 300.0), 2)
+    0.0
     """
     width = interval[1] - interval[0]
     if mcse > ROUNDING or abs(width) <= ROUNDING:
@@ -118,22 +120,24 @@ def told(mcse: float, interval: tuple[float, float], clusters: int) -> float:
     return mcse if math.isfinite(width) and clusters >= FEW_CLUSTERS else float("nan")
 
 
-def untold(cluster: str) -> str:
+def explain_missing_error(cluster: str) -> str:
     """State what `?` means in place of an error, `cluster` being the word for what values are replicated over.
 
-    >>> untold("world"), untold("replicate")
+    >>> explain_missing_error("world"), explain_missing_error("replicate")
     ('?: too few worlds to tell an error', '?: too few campaigns to tell an error')
     """
     return f"?: too few {'campaign' if cluster == 'replicate' else cluster}s to tell an error"
 
 
-def bounded(value: float, mcse: float, interval: tuple[float, float], digits: int) -> str:
+def format_bound(value: float, mcse: float, interval: tuple[float, float], digits: int) -> str:
     """Write a bound in place of a value at the end of its interval whose error rounds to nothing; else nothing.
 
     Bounds are rounded outwards.
 
-    >>> bounded(0.0, 0.0, (0.0, 0.0582), 2), bounded(1.0, 0.0, (0.9418, 1.0), 2), bounded(0.5, 0.1, (0.3, 0.7), 2)
-    ('≤ .06', '≥ .94', '')
+    >>> format_bound(0.0, 0.0, (0.0, 0.0582), 2), format_bound(1.0, 0.0, (0.9418, 1.0), 2)
+    ('≤ .06', '≥ .94')
+    >>> format_bound(0.5, 0.1, (0.3, 0.7), 2)
+    ''
     """
     unit, (low, high) = 10.0**-digits, interval
     if not mcse < unit / 2 or not high - low > unit:
@@ -149,10 +153,12 @@ def crossing(axis: str, header: Sequence[str], rows: Sequence[Sequence[str]], le
     Columns that the width does not hold stand below.
     """
     edge = sum(max(len(row[k]) for row in (header, *rows)) + 2 for k in range(left))
-    return f"{heading(' ' * edge + axis)}\n{folded(header, rows, left=left)}"
+    return f"{heading(' ' * edge + axis)}\n{fold_columns(header, rows, left=left)}"
 
 
-def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1, last_left: bool = False) -> str:
+def align_columns(
+    header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1, last_left: bool = False
+) -> str:
     """Align columns, the first `left` of them (and the last, if asked) on their left edge, others on their right."""
     widths = [max(len(cell) for cell in column) for column in zip(header, *rows, strict=True)]
     edges = ["<" if k < left or (last_left and k == len(header) - 1) else ">" for k in range(len(header))]
@@ -161,8 +167,10 @@ def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int =
     return "\n".join(line.rstrip() for line in (heading(lines[0]), *lines[1:]))
 
 
-def folded(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1, last_left: bool = False) -> str:
-    """Align columns as `aligned` does; those that the width does not hold stand below, behind the first `left` again.
+def fold_columns(
+    header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1, last_left: bool = False
+) -> str:
+    """Align columns as `align_columns` does; those that the width does not hold stand below, after `left` again.
 
     So a table in the terminal leaves no column out: it is read in parts, each of which names its rows (cut at 60
     letters).
@@ -177,12 +185,12 @@ def folded(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 
         parts[-1].append(k)
     tables = [[[row[k] for k in (*range(left), *part)] for row in (header, *rows)] for part in parts]
     return "\n\n".join(
-        aligned(first, [row for row in rest if any(row)], left=left, last_left=last_left and part is parts[-1])
+        align_columns(first, [row for row in rest if any(row)], left=left, last_left=last_left and part is parts[-1])
         for part, (first, *rest) in zip(parts, tables, strict=True)
     )
 
 
-def listing(title: str, rows: Sequence[Sequence[str]]) -> str:
+def list_under_title(title: str, rows: Sequence[Sequence[str]]) -> str:
     """Write names and what belongs to them under a title, long texts broken to the width."""
     indent = 4 + max((len(name) for name, _ in rows), default=0)
     lines = [
@@ -199,10 +207,10 @@ def width() -> int:
     return shutil.get_terminal_size((WIDTH, 24)).columns
 
 
-def counted(counts: Sequence[int], noun: str) -> str:
+def count_nouns(counts: Sequence[int], noun: str) -> str:
     """Write how many there are; the least and the most where that differs.
 
-    >>> counted([1], "world"), counted([250, 200, 250], "campaign")
+    >>> count_nouns([1], "world"), count_nouns([250, 200, 250], "campaign")
     ('1 world', '200 to 250 campaigns')
     """
     span = str(counts[0]) if len(set(counts)) == 1 else f"{min(counts)} to {max(counts)}"
@@ -220,12 +228,12 @@ def heading(line: str) -> str:
     return line if plain else f"{BOLD}{line}{PLAIN}"
 
 
-def _flat(value: Any) -> Any:
+def _flatten_value(value: Any) -> Any:
     """Write what is said measure by measure as one text, and true and false as they are typed."""
     if isinstance(value, bool):
         return word(value)
     return "; ".join(f"{name}: {said}" for name, said in value.items()) if isinstance(value, Mapping) else value
 
 
-def _finite(value: Any) -> Any:
+def _keep_finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -11,9 +11,9 @@ import xarray as xr
 from made_cells import made_store
 
 from simlab.drawing.reports import html, sweep
-from simlab.drawing.reports.paper import still
+from simlab.drawing.reports.paper import still_block
 from simlab.drawing.reports.sweeping import browsing
-from simlab.drawing.reports.sweeping.seeing import see
+from simlab.drawing.reports.sweeping.seeing import view_store
 from simlab.drawing.reports.terms import Code, Drill, Prose, Section
 from simlab.types import BLOCK_FAILED, OK, UNRUN
 
@@ -38,7 +38,7 @@ def with_campaigns(store: xr.Dataset, worlds: int = WORLDS) -> xr.Dataset:
 
 
 def drill(store: xr.Dataset, numbers: browsing.Numbers | None) -> Drill:
-    found = browsing.section(see(store), store, Path("my store"), numbers)
+    found = browsing.section(view_store(store), store, Path("my store"), numbers)
     assert isinstance(found, Section)
     (block,) = found.blocks
     assert isinstance(block, Drill)
@@ -56,7 +56,7 @@ def test_campaigns_are_those_of_the_store_and_cells_are_counted_as_its_ledger_do
     assert block.claims[4] == (4, 0, 1, 2, 3, 4)
     assert block.replay == "simlab verify 'my store' --replay"
     np.testing.assert_allclose(block.values, store["srp"].values.ravel(), rtol=1e-3)
-    table = still(block)
+    table = still_block(block)
     assert [row[-1] for row in table.rows] == [f"{block.replay} 1.0.0", f"{block.replay} 0.0.0"]  # type: ignore[union-attr]
 
 
@@ -74,7 +74,7 @@ def test_what_a_page_does_not_hold_is_said_with_the_command(monkeypatch: pytest.
     assert "What each of 36 campaigns claimed is more than a page holds" in block.note
     assert "simlab export 'my store' AXIS=VALUE --as parquet --out cell.parquet" in block.note
     assert "keeps measures only" in drill(store.drop_vars("significant"), None).note
-    assert browsing.section(see(store), store.drop_vars("status"), Path("s"), None) is None
+    assert browsing.section(view_store(store), store.drop_vars("status"), Path("s"), None) is None
 
 
 def test_a_store_of_more_cells_than_a_page_walks_into_is_said_to_be_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,7 +85,7 @@ def test_a_store_of_more_cells_than_a_page_walks_into_is_said_to_be_one(monkeypa
     assert browsing.name_excess(store) == said
     assert browsing.name_excess(store.drop_vars("status")) == ""
     for numbers, replayed in (({("rule1", 20, 0.01): 0}, True), (None, False)):
-        found = browsing.section(see(store), store, Path("my store"), numbers)
+        found = browsing.section(view_store(store), store, Path("my store"), numbers)
         assert isinstance(found, Section)
         text, commands = found.blocks
         assert isinstance(text, Prose)

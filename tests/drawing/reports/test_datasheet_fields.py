@@ -8,7 +8,7 @@ import pytest
 
 from simlab.config import compose
 from simlab.drawing.reports import datasheet
-from simlab.drawing.reports.datasheet import ANSWERS, UNKNOWN, of_plan, sections
+from simlab.drawing.reports.datasheet import ANSWERS, UNKNOWN, collect_plan_facts, sections
 from simlab.drawing.reports.heds_questions import QUESTIONS
 from simlab.drawing.reports.terms import ReportTable
 
@@ -64,10 +64,10 @@ def test_what_a_sweep_varies_is_said_to_vary() -> None:
 
 def test_power_is_told_of_a_plan_and_of_nothing_else() -> None:
     plan = {"answer": {"measures": {"power": {"value": 0.721, "mcse": 0.0117}}}}
-    told = answers(of_plan(config(), plan))
+    told = answers(collect_plan_facts(config(), plan))
     assert told["3.1.3.2"].startswith("0.72 (Monte-Carlo standard error 0.012)")
     assert "simulation" in told["3.1.3.1"]
-    without = answers(of_plan(config(), {"answer": {"measures": {}}}))
+    without = answers(collect_plan_facts(config(), {"answer": {"measures": {}}}))
     assert without["3.1.3.1"] == without["3.1.3.2"] == UNKNOWN
 
 
@@ -91,5 +91,5 @@ def test_a_datasheet_of_a_store_reads_its_attributes() -> None:
         "config": '{"budget": {"human_ratings": 50}}',
         "sweep": '{"axes": [{"key": "raters.n_raters", "values": [3, 5]}]}',
     }
-    told = answers(datasheet.of_sweep(attributes))
+    told = answers(datasheet.collect_sweep_facts(attributes))
     assert (told["3.1.1"], told["3.2.1"]) == ("50 outputs", "varied: 3, 5")

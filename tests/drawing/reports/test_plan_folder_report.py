@@ -19,7 +19,7 @@ from simlab.commands.exit_codes import DONE, REFUSED, RESERVED
 from simlab.commands.plan import PlanOptions, keep
 from simlab.config import compose
 from simlab.drawing.reports import markdown, plan_folder
-from simlab.drawing.reports.paper import still
+from simlab.drawing.reports.paper import still_block
 from simlab.drawing.reports.terms import Report, ReportTable, Value
 from simlab.tables.held import ColumnOverrides
 from simlab.types import InputError
@@ -91,7 +91,7 @@ def report(folder: Path) -> Report:
 
 
 def table(of: Report, caption: str) -> ReportTable:
-    tables = (still(block) for section in of.sections for block in section.blocks)
+    tables = (still_block(block) for section in of.sections for block in section.blocks)
     return next(one for one in tables if isinstance(one, ReportTable) and one.caption == caption)
 
 

@@ -10,7 +10,14 @@ import yaml
 
 from simlab.config.explaining import explain_measure, explain_option
 from simlab.config.groups import find_options
-from simlab.drawing.reports.references import REFERENCES, SIMLAB, cited, entry, named_in, parsed
+from simlab.drawing.reports.references import (
+    REFERENCES,
+    SIMLAB,
+    entry,
+    find_references,
+    list_references,
+    parse_reference,
+)
 from simlab.types import InputError
 
 NEEDED = {
@@ -49,7 +56,7 @@ def balanced(text: str) -> bool:
 
 @pytest.mark.parametrize("name", [*REFERENCES, SIMLAB])
 def test_every_reference_is_an_entry_with_all_that_its_type_needs(name: str) -> None:
-    (reference,) = cited([name])
+    (reference,) = list_references([name])
     kind, key, fields = read(reference.bibtex)
     assert key == reference.key
     assert fields.keys() >= NEEDED[kind]
@@ -58,7 +65,7 @@ def test_every_reference_is_an_entry_with_all_that_its_type_needs(name: str) -> 
 
 @pytest.mark.parametrize("name", REFERENCES)
 def test_text_and_bibtex_say_the_same(name: str) -> None:
-    (reference,) = cited([name])
+    (reference,) = list_references([name])
     kind, _, fields = read(reference.bibtex)
     assert reference.text == REFERENCES[name]
     first = fields["author"].split(",")[0]
@@ -78,13 +85,13 @@ def test_text_and_bibtex_say_the_same(name: str) -> None:
 
 
 def test_keys_are_told_apart() -> None:
-    keys = [one.key for one in cited([*REFERENCES, SIMLAB])]
+    keys = [one.key for one in list_references([*REFERENCES, SIMLAB])]
     assert len(set(keys)) == len(keys)
 
 
 def test_simlab_is_cited_as_its_citation_file_says() -> None:
     said = yaml.safe_load((Path(__file__).parents[3] / "CITATION.cff").read_text())
-    (reference,) = cited([SIMLAB])
+    (reference,) = list_references([SIMLAB])
     _, _, fields = read(reference.bibtex)
     assert fields["version"] == said["version"]
     assert fields["author"] == f"{{{said['authors'][0]['name']}}}"
@@ -104,13 +111,13 @@ def test_every_source_of_a_part_is_a_reference() -> None:
     for group, files in find_options().items():
         for name, file in files.items():
             source = (explain_measure(file) if group == "measure" else explain_option(group, file)).source
-            assert not source or named_in(source), f"{group}={name}: {source}"
+            assert not source or find_references(source), f"{group}={name}: {source}"
 
 
 def test_other_years_and_other_authors_are_not_meant() -> None:
-    assert named_in("Deriu et al. 2022, section 1") == []
-    assert named_in("Carlin and Gelman 2015") == []
-    assert named_in("Ville 1939; Robbins 1970; Ramdas et al. 2023") == [
+    assert find_references("Deriu et al. 2022, section 1") == []
+    assert find_references("Carlin and Gelman 2015") == []
+    assert find_references("Ville 1939; Robbins 1970; Ramdas et al. 2023") == [
         "Ramdas et al. 2023",
         "Ville 1939",
         "Robbins 1970",
@@ -119,7 +126,7 @@ def test_other_years_and_other_authors_are_not_meant() -> None:
 
 def test_what_nobody_cites_and_what_is_not_a_sentence_is_refused() -> None:
     with pytest.raises(InputError, match="no reference is called Nobody 1900"):
-        cited(["Nobody 1900"])
+        list_references(["Nobody 1900"])
     for bad in ("Holm 1979", "Holm, S. (1979). A title. Nowhere at all."):
         with pytest.raises(InputError):
-            parsed(bad)
+            parse_reference(bad)

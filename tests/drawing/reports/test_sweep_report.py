@@ -23,7 +23,7 @@ from simlab.config.sweep import Axis
 from simlab.drawing.reports.sweep import report
 from simlab.drawing.reports.sweeping import answering, mistakes, seeing
 from simlab.drawing.reports.sweeping.comparing import PLAIN_WORDS
-from simlab.drawing.reports.sweeping.seeing import see
+from simlab.drawing.reports.sweeping.seeing import view_store
 from simlab.drawing.reports.terms import Code, Explorer, PairMatrix, Points, Report, ReportTable, Section, Value
 from simlab.measures import errors, stability
 from simlab.measures.labels import LABELS
@@ -276,12 +276,12 @@ def test_of_a_store_that_is_too_large_a_part_is_shown(tmp_path: Path, monkeypatc
 def test_too_many_designs_are_cut_and_the_report_says_so(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mistakes, "MOST_DESIGNS", 2)
     with open_results(folder) as dataset:
-        places, note = mistakes.chosen(see(dataset))
-        whole, nothing = see(dataset), ""
+        places, note = mistakes.choose_cells(view_store(dataset))
+        whole, nothing = view_store(dataset), ""
     assert places == [(0, 1), (2, 1)]
     assert note.startswith("Shown are 2 of 6 designs: those at documents=12, every 2th")
     monkeypatch.setattr(mistakes, "MOST_DESIGNS", 60)
-    assert mistakes.chosen(whole) == ([(a, b) for a in range(3) for b in range(2)], nothing)
+    assert mistakes.choose_cells(whole) == ([(a, b) for a in range(3) for b in range(2)], nothing)
 
 
 def of_values(rows: dict[str, list[float]]) -> xr.Dataset:
@@ -314,7 +314,7 @@ TIED = {"a": [0.80, 0.60, 0.81, 0.59, 0.80, 0.63], "b": [0.61, 0.82, 0.59, 0.80,
 
 
 def test_who_is_best_is_said_with_the_paired_difference() -> None:
-    (_, told) = answering.sentences(see(of_values(APART)))
+    (_, told) = answering.sentences(view_store(of_values(APART)))
     gap = np.subtract(APART["b"], APART["a"])
     error = gap.std(ddof=1) / math.sqrt(6)
     assert told.startswith("A (.81 ± ") or told.startswith("A (.808 ± ")
@@ -328,14 +328,14 @@ def test_who_is_best_is_said_with_the_paired_difference() -> None:
 
 
 def test_a_tie_is_said_to_be_one() -> None:
-    (_, told) = answering.sentences(see(of_values(TIED)))
+    (_, told) = answering.sentences(view_store(of_values(TIED)))
     assert "is tied with 1 other: no design is best alone" in told
     assert "is best (" not in told
     assert " is best;" not in told
 
 
 def test_one_world_gives_no_error_and_no_best() -> None:
-    (_, told) = answering.sentences(see(of_values({"a": [0.8], "b": [0.5]})))
+    (_, told) = answering.sentences(view_store(of_values({"a": [0.8], "b": [0.5]})))
     assert "no error can be given" in told
 
 

@@ -78,7 +78,7 @@ def report(agreement: Agreement) -> Report:
         figures=tuple(_key_figures(agreement)),
         held_fixed=tuple(_list_fixed(agreement)),
         reservations=tuple(_reservations(agreement)),
-        references=references.cited([*_list_references(agreement), references.SIMLAB]),
+        references=references.list_references([*_list_references(agreement), references.SIMLAB]),
         paragraph=_paragraph(agreement, told),
     )
 
@@ -123,7 +123,10 @@ def _sentences(agreement: Agreement) -> Iterator[str]:
         rest = f"; {', '.join(others)}" if others else ""
         yield f"{first} over {pluralise(known[0].outputs, 'output')}{rest}."
     for row in _known_rankings(agreement):
-        tau, pairs = tables.measured(row.kendall, row.standard_error, 2), pluralise(row.rater_pairs, "rater pair")
+        tau, pairs = (
+            tables.format_with_error(row.kendall, row.standard_error, 2),
+            pluralise(row.rater_pairs, "rater pair"),
+        )
         yield f"Over {row.kind}, two raters rank the systems with a Kendall's tau of {tau} ({pairs})."
     if not _known_rankings(agreement) and (raters or 0) > 1:
         why = EQUAL if any(row.documents for row in agreement.pairs) else UNMET

@@ -68,7 +68,7 @@ def report(answer: Backtest | BacktestAdvice | BacktestPapers) -> Report:
             f"the law ({answer.law})",
         ),
         reservations=tuple(_reservations(answer)),
-        references=references.cited(["Riley et al. 2024", references.SIMLAB]),
+        references=references.list_references(["Riley et al. 2024", references.SIMLAB]),
         paragraph=f"Predictions of study outcomes (law {answer.law}) were tested on a table of real ratings "
         f"({_size_of_table(answer)}). {' '.join(told)} Tested with simlab.",
     )

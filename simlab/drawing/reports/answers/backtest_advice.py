@@ -44,7 +44,7 @@ def report(advice: BacktestAdvice) -> Report:
             "the cost: all candidates ask for as many ratings",
         ),
         reservations=tuple(_reservations(advice)),
-        references=references.cited(["Riley et al. 2024", references.SIMLAB]),
+        references=references.list_references(["Riley et al. 2024", references.SIMLAB]),
         paragraph="Designs were named from part of a table of ratings, and judged on the rest. "
         f"{' '.join(told)} Errors are over splits. Tested with simlab.",
     )
@@ -57,15 +57,17 @@ def _sentences(found: BacktestAdvice) -> Iterator[str]:
     documents = "" if found.read.documents is None else f" of {found.read.documents:,}"
     yield (
         f"Named from {found.pilot_documents:,}{documents} documents, the design tells "
-        f"{tables.measured(advice.shortfall, advice.shortfall_mcse, 3)} fewer of the pairs apart than the best of "
-        f"{pluralise(n_designs, 'design')} of equal cost does on the others (mean over {splits})."
+        f"{tables.format_with_error(advice.shortfall, advice.shortfall_mcse, 3)} fewer of the pairs apart than the "
+        f"best of {pluralise(n_designs, 'design')} of equal cost does on the others (mean over {splits})."
     )
     yield f"In {advice.kept} of {splits} .9 or more of its claims were confirmed."
     for design, times in advice.named[:1]:
         yield f"Named most often: {design_name(design)} ({times} of {splits})."
     others = [rule for rule in found.rules if rule.rule not in (ADVICE, "best")]
     if others:
-        short = (f"{RULES[one.rule]} by {tables.measured(one.shortfall, one.shortfall_mcse, 3)}" for one in others)
+        short = (
+            f"{RULES[one.rule]} by {tables.format_with_error(one.shortfall, one.shortfall_mcse, 3)}" for one in others
+        )
         yield f"Rules of thumb fall short: {', '.join(short)}."
 
 

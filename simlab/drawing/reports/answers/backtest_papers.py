@@ -58,7 +58,7 @@ def report(papers: BacktestPapers) -> Report:
             "the number of ratings: both designs of a row ask for as many",
         ),
         reservations=tuple(_reservations(papers)),
-        references=references.cited(["Riley et al. 2024", "Chaganty et al. 2018", references.SIMLAB]),
+        references=references.list_references(["Riley et al. 2024", "Chaganty et al. 2018", references.SIMLAB]),
         paragraph="Designs that papers advise were held against their alternatives on a table of ratings. "
         f"{' '.join(told)} Tested with simlab.",
     )

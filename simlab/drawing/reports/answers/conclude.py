@@ -42,7 +42,7 @@ def report(conclusion: Conclusion) -> Report:
         tuple(_key_figures(conclusion)),
         (_describe_population(conclusion),),
         tuple(_reservations(conclusion)),
-        references=references.cited([*paragraphs.list_references(conclusion), references.SIMLAB]),
+        references=references.list_references([*paragraphs.list_references(conclusion), references.SIMLAB]),
         paragraph=paragraphs.body(conclusion),
         caption=_caption(conclusion),
     )

@@ -197,4 +197,4 @@ def percent(value: float, mcse: float) -> str:
     if not math.isfinite(value):
         return "not known"
     digits = 1 if value < 0.0995 or mcse < 0.005 else 0
-    return f"{tables.measured(100 * value, 100 * mcse, digits)} %"
+    return f"{tables.format_with_error(100 * value, 100 * mcse, digits)} %"

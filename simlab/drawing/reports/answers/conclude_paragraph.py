@@ -14,7 +14,7 @@ from simlab.drawing.reports.answers import conclude_numbers as numbers
 from simlab.drawing.reports.answers import conclude_words as words
 from simlab.drawing.reports.answers.conclude_charts import confidence
 from simlab.drawing.text import references
-from simlab.drawing.text.paragraphs import DIGEST, with_references
+from simlab.drawing.text.paragraphs import DIGEST, add_references
 from simlab.drawing.text.tables import number
 from simlab.messages import join_words, pluralise
 
@@ -30,7 +30,7 @@ OF_USE = {"trust": "may be trusted", "correct": "is of use once corrected", "lea
 
 def paragraph(conclusion: Conclusion) -> str:
     """Write what was done, and found, as a paper says it; the references stand below."""
-    return with_references(body(conclusion), methods(conclusion))
+    return add_references(body(conclusion), methods(conclusion))
 
 
 def body(conclusion: Conclusion) -> str:

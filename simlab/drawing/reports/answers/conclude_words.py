@@ -10,7 +10,7 @@ from simlab.answers.conclude import SIGN_BY_CHANCE, Conclusion, Control, Planned
 from simlab.answers.standings import Candidate, Family, Interval, Metric, MetricQuality, Pair, System, WithinMargin
 from simlab.concluding.simulations import NOT_ASKED, warn_of_withdrawal
 from simlab.drawing.reports.answers import conclude_numbers as numbers
-from simlab.drawing.text.tables import measured, number
+from simlab.drawing.text.tables import format_with_error, number
 from simlab.messages import clip, join_words, pluralise
 from simlab.types import COMPARE, JUDGE, RATE
 
@@ -411,7 +411,7 @@ def compare_with_plan(figure: PlannedFigure) -> tuple[str, str, str]:
 def _figure(value: float, mcse: float, *, share: bool) -> str:
     """Write a share with its Monte-Carlo standard error, another figure with three digits."""
     if share and math.isfinite(mcse):
-        return measured(value, mcse, 3 if mcse < SMALL_ERROR else 2)
+        return format_with_error(value, mcse, 3 if mcse < SMALL_ERROR else 2)
     if value >= MANY:
         return f"{value:,.0f}"
     said = f"{value:.3g}"

@@ -36,7 +36,7 @@ def report(detections: Detections) -> Report:
         figures=tuple(_key_figures(rows)),
         held_fixed=tuple(filter(None, (", ".join(_list_fixed(rows)),))),
         reservations=tuple(_reservations(rows)),
-        references=references.cited(_list_references(rows)),
+        references=references.list_references(_list_references(rows)),
         paragraph="Detectable differences of the share of adequate outputs were calculated for a human evaluation "
         f"supplemented by a binary metric (von Däniken et al. 2022; level {format_setting(rows[0].level)}, two-sided). "
         f"{' '.join(told)} Calculated with simlab.",

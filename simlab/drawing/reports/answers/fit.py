@@ -33,7 +33,7 @@ def report(fit: Fit) -> Report:
         figures=tuple(_key_figures(fit)),
         held_fixed=tuple(_list_fixed(fit)),
         reservations=tuple(_reservations(fit)),
-        references=references.cited(_list_references(fit)),
+        references=references.list_references(_list_references(fit)),
         paragraph=_paragraph(fit),
     )
 

@@ -96,7 +96,7 @@ def _scores(name: str, compared: Sequence[LawScore]) -> str:
     head = f"predicts documents held out best (log score {best.log_score:.3f} a rating)"
     if best.law != name:
         head = f"the simplest of those that predict documents held out as well as {best.law}"
-    others = [f"{one.law} {tables.measured(one.behind, one.se, 3)} behind" for one in compared[1:]]
+    others = [f"{one.law} {tables.format_with_error(one.behind, one.se, 3)} behind" for one in compared[1:]]
     return "; ".join([head, *others])
 
 

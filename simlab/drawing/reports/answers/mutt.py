@@ -48,7 +48,7 @@ def report(answer: PassRates | MetricAgreement) -> Report:
         figures=tuple(_key_figures(rows)),
         held_fixed=(rule, "the trials and their references"),
         reservations=tuple(_reservations(rows)),
-        references=references.cited(["Boag et al. 2016", "Clopper and Pearson 1934", references.SIMLAB]),
+        references=references.list_references(["Boag et al. 2016", "Clopper and Pearson 1934", references.SIMLAB]),
         paragraph=f"Metrics were tested on corrupted sentences (Boag et al. 2016), with this rule: {rule}. "
         f"{' '.join(told)} Tested with simlab.",
     )

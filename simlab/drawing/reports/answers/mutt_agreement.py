@@ -29,7 +29,7 @@ def report(agreement: MetricAgreement) -> Report:
         figures=tuple(_key_figures(known)),
         held_fixed=("the trials, their references, and what passes",),
         reservations=tuple(_reservations(pooled)),
-        references=references.cited(["Boag et al. 2016", references.SIMLAB]),
+        references=references.list_references(["Boag et al. 2016", references.SIMLAB]),
         paragraph=f"Verdicts of metrics on corrupted sentences were compared (Boag et al. 2016). {' '.join(told)} "
         "Errors are standard errors, trials of an original together. Compared with simlab.",
     )
@@ -62,9 +62,9 @@ def _sentences(known: Sequence[EqualVerdicts]) -> Iterator[str]:
 
 
 def _describe_agreement(row: EqualVerdicts) -> str:
-    phi = tables.measured(row.correlation, row.correlation_error, 2)
+    phi = tables.format_with_error(row.correlation, row.correlation_error, 2)
     said = f"correlation {phi}" if isfinite(row.correlation) else f"no correlation, since {row.reason}"
-    equal = tables.measured(row.agreement, row.agreement_error, 2)
+    equal = tables.format_with_error(row.agreement, row.agreement_error, 2)
     return f"verdicts are equal in {equal} of {pluralise(row.n, 'trial')} ({said})"
 
 

@@ -34,8 +34,8 @@ def report(answer: PlanAnswer | StudyPlan, study: Mapping[str, Any] | None = Non
         figures=tuple(_key_figures(plan)),
         held_fixed=(f"documents like these, {'and no other raters' if plan.these_raters else 'raters like these'}",),
         reservations=tuple(_reservations(plan)),
-        references=references.cited([*_list_references(plan, study or _settings(plan)), references.SIMLAB]),
-        paragraph=" ".join(plan_paragraphs.foreseen(plan)),
+        references=references.list_references([*_list_references(plan, study or _settings(plan)), references.SIMLAB]),
+        paragraph=" ".join(plan_paragraphs.list_forecast_sentences(plan)),
         provenance={"study": plan.digest} if plan.digest else {},
     )
 
@@ -52,10 +52,10 @@ def _answer(plan: StudyPlan) -> Iterator[str]:
     if plan.open is not None:
         yield "More patience decides: the same command with a larger --at-most goes on where this one ended."
     elif not plan.reached:
-        yield f"{plan_words.missed(plan)} {plan_words.remedies(plan)}".strip()
+        yield f"{plan_words.describe_missed_targets(plan)} {plan_words.remedies(plan)}".strip()
     yield plan_words.takes(plan)
-    yield plan_words.finds(plan)
-    yield f"{plan_words.few_raters(plan)} {plan_words.binding(plan)}".strip()
+    yield plan_words.describe_findings(plan)
+    yield f"{plan_words.few_raters(plan)} {plan_words.describe_binding_limit(plan)}".strip()
 
 
 def _key_figures(plan: StudyPlan) -> Iterator[Value]:
@@ -88,14 +88,16 @@ def _reservations(plan: StudyPlan) -> Iterator[str]:
         yield f"not all scenarios reach the targets: {number(plan.scenarios.share, 2)} of them do"
     plausible = [one for one in plan.flips if one.plausible[0] <= one.at <= one.plausible[1]]
     for one in plausible[:MOST_CHANGES]:
-        yield f"within what is plausible the advice changes: if {one.said}, {plan_words.then(one, plan)}"
+        yield (
+            f"within what is plausible the advice changes: if {one.said}, {plan_words.describe_next_advice(one, plan)}"
+        )
     if (more := len(plausible) - MOST_CHANGES) > 0:
         yield f"{pluralise(more, 'other assumption')} would change it within what is plausible, too"
 
 
 def _list_references(plan: StudyPlan, study: Mapping[str, Any]) -> list[str]:
     """Name the references of what a plan and its study rest on."""
-    return sorted({*SIMULATED, *(key for name in paragraphs.methods_of(study) for key in METHODS[name].cites)})
+    return sorted({*SIMULATED, *(key for name in paragraphs.list_methods(study) for key in METHODS[name].cites)})
 
 
 def _settings(plan: StudyPlan) -> dict[str, Any]:
@@ -129,15 +131,15 @@ def _describe_other_worlds(plan: StudyPlan) -> Iterator[str]:
     """Write what other amounts of money and other worlds change; the share of the pilot's worlds stands at the top."""
     yield plan_words.other_money(plan)
     if plan.robust is not None:
-        yield from plan_words.elsewhere(plan.robust, plan)
+        yield from plan_words.describe_other_worlds(plan.robust, plan)
     if plan.scenarios is not None:
-        yield plan_words.reached_elsewhere(plan.scenarios)
-        yield from plan_words.elsewhere(plan.scenarios, plan)
+        yield plan_words.describe_reach_in_other_worlds(plan.scenarios)
+        yield from plan_words.describe_other_worlds(plan.scenarios, plan)
 
 
 def _designs(plan: StudyPlan) -> Section:
     """Show the advice, its rivals at equal cost and the most that the limits allow, and how they differ."""
-    notes = (_describe_worlds(plan), _times(plan), plan_words.outdone(plan))
+    notes = (_describe_worlds(plan), _times(plan), plan_words.describe_rival_rows(plan))
     accounts = [name for name in ACCOUNTS if name in plan.figures]
     return Section("Designs", _measures(plan, plan_tables.page_measures(plan), accounts, tuple(filter(None, notes))))
 
@@ -165,7 +167,7 @@ def _describe_worlds(plan: StudyPlan) -> str:
 def _times(plan: StudyPlan) -> str:
     """Explain a times sign between numbers of documents and ratings, where one stands."""
     for row in plan.runners:
-        size = plan_designs.short(row.design, plan.design).rpartition(", ")[2]
+        size = plan_designs.shorten_design(row.design, plan.design).rpartition(", ")[2]
         if " x " in size:
-            return f"{size}: {plan_designs.of_size(row.design)}."
+            return f"{size}: {plan_designs.describe_size(row.design)}."
     return ""

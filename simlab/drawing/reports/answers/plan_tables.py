@@ -93,8 +93,8 @@ def _cells(figures: Figures, names: Sequence[str], accounts: Sequence[str]) -> I
 def label(row: DesignRow, plan: StudyPlan) -> str:
     """Write what a design stands there for."""
     if row.role == "advice":
-        return f"{'this design' if plan.reached else 'the best'}: {plan_designs.short(row.design)}"
-    beside = plan_designs.short(row.design, plan.design)
+        return f"{'this design' if plan.reached else 'the best'}: {plan_designs.shorten_design(row.design)}"
+    beside = plan_designs.shorten_design(row.design, plan.design)
     if row.role == "most":
         return f"most you can do: {beside}"
     if abs(row.gap) > plan_words.SMALL_GAP:
@@ -136,7 +136,7 @@ def front(plan: StudyPlan) -> Chart | None:
     marks = [_mark(one, across, target.measure, kinds[family(one.design)]) for one in seen]
     held, name = plan.figures, "advice (fresh worlds)" if plan.reached else "the best (fresh worlds)"
     if across in held and target.measure in held:
-        marks.append(_make_point(held, across, target.measure, name, plan_designs.short(plan.design)))
+        marks.append(_make_point(held, across, target.measure, name, plan_designs.shorten_design(plan.design)))
     return Chart(
         "scatter",
         "What does each design give for its money?"
@@ -184,7 +184,7 @@ def _kind(own: Design) -> str:
 
 
 def _mark(design: TriedDesign, across: str, measure: str, kind: str) -> ChartPoint:
-    said = plan_designs.short(design.design) + ("" if design.within else "; beyond the limits")
+    said = plan_designs.shorten_design(design.design) + ("" if design.within else "; beyond the limits")
     return _make_point(design.figures, across, measure, kind, said, chosen=design.front)
 
 
@@ -214,7 +214,7 @@ def _table(plan: StudyPlan, seen: Sequence[TriedDesign], across: str) -> ReportT
     measure = plan.first_target.measure
     rows = tuple(
         (
-            plan_designs.short(one.design),
+            plan_designs.shorten_design(one.design),
             amount(one.figures[across]),
             share(one.figures[measure]),
             _format_boolean(one.front),

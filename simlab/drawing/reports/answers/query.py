@@ -8,7 +8,7 @@ from simlab.answers.query import WITHIN_ERROR, CellFields, CellStatistics, Queri
 from simlab.drawing.reports import cells, references
 from simlab.drawing.reports.answers import query_statistics
 from simlab.drawing.reports.terms import Points, Report, ReportTable, Section
-from simlab.drawing.wording import say_drawn
+from simlab.drawing.wording import describe_drawn
 from simlab.messages import join_words, pluralise, word
 
 MOST_MARKED = 6
@@ -22,7 +22,7 @@ def report(answer: QueriedCells | CellStatistics) -> Report:
     rows, names = answer.rows(), list(answer.measures)
     known = cells.known_names(rows, names)
     told = tuple(_sentences(answer))
-    fixed = cells.held_fixed(rows[0], [answer.pivoted] if answer.pivoted else known) if rows else ""
+    fixed = cells.describe_fixed(rows[0], [answer.pivoted] if answer.pivoted else known) if rows else ""
     return Report(
         "Cells of a store",
         f"Which cells have {_join_conditions(answer)}?"
@@ -31,7 +31,7 @@ def report(answer: QueriedCells | CellStatistics) -> Report:
         told,
         tuple(_sections(answer, known)),
         held_fixed=(fixed,) if fixed else (),
-        references=references.cited([references.SIMLAB]),
+        references=references.list_references([references.SIMLAB]),
     )
 
 
@@ -97,7 +97,7 @@ def _sections(queried: QueriedCells, known: Sequence[str]) -> Iterator[Section]:
         lines += [f"and {len(marked) - MOST_MARKED:,} cells more"] if len(marked) > MOST_MARKED else []
     else:
         table = _mark(queried, cells.table(rows, queried.axes, known))
-    notes = (*cells.notes(rows, known, queried.axes, [table]), *say_drawn(queried.drawn), *lines)
+    notes = (*cells.notes(rows, known, queried.axes, [table]), *describe_drawn(queried.drawn), *lines)
     yield Section("", (table, Points(notes)))
 
 

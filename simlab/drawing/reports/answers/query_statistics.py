@@ -8,8 +8,8 @@ from typing import Any
 from simlab.answers.query import CellStatistics
 from simlab.drawing.reports import references
 from simlab.drawing.reports.terms import Cell, Chart, ChartPoint, Points, Report, ReportTable, Section, Value
-from simlab.drawing.reports.values import said
-from simlab.drawing.wording import say_drawn
+from simlab.drawing.reports.values import format_value
+from simlab.drawing.wording import describe_drawn
 from simlab.messages import pluralise, word
 
 Row = Mapping[str, Any]
@@ -32,7 +32,7 @@ def report(statistics: CellStatistics) -> Report:
         f"What {'moves' if statistics.statistic == 'sensitivity' else 'is'} the {statistics.quantity}?",
         tuple(_sentences(statistics)),
         (Section("", (shown, Points(tuple(_notes(statistics))))),),
-        references=references.cited([references.SIMLAB]),
+        references=references.list_references([references.SIMLAB]),
     )
 
 
@@ -40,7 +40,7 @@ def _sentences(statistics: CellStatistics) -> Iterator[str]:
     """State which axis decides, or how many cells reach the target."""
     if statistics.statistic == "importance":
         most = max(statistics.rows, key=lambda row: row["total"] or 0.0)
-        share = said(_value(most, "total"))
+        share = format_value(_value(most, "total"))
         if statistics.rest and not most["total_low"]:
             yield (
                 f"None is shown to decide {statistics.measure} over {_name_varied_units(statistics)}: {most['axis']} "
@@ -62,7 +62,7 @@ def _sentences(statistics: CellStatistics) -> Iterator[str]:
 
 
 def _notes(statistics: CellStatistics) -> Iterator[str]:
-    yield from say_drawn(statistics.drawn)
+    yield from describe_drawn(statistics.drawn)
     if statistics.statistic in ("quantiles", "share"):
         worlds = min(row["worlds"] for row in statistics.rows)
         studies = min(row["studies"] for row in statistics.rows)
@@ -105,7 +105,7 @@ def _name_varied_units(statistics: CellStatistics) -> str:
 def _describe_removed_noise(statistics: CellStatistics) -> str:
     if not statistics.rest:
         return "the noise of cells is removed"
-    rest = said(Value(statistics.rest["value"], mcse=statistics.rest["mcse"]))
+    rest = format_value(Value(statistics.rest["value"], mcse=statistics.rest["mcse"]))
     return f"the noise of studies is removed; {rest} is chance of worlds that nothing here explains"
 
 
@@ -162,7 +162,7 @@ def _describe_sensitivity(statistics: CellStatistics) -> Iterator[str]:
     if len(idle) < len(axes):
         axis = next(axis for axis in axes if axis not in idle)
         least, *_, most = sorted(axes[axis], key=lambda row: row["value"])
-        swing = said(Value(most["swing"], mcse=most["swing_mcse"]))
+        swing = format_value(Value(most["swing"], mcse=most["swing_mcse"]))
         yield (
             f"{axis} moves {statistics.measure} most: by {swing}, from {least['setting']} to "
             f"{most['setting']}, all else as in the base ({base})."
@@ -187,7 +187,7 @@ def _sensitivity_table(statistics: CellStatistics) -> ReportTable:
     for row in statistics.rows:
         difference = Value(row["difference"], mcse=row["difference_mcse"], signed=True)
         ends = row["difference_low"], row["difference_high"]
-        low, high = (None if end is None else said(Value(end, digits=2, signed=True)) for end in ends)
+        low, high = (None if end is None else format_value(Value(end, digits=2, signed=True)) for end in ends)
         first = not rows or rows[-1][0] != row["axis"]
         rows.append((
             row["axis"],
@@ -221,7 +221,7 @@ def _plot_tornado(statistics: CellStatistics, table: ReportTable) -> Chart:
             )
             for row in ordered
         ]
-    swings = ", ".join(f"{axis} {said(Value(rows[0]['swing'], mcse=rows[0]['swing_mcse']))}"
+    swings = ", ".join(f"{axis} {format_value(Value(rows[0]['swing'], mcse=rows[0]['swing_mcse']))}"
                        for axis, rows in _group_by_axis(statistics).items())  # fmt: skip
     return Chart(
         "intervals",
@@ -243,8 +243,10 @@ def _solution_table(statistics: CellStatistics) -> ReportTable:
     for row in statistics.rows:
         place = [word(row[axis]) for axis in statistics.axes]
         known = row["reach"] == "crossed"
-        ends = ("below the sweep" if row["low"] is None else said(Value(row["low"], digits=_digits(row)))) + " to "
-        ends += "beyond the sweep" if row["high"] is None else said(Value(row["high"], digits=_digits(row)))
+        ends = (
+            "below the sweep" if row["low"] is None else format_value(Value(row["low"], digits=_digits(row)))
+        ) + " to "
+        ends += "beyond the sweep" if row["high"] is None else format_value(Value(row["high"], digits=_digits(row)))
         value = Value(row["value"], digits=_digits(row)) if known else None
         rows.append((*place, value, ends if known else "", words[row["reach"]]))
     return ReportTable(
@@ -264,7 +266,7 @@ def _value(row: Row, name: str = "value") -> Value:
 
 def _format_with_interval(row: Row, name: str = "value") -> tuple[Cell, Cell]:
     value = _value(row, name)
-    ends = [None if end is None else said(Value(end, digits=2)) for end in (value.low, value.high)]
+    ends = [None if end is None else format_value(Value(end, digits=2)) for end in (value.low, value.high)]
     return Value(value.value, mcse=value.mcse), "" if None in ends else f"{ends[0]} to {ends[1]}"
 
 
@@ -275,7 +277,7 @@ def _chart(statistics: CellStatistics, table: ReportTable) -> Chart:
         for row in sorted(statistics.rows, key=lambda row: row["total"] or 0.0)
         for name, line in (("main", "alone"), ("total", "with interactions"))
     )
-    shares = ", ".join(f"{row['axis']} {said(_value(row, 'total'))}" for row in statistics.rows)
+    shares = ", ".join(f"{row['axis']} {format_value(_value(row, 'total'))}" for row in statistics.rows)
     return Chart(
         "intervals",
         f"Which axis decides {statistics.measure}?",

@@ -23,7 +23,7 @@ def report(second: SecondStudy) -> Report:
         held_fixed=(
             "what the first study estimated: how far these systems are apart, and how raters and documents differ",
         ),
-        references=references.cited(["O'Hagan et al. 2005", references.SIMLAB]),
+        references=references.list_references(["O'Hagan et al. 2005", references.SIMLAB]),
         paragraph=f"A second study {second.why} (assurance: O'Hagan et al. 2005).",
     )
 

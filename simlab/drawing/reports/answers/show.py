@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from simlab.answers.show import StoredSweep, StoredSweeps
 from simlab.drawing.reports.terms import Block, Cell, Code, Prose, Report, ReportTable, Section
-from simlab.drawing.wording import say_drawn
+from simlab.drawing.wording import describe_drawn
 from simlab.messages import clip, pluralise, size, word
 
 LEAST_SIZE = 2**20 / 10
@@ -58,7 +58,7 @@ def _describe_stores(rows: Sequence[StoredSweep]) -> Iterator[Block]:
         question = clip(row.question or "one study", 1000).rstrip(".")
         axes = "; ".join(f"{name} {_values(values)}" for name, values in row.axes.items())
         by = f" By {clip(axes, 1000)}." if axes else ""
-        more = [*say_drawn(row.drawn), *([row.adapted] if row.adapted else [])]
+        more = [*describe_drawn(row.drawn), *([row.adapted] if row.adapted else [])]
         told = clip("".join(f" {line[0].upper()}{line[1:]}." for line in more), 1000)
         yield Prose(f"{clip(row.store)}: {question}{'' if question.endswith('?') else '.'}{by}{told}")
         yield Code(f"    {clip(row.command or '(the command is not noted)', 2000)}", "console")

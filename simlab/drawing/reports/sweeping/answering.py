@@ -9,11 +9,18 @@ from simlab.comparing.contrasts import Comparison, Row, group_by_cell, is_lower_
 from simlab.drawing import view
 from simlab.drawing.reports import cells, values
 from simlab.drawing.reports.sweeping import comparing
-from simlab.drawing.reports.sweeping.seeing import Record, StoreView, compared, largest, named, place
+from simlab.drawing.reports.sweeping.seeing import (
+    Record,
+    StoreView,
+    compare_designs,
+    label_design,
+    place,
+    select_largest_cells,
+)
 from simlab.drawing.reports.terms import Points, ReportTable, Section, Value
 from simlab.drawing.text import tables
 from simlab.drawing.view import cluster
-from simlab.drawing.wording import axis_label, currency_of, measured_axis
+from simlab.drawing.wording import axis_label, measured_axis, read_currency
 from simlab.measures.labels import EMPTINESS
 from simlab.messages import word
 from simlab.store.reservations import HELD_FIXED
@@ -28,23 +35,23 @@ def sentences(seen: StoreView) -> tuple[str, ...]:
     """State which design is best in each cell at the largest value across, by how much, and what was found there."""
     if not seen.measures:
         return ("No measure of this sweep has a value in any cell.", *_reasons(seen))
-    comparison = compared(seen)
+    comparison = compare_designs(seen)
     if comparison is None:
-        return tuple(_alone(seen))
-    cells = largest(seen, group_by_cell(comparison.rows))
-    told = [line for cell in cells[:MOST_ANSWERS] for line in _of_cell(seen, cell)]
+        return tuple(_describe_single_design(seen))
+    cells = select_largest_cells(seen, group_by_cell(comparison.rows))
+    told = [line for cell in cells[:MOST_ANSWERS] for line in _describe_cell(seen, cell)]
     more = [_standing_of_others(cells[MOST_ANSWERS:])] if len(cells) > MOST_ANSWERS else []
-    return (_opening(seen), *told, *more)
+    return (_opening_sentence(seen), *told, *more)
 
 
-def _opening(seen: StoreView) -> str:
+def _opening_sentence(seen: StoreView) -> str:
     less = " (less is better)" if is_lower_better(seen.measure) else ""
     label = measured_axis(seen.dataset, seen.measure)
-    at = f", at the largest {axis_label(seen.x)} ({_most(seen, seen.x)})" if seen.x else ""
+    at = f", at the largest {axis_label(seen.x)} ({_largest_value(seen, seen.x)})" if seen.x else ""
     return f"Compared by {label}{less}{at}, along {axis_label(str(seen.by))}."
 
 
-def _most(seen: StoreView, axis: str) -> str:
+def _largest_value(seen: StoreView, axis: str) -> str:
     return word(max(seen.dataset[axis].values.tolist()))
 
 
@@ -52,7 +59,7 @@ def _reasons(seen: StoreView) -> list[str]:
     return [f"{name}: {why}." for name, why in seen.undefined.items() if why]
 
 
-def _alone(seen: StoreView) -> list[str]:
+def _describe_single_design(seen: StoreView) -> list[str]:
     """State what the measures of a store are in which there is nothing to compare."""
     record = seen.records[0]
     names = [seen.measure, *([seen.found] if seen.found else [])]
@@ -60,27 +67,27 @@ def _alone(seen: StoreView) -> list[str]:
     return [*told, *([] if len(seen.measures) <= len(names) else ["All other measures are in the table below."])]
 
 
-def _of_cell(seen: StoreView, rows: Sequence[Row]) -> list[str]:
+def _describe_cell(seen: StoreView, rows: Sequence[Row]) -> list[str]:
     """State in one sentence, who leads a cell, by how much, and what was found."""
     where = {name: value for name, value in rows[0].at.items() if name != seen.x}
     head = f"{place(where)}: " if where else ""
     known = [row for row in rows if math.isfinite(row.value)]
     if not known:
         return [f"{head}no design has a value."]
-    text = _told(seen, known)
+    text = _describe_leader(seen, known)
     return [f"{head}{text}" if head else f"{text[0].upper()}{text[1:]}"]
 
 
-def _told(seen: StoreView, rows: Sequence[Row]) -> str:
+def _describe_leader(seen: StoreView, rows: Sequence[Row]) -> str:
     lead = next((row for row in rows if row.contrast is None), rows[0])
     shown = [comparing.value(row) for row in rows]
-    written = {id(row): values.said(one, values.places(shown)) for row, one in zip(rows, shown, strict=True)}
-    name = named(str(seen.by), lead.design)
-    said = f"{name} ({written[id(lead)]}{_beside(seen, lead)}) {_verb(lead, rows)}"
+    written = {id(row): values.format_value(one, values.places(shown)) for row, one in zip(rows, shown, strict=True)}
+    name = label_design(str(seen.by), lead.design)
+    said = f"{name} ({written[id(lead)]}{_describe_found(seen, lead)}) {_verb(lead, rows)}"
     if lead.standing == "unranked":
         return f"the systems of the designs are not the same ones, so that none is called best; {name} has the most"
     others = [row for row in rows if row is not lead]
-    return f"{said}{_next(seen, others, written)}{_marks(lead)}."
+    return f"{said}{_describe_runner_up(seen, others, written)}{_marks(lead)}."
 
 
 def _verb(lead: Row, rows: Sequence[Row]) -> str:
@@ -88,20 +95,23 @@ def _verb(lead: Row, rows: Sequence[Row]) -> str:
     if lead.standing == "marked":
         return "has the best value, but something speaks against it, and no design is called best"
     if tied:
-        return f"has the best value, but is tied with {tables.counted([len(tied)], 'other')}: no design is best alone"
+        return (
+            f"has the best value, but is tied with {tables.count_nouns([len(tied)], 'other')}: no design is best alone"
+        )
     if any(row.standing == "unknown" for row in rows):
         return "has the best value, but no error can be given, so that no design is called best"
     return "is best"
 
 
-def _next(seen: StoreView, others: Sequence[Row], written: dict[int, str]) -> str:
+def _describe_runner_up(seen: StoreView, others: Sequence[Row], written: dict[int, str]) -> str:
     """State how far the next design is behind, with the error and the interval of that difference."""
     if not others:
         return ""
     sign = 1 if is_lower_better(seen.measure) else -1
     nearest = min(others, key=lambda row: sign * row.value)
     assert nearest.contrast is not None  # noqa: S101 (only the leader has none)
-    said = f"; the next, {named(str(seen.by), nearest.design)} ({written[id(nearest)]}{_beside(seen, nearest)}),"
+    design = label_design(str(seen.by), nearest.design)
+    said = f"; the next, {design} ({written[id(nearest)]}{_describe_found(seen, nearest)}),"
     return f"{said} differs by {_difference(comparing.gap(nearest))}"
 
 
@@ -110,12 +120,12 @@ def _difference(gap: Value | None) -> str:
     if gap is None:
         return ""
     if gap.mcse is None:
-        return f"{values.said(gap)} (calculated: no sampling error)"
-    interval = values.between(gap)
-    return f"{values.said(gap)} (95 % interval {interval})" if interval else values.said(gap)
+        return f"{values.format_value(gap)} (calculated: no sampling error)"
+    interval = values.format_interval(gap)
+    return f"{values.format_value(gap)} (95 % interval {interval})" if interval else values.format_value(gap)
 
 
-def _beside(seen: StoreView, row: Row) -> str:
+def _describe_found(seen: StoreView, row: Row) -> str:
     """State what was found where a value may be one of emptiness."""
     if seen.found is None:
         return ""
@@ -146,15 +156,15 @@ def _standing_of_others(cells: Sequence[Sequence[Row]]) -> str:
         said = f"{word(best.design)} best" if best is not None and alone else "none best alone"
         leaders[said] = leaders.get(said, 0) + 1
     told = ", ".join(f"{said} in {n}" for said, n in sorted(leaders.items(), key=lambda one: -one[1]))
-    return f"In {tables.counted([len(cells)], 'further cell')}: {told}. The tables below have all of them."
+    return f"In {tables.count_nouns([len(cells)], 'further cell')}: {told}. The tables below have all of them."
 
 
-def large(seen: StoreView) -> tuple[Value, ...]:
+def list_key_figures(seen: StoreView) -> tuple[Value, ...]:
     """Return the numbers that stand large: the leader's value, its difference from the next, what was found."""
-    comparison = compared(seen)
+    comparison = compare_designs(seen)
     if comparison is None:
         return tuple(value(seen, seen.records[0], name) for name in (seen.measure, seen.found) if name in seen.measures)
-    cell = [row for row in largest(seen, group_by_cell(comparison.rows))[0] if math.isfinite(row.value)]
+    cell = [row for row in select_largest_cells(seen, group_by_cell(comparison.rows))[0] if math.isfinite(row.value)]
     lead = next((row for row in cell if row.contrast is None), None)
     record = _record(seen, lead) if lead else None
     if record is None:
@@ -165,15 +175,15 @@ def large(seen: StoreView) -> tuple[Value, ...]:
 def value(seen: StoreView, record: Record, name: str, by: str | None = None) -> Value:
     """Hold a measure of a cell with all that is known of its error."""
     found = record[name]
-    of = f", {named(by, record[by])}" if by else ""
+    of = f", {label_design(by, record[by])}" if by else ""
     known = math.isfinite(found)
     return Value(
         float(found) if known else None,
         _error(seen, record, name),
         n=int(record[f"{name}_n"]) or None,
         clusters=int(record[f"{name}_clusters"]) or None,
-        low=_known(record[f"{name}_low"]) if not seen.calculated else None,
-        high=_known(record[f"{name}_high"]) if not seen.calculated else None,
+        low=_keep_finite(record[f"{name}_low"]) if not seen.calculated else None,
+        high=_keep_finite(record[f"{name}_high"]) if not seen.calculated else None,
         unit=unit(seen, name),
         label=f"{measured_axis(seen.dataset, name)}{of}",
         reason="" if known else str(record.get(f"{name}_reason") or ""),
@@ -183,7 +193,7 @@ def value(seen: StoreView, record: Record, name: str, by: str | None = None) -> 
 def unit(seen: StoreView, name: str) -> str:
     """Return the unit of a measure; nothing for shares and other pure numbers, and of money its name."""
     held = str(seen.dataset[name].attrs.get("units", ""))
-    return "" if held == "1" else (currency_of(seen.dataset) or held) if held == "currency" else held
+    return "" if held == "1" else (read_currency(seen.dataset) or held) if held == "currency" else held
 
 
 def _error(seen: StoreView, record: Record, name: str) -> float | None:
@@ -191,10 +201,10 @@ def _error(seen: StoreView, record: Record, name: str) -> float | None:
     if seen.calculated or not math.isfinite(record[name]):
         return None
     interval = record[f"{name}_low"], record[f"{name}_high"]
-    return _known(tables.told(record[f"{name}_mcse"], interval, record[f"{name}_clusters"]))
+    return _keep_finite(tables.keep_known_error(record[f"{name}_mcse"], interval, record[f"{name}_clusters"]))
 
 
-def _known(number: float) -> float | None:
+def _keep_finite(number: float) -> float | None:
     return float(number) if math.isfinite(number) else None
 
 
@@ -203,11 +213,11 @@ def sections(seen: StoreView, command: str) -> tuple[Section, ...]:
 
     Cells at the largest value across come first; the others are folded away.
     """
-    comparison = compared(seen)
+    comparison = compare_designs(seen)
     if comparison is None:
         return ()
     cells = group_by_cell(comparison.rows)
-    most = largest(seen, cells)
+    most = select_largest_cells(seen, cells)
     first, rest = most[:MOST_TABLES], [cell for cell in cells if cell not in most]
     rest = rest if len(cells) <= MOST_TABLES else []
     n = len(first) + len(rest)
@@ -221,14 +231,15 @@ def sections(seen: StoreView, command: str) -> tuple[Section, ...]:
 
 def paragraph(seen: StoreView) -> str:
     """Write a paragraph for a paper: what was simulated, what it shows, and what errors are."""
-    sweep = view.declared(seen.dataset)
+    sweep = view.read_declaration(seen.dataset)
     version = seen.dataset.attrs.get("simlab", "")
     with_ = f"simlab {version}".strip()
     if seen.calculated or not sweep.get("worlds"):
-        opening = f"With {with_} we calculated {tables.counted([len(seen.records)], 'design')}."
+        opening = f"With {with_} we calculated {tables.count_nouns([len(seen.records)], 'design')}."
         return " ".join((opening, *sentences(seen)))
-    size = f"{tables.counted([int(sweep['worlds'])], 'world')} of {tables.counted([int(sweep['studies'])], 'campaign')}"
-    designs = tables.counted([len(seen.records)], "design")
+    campaigns = tables.count_nouns([int(sweep["studies"])], "campaign")
+    size = f"{tables.count_nouns([int(sweep['worlds'])], 'world')} of {campaigns}"
+    designs = tables.count_nouns([len(seen.records)], "design")
     opening = f"With {with_} (seed {seen.dataset.attrs.get('seed')}) we simulated {designs} in {size} each."
     fixed = str(seen.dataset[seen.measure].attrs.get(HELD_FIXED, "")) if seen.measures else ""
     ending = f"± is the Monte-Carlo standard error over {cluster(seen.dataset, seen.measure)}s" if seen.measures else ""
@@ -239,7 +250,7 @@ def _table(seen: StoreView, rows: Sequence[Row]) -> ReportTable:
     by, at = str(seen.by), place(rows[0].at)
     label, found = measured_axis(seen.dataset, seen.measure), (seen.found,) if seen.found else ()
     body = tuple(
-        (named(by, row.design), *line, *(_found(seen, row) for _ in found))
+        (label_design(by, row.design), *line, *(_found_value(seen, row) for _ in found))
         for row, line in zip(rows, comparing.lines(rows), strict=True)
     )
     return ReportTable(
@@ -247,7 +258,7 @@ def _table(seen: StoreView, rows: Sequence[Row]) -> ReportTable:
     )
 
 
-def _found(seen: StoreView, row: Row) -> Value | str:
+def _found_value(seen: StoreView, row: Row) -> Value | str:
     record = _record(seen, row)
     return value(seen, record, str(seen.found)) if record else ""
 
@@ -268,6 +279,6 @@ def _largest_error(seen: StoreView) -> list[str]:
     if not errors:
         return []
     most, record = max(errors, key=lambda pair: pair[0])
-    clusters = tables.counted([int(record[f"{seen.measure}_clusters"])], cluster(seen.dataset, seen.measure))
+    clusters = tables.count_nouns([int(record[f"{seen.measure}_clusters"])], cluster(seen.dataset, seen.measure))
     said = tables.number(most, max(2, math.ceil(-math.log10(most))))
     return [f"The largest error of {seen.measure} is {said}, over {clusters}; four times as many halve it."]

@@ -15,7 +15,7 @@ from simlab.drawing.reports.sweeping.exploring import axis
 from simlab.drawing.reports.sweeping.origin import SIZES, shown_folder
 from simlab.drawing.reports.sweeping.seeing import StoreView
 from simlab.drawing.reports.terms import Cell, Code, Drill, Prose, ReportAxis, ReportTable, Section, Value
-from simlab.drawing.view import declared
+from simlab.drawing.view import read_declaration
 from simlab.drawing.wording import measured_axis
 from simlab.messages import word
 from simlab.store.coordinates import restore_axis_values
@@ -48,8 +48,10 @@ def section(seen: StoreView, whole: xr.Dataset, folder: Path, numbers: Numbers |
     where = shlex.quote(shown_folder(folder))
     if too_many := name_excess(whole):
         return Section(HEADING, (Prose(f"{too_many} These commands show one cell:"), _commands(where, numbers)))
-    values, errors = (_rounded(whole[name].transpose(*axes).values) for name in (seen.measure, f"{seen.measure}_mcse"))
-    sweep = declared(whole)
+    values, errors = (
+        _round_values(whole[name].transpose(*axes).values) for name in (seen.measure, f"{seen.measure}_mcse")
+    )
+    sweep = read_declaration(whole)
     sizes = [int(sweep.get(name) or 1) for name in SIZES]
     claims, note = _claims(whole, axes, where)
     counted = _count(whole, axes, numbers)
@@ -120,7 +122,7 @@ def _claims(whole: xr.Dataset, axes: Sequence[str], where: str) -> tuple[tuple[t
     return tuple(map(tuple, count.reshape(-1, status.sizes["replicate"]).tolist())), ""
 
 
-def _rounded(values: Floats) -> list[float | None]:
+def _round_values(values: Floats) -> list[float | None]:
     return [float(f"{one:.{DIGITS}g}") if math.isfinite(one) else None for one in values.ravel().tolist()]
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from simlab.comparing.contrasts import BETTER_BY, Comparison, Row, group_by_cell, has_few_clusters, is_lower_better
 from simlab.drawing.reports.cells import BOUNDS, replication
 from simlab.drawing.reports.terms import Cell, Points, Report, ReportTable, Section, Value
-from simlab.drawing.reports.values import between, cells, places, said
+from simlab.drawing.reports.values import cells, format_interval, format_value, places
 from simlab.drawing.text import tables
 from simlab.drawing.view import cluster_word
 from simlab.measures.labels import FEW_CLUSTERS
@@ -44,7 +44,7 @@ MOST_MARKS = 8
 
 def report(comparison: Comparison) -> Report:
     """Make the report of an answer of `simlab compare`: one line per design, in every cell of the other axes."""
-    rows, others = _ranked(comparison), list(comparison.rows[0].at)
+    rows, others = _sort_rows(comparison), list(comparison.rows[0].at)
     head = (*others, comparison.by, comparison.measure, *columns(rows, named=not comparison.designs))
     shared = any(row.better for row in rows)
     head = (*head, f"by {word(BETTER_BY)[1:]} or more") if shared else head
@@ -71,10 +71,10 @@ def _share(row: Row, *, less: bool) -> str:
     found = row.better if ahead else row.worse
     # All worlds of some, or none, are a bound and no share: the error of what never varied is not 0.
     sign, share = {1.0: ("≥ ", found.low), 0.0: ("≤ ", found.high)}.get(found.value, ("", found.value))
-    return f"{'better' if ahead else 'worse'} in {sign}{said(Value(share, digits=2))} of worlds"
+    return f"{'better' if ahead else 'worse'} in {sign}{format_value(Value(share, digits=2))} of worlds"
 
 
-def _ranked(comparison: Comparison) -> Sequence[Row]:
+def _sort_rows(comparison: Comparison) -> Sequence[Row]:
     """Put designs of several axes in order in each cell, the best first, without those that have no value there.
 
     Those of one axis lie as it does.
@@ -156,7 +156,7 @@ def _ends(low: float, high: float) -> tuple[float | None, float | None]:
 def _interval(gap: Value | None, digits: int | None) -> str:
     if gap is None or (gap.mcse is None and gap.value is not None):
         return ""
-    return between(gap, digits) or "?"
+    return format_interval(gap, digits) or "?"
 
 
 def standing(row: Row) -> str:
@@ -173,11 +173,11 @@ def notes(comparison: Comparison, shown: Sequence[ReportTable]) -> Iterator[str]
     if all(map(_is_calculated, known)):
         yield "Calculated, without simulation: no sampling error."
     elif max(clusters, default=0) < 2:
-        yield f"No error can be given from {tables.counted(clusters or [0], cluster)}; run more worlds or studies."
+        yield f"No error can be given from {tables.count_nouns(clusters or [0], cluster)}; run more worlds or studies."
         return
     else:
         values = replication([row.n for row in rows], [row.clusters for row in known], cluster)
-        shared = f"Differences are paired over {tables.counted(clusters, cluster)} that the designs share."
+        shared = f"Differences are paired over {tables.count_nouns(clusters, cluster)} that the designs share."
         yield shared if comparison.paired else UNPAIRED
         yield f"± Monte-Carlo standard error; n = {values} behind each value."
         yield "95 % t intervals, one at a time; tied: the difference from the best may be 0."
@@ -194,14 +194,14 @@ def notes(comparison: Comparison, shown: Sequence[ReportTable]) -> Iterator[str]
     if "≤" in written or "≥" in written:
         yield f"{BOUNDS}."
     if "± ?" in written:
-        yield f"{tables.untold(cluster)}."
+        yield f"{tables.explain_missing_error(cluster)}."
     if (equal := comparison.equal) is not None:
         along = f"between the cells along {equal.along}; errors hold that of the {equal.level}, too"
         yield f"At equal mean {equal.level}: {along}."
-        yield from _unreached(comparison.rows)
+        yield from _list_unreached(comparison.rows)
 
 
-def _unreached(rows: Sequence[Row]) -> Iterator[str]:
+def _list_unreached(rows: Sequence[Row]) -> Iterator[str]:
     """Name the designs that do not reach some costs, and from where to where theirs go."""
     lacking = {word(row.design): row.marks[-1] for row in rows if row.standing == "unreached"}
     alike: dict[str, list[str]] = {}
@@ -224,7 +224,7 @@ def reservations(comparison: Comparison) -> Iterator[str]:
             # What differs from cell to cell is the number that was found.
             sort = re.sub(r"[\d.]+", "", mark)
             alike.setdefault((word(row.design), sort), []).append(f"{mark} ({at})" if at else mark)
-    told = [f"* {design}: {_first(marks)}" for (design, _), marks in alike.items()]
+    told = [f"* {design}: {_describe_first(marks)}" for (design, _), marks in alike.items()]
     yield from told[:MOST_MARKS]
     if len(told) > MOST_MARKS:
         yield f"* and {len(told) - MOST_MARKS} reasons more: --format json"
@@ -236,5 +236,5 @@ def reservations(comparison: Comparison) -> Iterator[str]:
         yield f"Their systems are not the same ones ({named}): none is called best."
 
 
-def _first(marks: Sequence[str]) -> str:
-    return marks[0] + (f", and alike in {tables.counted([len(marks) - 1], 'cell')} more" if len(marks) > 1 else "")
+def _describe_first(marks: Sequence[str]) -> str:
+    return marks[0] + (f", and alike in {tables.count_nouns([len(marks) - 1], 'cell')} more" if len(marks) > 1 else "")

@@ -24,7 +24,7 @@ def section(seen: StoreView) -> Section:
     return Section("Designs", (_axes(seen) if seen.axes else Prose(said),))
 
 
-def shared(seen: StoreView) -> Section:
+def shared_section(seen: StoreView) -> Section:
     """List the settings that all cells share."""
     table = ReportTable("Settings of all designs", ("setting", "value"), settings(seen.dataset.attrs))
     return Section("What all designs share", (table,), folded=True)

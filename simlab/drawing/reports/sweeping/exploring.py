@@ -30,14 +30,14 @@ ENDS = ("", "_mcse", "_n", "_clusters", "_low", "_high", "_failed", "_reason")
 
 def rows(seen: StoreView) -> tuple[Mapping[str, Any], ...]:
     """List the cells as `query --format json` does; of a large store without what its measures say for all cells."""
-    listed = tables.plain(records(seen.dataset, measures_of(seen.dataset)))
+    listed = tables.replace_nan(records(seen.dataset, measures_of(seen.dataset)))
     if len(listed) <= MOST_WHOLE:
         return tuple(listed)
     left = {HELD_FIXED, RESERVATION, *(f"{name}{end}" for name in seen.undefined for end in ENDS)}
-    return tuple({key: held for key, held in row.items() if key not in left and _told(key, held)} for row in listed)
+    return tuple({key: held for key, held in row.items() if key not in left and _is_shown(key, held)} for row in listed)
 
 
-def _told(key: str, held: Any) -> bool:
+def _is_shown(key: str, held: Any) -> bool:
     return held is not None or not key.endswith("_reason")
 
 
@@ -48,7 +48,7 @@ def explorer(seen: StoreView, question: str, listed: Sequence[Mapping[str, Any]]
     dataset, shown = seen.dataset, view.view(seen.dataset, seen.measure)
     return Explorer(
         question,
-        alt(seen),
+        alt_text(seen),
         tuple(listed),
         tuple(axis(seen, name) for name in seen.axes),
         tuple(quantity(seen, name) for name in seen.measures),
@@ -57,7 +57,7 @@ def explorer(seen: StoreView, question: str, listed: Sequence[Mapping[str, Any]]
         shown.line,
         costs(seen),
         table(seen),
-        lambda: figures.draw(dataset, seen.measure if seen.measure != view.chosen(dataset) else None),
+        lambda: figures.draw(dataset, seen.measure if seen.measure != view.choose_measure(dataset) else None),
         shown.mark,
     )
 
@@ -98,7 +98,7 @@ def costs(seen: StoreView) -> tuple[str, ...]:
     return tuple(name for name in held if len({record[name] for record in seen.records}) > 1)
 
 
-def alt(seen: StoreView) -> str:
+def alt_text(seen: StoreView) -> str:
     """State what the figure shows, for those who do not see it."""
     shown = view.view(seen.dataset, seen.measure)
     values = [record[seen.measure] for record in seen.records if record[seen.measure] == record[seen.measure]]
@@ -107,7 +107,8 @@ def alt(seen: StoreView) -> str:
     span = f"{tables.number(min(values), 2)} to {tables.number(max(values), 2)}"
     return (
         f"{measured_axis(seen.dataset, seen.measure)} against {axis_label(shown.x)}{lines}{panels}: from {span} in "
-        f"{tables.counted([len(seen.records)], 'cell')}. The table behind the figure has every value with its error."
+        f"{tables.count_nouns([len(seen.records)], 'cell')}. The table behind the figure has every value with its "
+        "error."
     )
 
 

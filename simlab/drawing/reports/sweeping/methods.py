@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from simlab import parts
 from simlab.config.explaining import Measure, explain_measures, find_source
 from simlab.config.groups import find_options, read_section
-from simlab.drawing.reports.references import REFERENCES, SIMLAB, cited, named_in
+from simlab.drawing.reports.references import REFERENCES, SIMLAB, find_references, list_references
 from simlab.drawing.reports.sweeping.seeing import StoreView
 from simlab.drawing.reports.terms import CitedWork, Prose, ReportTable, Section
 from simlab.drawing.text.references import METHODS
@@ -32,13 +32,13 @@ def measures(seen: StoreView) -> list[Measure]:
     return explain_measures((*seen.measures, *seen.undefined), seen.plugins)
 
 
-def used(seen: StoreView) -> list[Used]:
+def list_parts(seen: StoreView) -> list[Used]:
     """List the parts of all cells: those that they share, and the options on axes."""
     sweep, config = (json.loads(str(seen.dataset.attrs.get(name, "{}"))) for name in ("sweep", "config"))
     shared = [target for name, held in config.items() if name != "measure" for target in _targets(name, held)]
     options = find_options(seen.plugins)
     varied = [target for axis in sweep.get("axes", []) for target in _options(axis, options.get(axis["key"], {}))]
-    return [_said(where, target, seen.plugins) for where, target in dict.fromkeys([*shared, *varied])]
+    return [_describe_part(where, target, seen.plugins) for where, target in dict.fromkeys([*shared, *varied])]
 
 
 def _targets(where: str, held: Any) -> Iterator[tuple[str, str]]:
@@ -56,7 +56,7 @@ def _options(axis: Mapping[str, Any], files: Mapping[str, Path]) -> Iterator[tup
             yield from _targets(axis["key"], read_section(files[value]))
 
 
-def _said(where: str, target: str, plugins: Sequence[str]) -> Used:
+def _describe_part(where: str, target: str, plugins: Sequence[str]) -> Used:
     """Take the first sentence of a part, and its source, from where it is written.
 
     Of a plug-in only what the user named is imported.
@@ -79,7 +79,7 @@ def section(seen: StoreView) -> Section:
     rows = tuple((one.measure, one.sentence, one.unit, one.range, one.better, one.source) for one in told)
     columns = ("measure", "what it is", "unit", "range", "better", "source")
     blocks = [ReportTable("Measures", columns, rows)] if rows else []
-    of_parts = tuple((one.where, one.name, one.says, one.source) for one in used(seen))
+    of_parts = tuple((one.where, one.name, one.says, one.source) for one in list_parts(seen))
     blocks += [ReportTable("Parts", ("setting", "part", "what it does", "source"), of_parts)] if of_parts else []
     strange = [name for name in (*seen.measures, *seen.undefined) if name not in {one.measure for one in told}]
     notes = (
@@ -92,8 +92,8 @@ def section(seen: StoreView) -> Section:
 
 def references(seen: StoreView) -> tuple[CitedWork, ...]:
     """Cite all that the sources of measures and parts name, what is known of the parts' methods, and simlab."""
-    sources = [*(one.source for one in measures(seen)), *(one.source for one in used(seen))]
-    names = [*(one.name for one in used(seen)), *seen.measures]
+    sources = [*(one.source for one in measures(seen)), *(one.source for one in list_parts(seen))]
+    names = [*(one.name for one in list_parts(seen)), *seen.measures]
     keys = {key for name in names if name in METHODS for key in METHODS[name].cites}
-    keys |= {key for source in sources for key in named_in(source)}
-    return cited([*sorted(keys & REFERENCES.keys(), key=str.casefold), SIMLAB])
+    keys |= {key for source in sources for key in find_references(source)}
+    return list_references([*sorted(keys & REFERENCES.keys(), key=str.casefold), SIMLAB])

@@ -31,19 +31,19 @@ def section(seen: StoreView) -> Section | None:
     if seen.calculated or not seen.measures:
         return None
     if not has_claims_and_truth(seen.dataset):
-        return Section("How errors were made", (Prose(_unknown(seen.dataset)),))
-    places, note = chosen(seen)
+        return Section("How errors were made", (Prose(_explain_absence(seen.dataset)),))
+    places, note = choose_cells(seen)
     held = [(place_, found) for place_ in places if (found := count_errors_in_cell(seen.dataset, place_)) is not None]
     if not held:
         return Section("How errors were made", (Prose("No campaign was carried out."),))
     sizes = dict.fromkeys(found.systems for _, found in held)
-    blocks: list[Block] = [Prose(_what(seen.dataset, [found for _, found in held]))]
+    blocks: list[Block] = [Prose(_describe_squares(seen.dataset, [found for _, found in held]))]
     blocks += [_matrix(seen, [one for one in held if one[1].systems == n]) for n in sizes]
     blocks += [_shares(seen, held), *([Points((note,))] if note else [])]
     return Section("How errors were made", tuple(blocks))
 
 
-def chosen(seen: StoreView) -> tuple[list[Position], str]:
+def choose_cells(seen: StoreView) -> tuple[list[Position], str]:
     """Choose the cells whose errors are shown: all, or those at the largest value across, or the first of these."""
     shape = tuple(seen.dataset.sizes[axis] for axis in seen.axes)
     places = list(np.ndindex(*shape))
@@ -61,7 +61,7 @@ def chosen(seen: StoreView) -> tuple[list[Position], str]:
     return kept, f"Shown are {len(kept)} of {len(seen.records)} designs: those{at}{few}, as a page holds no more."
 
 
-def _unknown(dataset: xr.Dataset) -> str:
+def _explain_absence(dataset: xr.Dataset) -> str:
     if "estimate" not in dataset and "p_value" not in dataset:
         return "This store keeps measures only, so that what single campaigns claimed is not known."
     if "true_direction" not in dataset:
@@ -69,7 +69,7 @@ def _unknown(dataset: xr.Dataset) -> str:
     return "These studies make no claims about pairs of systems."
 
 
-def _what(dataset: xr.Dataset, kinds: Sequence[Kinds]) -> str:
+def _describe_squares(dataset: xr.Dataset, kinds: Sequence[Kinds]) -> str:
     """State what a square holds, and what systems are told apart by."""
     worlds = max(one.worlds for one in kinds)
     same = "The systems are those of one world" if worlds == 1 else f"Systems differ between the {worlds} worlds"
@@ -87,27 +87,27 @@ def _matrix(seen: StoreView, held: Sequence[tuple[Position, Kinds]]) -> PairMatr
     span = " to ".join(dict.fromkeys(tables.number(share, 2) for share in (min(wrong), max(wrong))))
     return PairMatrix(
         "Which pairs of systems are judged wrongly, and how?",
-        f"A triangle of {tables.counted([len(pairs)], 'pair')} for each of {len(held)} designs: on average {span} of "
-        "the claims about a pair are wrong or missing. The table below holds each design's shares.",
+        f"A triangle of {tables.count_nouns([len(pairs)], 'pair')} for each of {len(held)} designs: on average {span} "
+        "of the claims about a pair are wrong or missing. The table below holds each design's shares.",
         tuple(f"{k + 1}" for k in range(first.systems)),
         pairs,
         tuple(_design(seen, place_) for place_, _ in held),
         KINDS,
-        tuple(_rounded(found) for _, found in held),
+        tuple(_round_shares(found) for _, found in held),
         tuple(found.n for _, found in held),
     )
 
 
-def _rounded(kinds: Kinds) -> tuple[tuple[float | None, ...], ...]:
+def _round_shares(kinds: Kinds) -> tuple[tuple[float | None, ...], ...]:
     """Round shares of campaigns to what a reader can use; a page of many pairs is shorter for it."""
     return tuple(tuple(round(float(share), 4) for share in kind) for kind in kinds.shares)
 
 
 def _design(seen: StoreView, place_: Position) -> str:
-    return place(_at(seen, place_)) or "all campaigns"
+    return place(_values_at_place(seen, place_)) or "all campaigns"
 
 
-def _at(seen: StoreView, place_: Position) -> dict[str, object]:
+def _values_at_place(seen: StoreView, place_: Position) -> dict[str, object]:
     """Return the values of the axes at a place."""
     return {axis: restore_axis_values(seen.dataset[axis].values)[k] for axis, k in zip(seen.axes, place_, strict=True)}
 
@@ -117,7 +117,7 @@ def _shares(seen: StoreView, held: Sequence[tuple[Position, Kinds]]) -> ReportTa
     axes = [name for name in seen.axes if seen.dataset.sizes[name] > 1]
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (*(axis_cell(axis, at[axis]) for axis in axes), *map(_mean, found.means))
-        for at, found in ((_at(seen, place_), found) for place_, found in held)
+        for at, found in ((_values_at_place(seen, place_), found) for place_, found in held)
     )
     n = {found.n for _, found in held}
     counted = f"{min(n):,}" if len(n) == 1 else f"{min(n):,} to {max(n):,}"

@@ -36,7 +36,7 @@ def provenance(seen: StoreView) -> Mapping[str, str]:
 def reproduce(seen: StoreView, folder: Path) -> tuple[str, ...]:
     """Return the command lines that give a store again, check it, and compare its designs."""
     where = shlex.quote(shown_folder(folder))
-    made = read_command(folder) or command_of(seen.dataset)
+    made = read_command(folder) or write_command(seen.dataset)
     asked = [compare_command(seen, folder)] if seen.by else [f"simlab query {where}"]
     # An archive has no ledger that it could be held against.
     checked = [] if "calculation" in _sweep(seen.dataset) or folder.is_file() else [f"simlab verify {where}"]
@@ -53,7 +53,7 @@ def shown_folder(folder: Path) -> str:
     return folder.name if folder.is_absolute() else str(folder)
 
 
-def command_of(dataset: xr.Dataset) -> str:
+def write_command(dataset: xr.Dataset) -> str:
     """Write the command that the declaration of a sweep stands for: its name, axes, size and seed."""
     sweep = _sweep(dataset)
     name = str(sweep.get("name", ""))

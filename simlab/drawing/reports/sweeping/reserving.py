@@ -30,15 +30,22 @@ def reservations(seen: StoreView, found: Sequence[str] = ()) -> tuple[str, ...]:
     told = (view.condition(dataset), skewness_warning(dataset), undivided_warning(dataset))
     lines = [*found, *([seen.left_out] if seen.left_out else []), *stored, *(line for line in told if line)]
     if not seen.calculated:
-        lines += [*_failed(seen), *_without(seen), *_promises(seen), *_few(seen), *_errors(seen), *precision(dataset)]
-    return tuple(dict.fromkeys([*lines, *_undefined(seen), *_dirty(seen)]))
+        lines += [
+            *_list_failures(seen),
+            *_list_cells_without_campaigns(seen),
+            *_promises(seen),
+            *_warn_about_clusters(seen),
+            *_errors(seen),
+            *precision(dataset),
+        ]
+    return tuple(dict.fromkeys([*lines, *_list_undefined(seen), *_warn_about_changes(seen)]))
 
 
-def _failed(seen: StoreView) -> list[str]:
+def _list_failures(seen: StoreView) -> list[str]:
     return cells.failures(seen.records, seen.measures) if seen.measures else []
 
 
-def _without(seen: StoreView) -> list[str]:
+def _list_cells_without_campaigns(seen: StoreView) -> list[str]:
     """State of how many cells no campaign was carried out."""
     names = [*seen.measures, *seen.undefined]
     lacking: dict[str, list[str]] = {}
@@ -48,7 +55,7 @@ def _without(seen: StoreView) -> list[str]:
             if reason in reasons:
                 lacking.setdefault(reason, []).append(place({axis: record[axis] for axis in seen.axes}))
     n = len(seen.records)
-    return [f"{why} in {len(at)} of {tables.counted([n], 'cell')}{_named(at)}" for why, at in lacking.items()]
+    return [f"{why} in {len(at)} of {tables.count_nouns([n], 'cell')}{_list_places(at)}" for why, at in lacking.items()]
 
 
 def _promises(seen: StoreView) -> list[str]:
@@ -59,7 +66,7 @@ def _promises(seen: StoreView) -> list[str]:
         at = {axis: restore_axis_values(seen.dataset[axis].values)[k] for axis, k in zip(seen.axes, index, strict=True)}
         for mark in held.marks[index]:
             said.setdefault(_sort(mark), []).append(f"{place(at)}: {mark}" if at else mark)
-    return [f"{sort} in {tables.counted([len(at)], 'design')}{_named(at)}" for sort, at in said.items()]
+    return [f"{sort} in {tables.count_nouns([len(at)], 'design')}{_list_places(at)}" for sort, at in said.items()]
 
 
 def _sort(mark: str) -> str:
@@ -69,13 +76,13 @@ def _sort(mark: str) -> str:
     return "a promise is missed"
 
 
-def _named(at: Sequence[str]) -> str:
+def _list_places(at: Sequence[str]) -> str:
     named = [one for one in at if one]
     more = f"; and {len(named) - MOST_PLACES} more" if len(named) > MOST_PLACES else ""
     return f" ({'; '.join(named[:MOST_PLACES])}{more})" if named else ""
 
 
-def _few(seen: StoreView) -> list[str]:
+def _warn_about_clusters(seen: StoreView) -> list[str]:
     """State that values rest on few clusters: with more, another design may lead."""
     counts = {name: _clusters(seen, name) for name in seen.measures}
     known = {name: most for name, most in counts.items() if most}
@@ -86,8 +93,8 @@ def _few(seen: StoreView) -> list[str]:
     words = {view.cluster(seen.dataset, name) for name in few}
     word = words.pop() if len(words) == 1 else "cluster"
     return [
-        f"{which} rests on {tables.counted(list(few.values()), 'campaign' if word == 'replicate' else word)} at most: "
-        "errors are hardly known, and with more another design may lead"
+        f"{which} rests on {tables.count_nouns(list(few.values()), 'campaign' if word == 'replicate' else word)} at "
+        "most: errors are hardly known, and with more another design may lead"
     ]
 
 
@@ -98,24 +105,24 @@ def _clusters(seen: StoreView, name: str) -> int:
 
 def _errors(seen: StoreView) -> list[str]:
     """State of which measures no error is known in some cells, as all clusters agree."""
-    lacking = {name: n for name in seen.measures if (n := sum(_untold(one, name) for one in seen.records))}
+    lacking = {name: n for name in seen.measures if (n := sum(_lacks_error(one, name) for one in seen.records))}
     if not lacking:
         return []
     said = ", ".join(f"{name} in {n}" for name, n in lacking.items())
     return [
         f"no error is known where all campaigns agree, or too few clusters stand behind a value: {said} of "
-        f"{tables.counted([len(seen.records)], 'cell')}"
+        f"{tables.count_nouns([len(seen.records)], 'cell')}"
     ]
 
 
-def _untold(record: Record, name: str) -> bool:
+def _lacks_error(record: Record, name: str) -> bool:
     if not math.isfinite(record[name]):
         return False
     interval = record[f"{name}_low"], record[f"{name}_high"]
-    return not math.isfinite(tables.told(record[f"{name}_mcse"], interval, record[f"{name}_clusters"]))
+    return not math.isfinite(tables.keep_known_error(record[f"{name}_mcse"], interval, record[f"{name}_clusters"]))
 
 
-def _undefined(seen: StoreView) -> list[str]:
+def _list_undefined(seen: StoreView) -> list[str]:
     """State which measures have no value in any cell, a line for each reason."""
     said: dict[str, list[str]] = {}
     for name, why in seen.undefined.items():
@@ -123,12 +130,12 @@ def _undefined(seen: StoreView) -> list[str]:
     return [f"no value in any cell: {', '.join(names)}{f' ({why})' if why else ''}" for why, names in said.items()]
 
 
-def _dirty(seen: StoreView) -> list[str]:
+def _warn_about_changes(seen: StoreView) -> list[str]:
     dirty = bool(seen.dataset.attrs.get("dirty"))
     return ["simlab had changes that no commit holds when this was run"] if dirty else []
 
 
-def held_fixed(seen: StoreView) -> tuple[str, ...]:
+def list_fixed(seen: StoreView) -> tuple[str, ...]:
     """State what the measures hold fixed, and which designs share all else."""
     said: dict[str, list[str]] = {}
     for name in seen.measures:

@@ -54,23 +54,23 @@ class StoreView:
     plugins: tuple[str, ...] = ()
 
 
-def see(dataset: xr.Dataset, plugins: Sequence[str] = ()) -> StoreView:
+def view_store(dataset: xr.Dataset, plugins: Sequence[str] = ()) -> StoreView:
     """See a store as its sweep declares its figure; what was found stands beside what emptiness makes best."""
-    dataset, left_out = _within_bounds(dataset)
+    dataset, left_out = _limit_cells(dataset)
     dataset = add_companion(dataset, measures_of(dataset))
     names, axes = measures_of(dataset), name_axes(dataset)
     records = view.rows(dataset, names)
     defined = tuple(name for name in names if np.isfinite(dataset[name].values).any())
-    measure = view.chosen(dataset)
+    measure = view.choose_measure(dataset)
     measure = measure if measure in defined or not defined else defined[0]
     shown_ = view.view(dataset, measure) if axes else None
-    by = _compared(dataset, (shown_.line, shown_.x, *shown_.panels)) if shown_ else None
+    by = _choose_compared_axis(dataset, (shown_.line, shown_.x, *shown_.panels)) if shown_ else None
     x = shown_.x if shown_ and shown_.x != by and view.is_numeric(dataset, shown_.x) else None
     return StoreView(
         dataset,
         axes,
         measure,
-        _found(dataset, measure, defined),
+        _find_companion(dataset, measure, defined),
         by,
         x,
         defined,
@@ -82,7 +82,7 @@ def see(dataset: xr.Dataset, plugins: Sequence[str] = ()) -> StoreView:
     )
 
 
-def _within_bounds(dataset: xr.Dataset) -> tuple[xr.Dataset, str]:
+def _limit_cells(dataset: xr.Dataset) -> tuple[xr.Dataset, str]:
     """Keep, of a store of too many cells, those at the middle of its longest further axes; say which these are."""
     axes, n = name_axes(dataset), math.prod(dataset.sizes[axis] for axis in name_axes(dataset))
     if n <= MOST_CELLS:
@@ -99,7 +99,7 @@ def _within_bounds(dataset: xr.Dataset) -> tuple[xr.Dataset, str]:
     return held, f"of {n:,} cells this report holds those at {place(kept)}; `simlab query` has all"
 
 
-def _found(dataset: xr.Dataset, measure: str, defined: Sequence[str]) -> str | None:
+def _find_companion(dataset: xr.Dataset, measure: str, defined: Sequence[str]) -> str | None:
     """Name what says how much was found, where a measure is best by emptiness."""
     if measure not in EMPTINESS:
         return None
@@ -107,7 +107,7 @@ def _found(dataset: xr.Dataset, measure: str, defined: Sequence[str]) -> str | N
     return held if held in defined else None
 
 
-def _compared(dataset: xr.Dataset, axes: Sequence[str | None]) -> str | None:
+def _choose_compared_axis(dataset: xr.Dataset, axes: Sequence[str | None]) -> str | None:
     return next((axis for axis in axes if axis and dataset.sizes[axis] > 1), None)
 
 
@@ -115,14 +115,14 @@ def _reason(records: Sequence[Record], name: str) -> str:
     return "; ".join(dict.fromkeys(str(record[f"{name}_reason"]) for record in records if record.get(f"{name}_reason")))
 
 
-def compared(seen: StoreView) -> Comparison | None:
-    """Hold the designs along the compared axis against each other, in every cell of the other axes; else nothing."""
+def compare_designs(seen: StoreView) -> Comparison | None:
+    """Compare the designs along the compared axis with each other, in every cell of the other axes; else nothing."""
     if seen.by is None or seen.measure not in seen.measures or f"{seen.measure}_influence" not in seen.dataset:
         return None
     return several_stores.compare_designs(seen.dataset, seen.by, seen.measure)
 
 
-def largest(seen: StoreView, cells: Sequence[Sequence[Row]]) -> list[Sequence[Row]]:
+def select_largest_cells(seen: StoreView, cells: Sequence[Sequence[Row]]) -> list[Sequence[Row]]:
     """Keep the cells at the largest value of the axis across; all of them where none goes across."""
     if seen.x is None:
         return list(cells)
@@ -135,7 +135,7 @@ def place(at: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}={word(value)}" for name, value in at.items())
 
 
-def named(axis: str, value: object) -> str:
+def label_design(axis: str, value: object) -> str:
     """Write a design as a reader of figures would say it, beside the word that is typed where these differ."""
     label, typed = value_label(axis, value), word(value)
     if re.fullmatch(r"[\d.]+", label):
@@ -148,6 +148,6 @@ def axis_cell(axis: str, value: Any) -> Cell:
     return value if isinstance(value, int | float) and not isinstance(value, bool) else value_label(axis, value)
 
 
-def finite(value: Any) -> float | None:
+def keep_finite(value: Any) -> float | None:
     """Return a number; None for what is not one."""
     return float(value) if value is not None and math.isfinite(value) else None
