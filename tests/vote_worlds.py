@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simlab.analysis.multiplicity import FlipFamily
-from simlab.analysis.preferences.cluster_flips import Pooling, flip_leads, lead_observed, studentise_lead, sum_clusters
+from simlab.analysis.preferences.cluster_flips import Pooling, flip_leads, measure_lead, studentise_lead, sum_clusters
 from simlab.analysis.preferences.strengths import probabilities
 from simlab.analysis.preferences.votes import Votes
 from simlab.types import Floats, Ints
@@ -97,7 +97,7 @@ def flips_of_studies(lead: Ints, votes: int, patterns: int = 1999, at_once: int 
         alone = Pooling(sums[0].squares.clip(1.0), np.ones(n), np.zeros(n, bool), 0.0)
         null, every = flip_leads(np.random.default_rng([start, len(some)]), sums, patterns)
         observed, flipped = (
-            np.abs(studentise_lead(one, alone, sums[0].n).statistic) for one in (lead_observed(sums), null)
+            np.abs(studentise_lead(one, alone, sums[0].n).statistic) for one in (measure_lead(sums), null)
         )
         found.append(FlipFamily(observed, flipped, every, 1e-6).p_values())
     return np.concatenate(found)

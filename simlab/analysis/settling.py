@@ -41,7 +41,7 @@ class ObservedEstimate(NamedTuple):
     n: float
 
 
-def units_needed(seen: ObservedEstimate, limit: float) -> NeededUnits:
+def count_needed_units(seen: ObservedEstimate, limit: float) -> NeededUnits:
     """Return how many more units it takes until a claim, of whatever sign, is made with a probability of .80.
 
     What n units without end would show has, given what was seen, the law N(value, noise). For each of its quantiles the
@@ -67,10 +67,10 @@ def units_needed(seen: ObservedEstimate, limit: float) -> NeededUnits:
     return NeededUnits(*(_quantile(number, share) for share in (0.5, 0.25, 0.75)))
 
 
-def units_needed_alone(seen: ObservedEstimate, limit: float) -> NeededUnits:
+def count_units_of_new_study(seen: ObservedEstimate, limit: float) -> NeededUnits:
     """Return of how many units a new study makes a claim, of whatever sign, with a probability of .80, by itself.
 
-    What was seen says what a difference may be, as in `units_needed`, and is then left out. `lasting` is not
+    What was seen says what a difference may be, as in `count_needed_units`, and is then left out. `lasting` is not
     shrunk by units.
     """
     from scipy.special import ndtr, ndtri

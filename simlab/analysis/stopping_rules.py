@@ -52,11 +52,11 @@ def betting_width(
     least, most = ends(followed, "betting_width", low, high)
     n = list_looks(followed, batch_size)
 
-    def at(look: int, missing: float) -> tuple[float, float]:
+    def interval_at_look(look: int, missing: float) -> tuple[float, float]:
         made = stopping.bet_on_judgements(followed.y[: n[look]], least, most, missing)
         return stopping.interval(made, missing, least, most)
 
-    return _stops(n, width, at, followed.level, level)
+    return _stops(n, width, interval_at_look, followed.level, level)
 
 
 def ppi_width(
@@ -70,11 +70,11 @@ def ppi_width(
     least, most = ends(followed, "ppi_width", low, high)
     n, metric = list_looks(followed, batch_size), _metric(followed)
 
-    def at(look: int, missing: float) -> tuple[float, float]:
+    def interval_at_look(look: int, missing: float) -> tuple[float, float]:
         made = stopping.bet_with_metric(followed.y, metric, least, most, missing).until(int(n[look]))
         return stopping.interval(made, missing, least, most)
 
-    return _stops(n, width, at, followed.level, level)
+    return _stops(n, width, interval_at_look, followed.level, level)
 
 
 def list_looks(followed: JudgementSequence, batch_size: int) -> Ints:

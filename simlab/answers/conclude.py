@@ -35,7 +35,7 @@ from simlab.answers.standings import (
     Text,
     Values,
     Whole,
-    in_order,
+    sort_limits,
 )
 
 PromiseName: TypeAlias = Literal["fixed", "anytime"]
@@ -230,7 +230,7 @@ class ReadCounts(Record):
     where: Mapping[str, ListOf[str]] = {}
 
 
-def _holding(known: type[Record]) -> AfterValidator:
+def _require_types(known: type[Record]) -> AfterValidator:
     """Check that those of the values that a page knows have their types."""
 
     def check(values: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -263,7 +263,7 @@ class Conclusion(Record):
     """
 
     question: str
-    read: Annotated[Values, _holding(ReadCounts)]
+    read: Annotated[Values, _require_types(ReadCounts)]
     unit: str
     better: Literal["higher", "lower"]
     promise: Promise
@@ -281,9 +281,9 @@ class Conclusion(Record):
     cycles: ListOf[ListOf[str]] = ()
     plan: PlanCompliance | None = None
     without: Mapping[str, Conclusion] = Field(default={})
-    about: Annotated[Values, _holding(AnalysisWords)] = Field(default={})
+    about: Annotated[Values, _require_types(AnalysisWords)] = Field(default={})
     notes: ListOf[str] = ()
-    warnings: Annotated[Sequence[Said], AfterValidator(in_order)] = ()
+    warnings: Annotated[Sequence[Said], AfterValidator(sort_limits)] = ()
     family: Family | None = None
     exploratory: Family | None = None
     consensus: Consensus | None = None

@@ -22,7 +22,7 @@ TOO_FEW = "not known, too few were simulated (--at-most)"
 """Why the share of a pilot's worlds in which targets are reached is not known."""
 
 
-def _as_pairs(held: Any) -> Any:
+def _make_pairs(held: Any) -> Any:
     """Return a mapping as pairs; a lever's values may be numbers of numpy."""
     pairs = held.items() if isinstance(held, Mapping) else held
     if not isinstance(held, Mapping | tuple):
@@ -40,17 +40,17 @@ def _check_counts(held: tuple[tuple[str, Any], ...]) -> tuple[tuple[str, Any], .
 Role: TypeAlias = Literal["advice", "same_money", "most"]
 Setting = bool | int | Known | str
 Settings = Annotated[
-    tuple[tuple[str, Setting], ...], BeforeValidator(_as_pairs), AfterValidator(_check_counts), PlainSerializer(dict)
+    tuple[tuple[str, Setting], ...], BeforeValidator(_make_pairs), AfterValidator(_check_counts), PlainSerializer(dict)
 ]
 """Keys and values of a design, in the order of its levers; JSON has them as an object."""
 
 
-def _as_ends(held: Any) -> Any:
+def _read_ends(held: Any) -> Any:
     return (held["from"], held["to"]) if isinstance(held, Mapping) and held.keys() == {"from", "to"} else held
 
 
 Sizes = Annotated[
-    tuple[Count, Count], BeforeValidator(_as_ends), PlainSerializer(lambda ends: {"from": ends[0], "to": ends[1]})
+    tuple[Count, Count], BeforeValidator(_read_ends), PlainSerializer(lambda ends: {"from": ends[0], "to": ends[1]})
 ]
 """The least and the greatest of a range of sizes; JSON has them as `from` and `to`."""
 
@@ -376,7 +376,7 @@ class StudyPlan(Record):
     @property
     def first_target(self) -> Target:
         """The target that designs are ranked by."""
-        return leading(self.targets)
+        return find_leading_target(self.targets)
 
     @property
     def wanted_line(self) -> float:
@@ -410,7 +410,7 @@ def known_figures(figures: Figures) -> Figures:
     return {name: one for name, one in figures.items() if isfinite(one.value)}
 
 
-def leading(targets: Sequence[Target]) -> Target:
+def find_leading_target(targets: Sequence[Target]) -> Target:
     """Return the target that designs are ranked by: the first that is no floor."""
     return next((one for one in targets if not one.floor), targets[0])
 
@@ -419,10 +419,10 @@ def front_rows(plan: StudyPlan) -> list[dict[str, Any]]:
     """Return what was looked at as flat rows, the cheapest first: levers, what it takes, measures with their errors."""
     levers = list(dict.fromkeys(key for one in plan.front for key, _ in one.design))
     names = list(dict.fromkeys(name for one in plan.front for name in one.measures))
-    return [_flat(one, levers, names) for one in plan.front]
+    return [_flatten_design(one, levers, names) for one in plan.front]
 
 
-def _flat(design: TriedDesign, levers: Sequence[str], names: Sequence[str]) -> dict[str, Any]:
+def _flatten_design(design: TriedDesign, levers: Sequence[str], names: Sequence[str]) -> dict[str, Any]:
     held = dict(design.design)
     row: dict[str, Any] = {key: held.get(key) for key in levers}
     row |= {"front": design.front, "reaches": design.reaches, "within": design.within}

@@ -30,7 +30,7 @@ LARGEST = 1e15
 REMEDY = "keep the answer anew with --save"
 
 
-def _null_for(missing: float) -> BeforeValidator:
+def _read_null_as(missing: float) -> BeforeValidator:
     # NaN is written as null, too, and is to be read as it was.
     return BeforeValidator(lambda held: missing if held is None or held != held else held)
 
@@ -51,11 +51,11 @@ def _refuse_unknown(value: float) -> float:
 _Bounded = AfterValidator(_refuse_huge)
 Known = Annotated[float, AfterValidator(_refuse_unknown), _Bounded]
 """A number that is always known."""
-Num = Annotated[float, _null_for(math.nan), _Bounded]
+Num = Annotated[float, _read_null_as(math.nan), _Bounded]
 """A number; null is what is not known (NaN)."""
-Upper = Annotated[float, _null_for(math.inf), _Bounded]
+Upper = Annotated[float, _read_null_as(math.inf), _Bounded]
 """An upper bound; null is none (+inf)."""
-Lower = Annotated[float, _null_for(-math.inf), _Bounded]
+Lower = Annotated[float, _read_null_as(-math.inf), _Bounded]
 """A lower bound; null is none (-inf)."""
 Count = Annotated[int, Field(ge=0, le=LARGEST)]
 """A whole number from 0."""
@@ -187,10 +187,10 @@ def _reason(error: Mapping[str, Any]) -> str:
     if error["type"] == "extra_forbidden":
         return "is not a part of this answer"
     wanted = str(error["msg"]).removeprefix("Input ").removeprefix("Value error, ").replace("should be", "must be")
-    return f"{_brief(error['input'])} {wanted[0].lower()}{wanted[1:]}"
+    return f"{_describe_briefly(error['input'])} {wanted[0].lower()}{wanted[1:]}"
 
 
-def _brief(held: Any) -> str:
+def _describe_briefly(held: Any) -> str:
     """Write what fits in a line: of a list or an object, that it is one."""
     if isinstance(held, dict | list):
         return f"{'an object' if isinstance(held, dict) else 'a list'} of {len(held)}"

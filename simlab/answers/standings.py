@@ -29,14 +29,14 @@ PLAIN = Field(default=None, validation_alias="plain", serialization_alias="plain
 YOUDEN = "youden"
 
 
-def _python(held: Any) -> Any:
+def _convert_numpy(held: Any) -> Any:
     """Return a number of NumPy as one of Python, alone or within mappings and lists; a record as JSON holds it."""
     if isinstance(held, Record):
         return held.plain()
     if isinstance(held, Mapping):
-        return {key: _python(one) for key, one in held.items()}
+        return {key: _convert_numpy(one) for key, one in held.items()}
     if isinstance(held, list | tuple):
-        return [_python(one) for one in held]
+        return [_convert_numpy(one) for one in held]
     return held.item() if hasattr(held, "item") and not getattr(held, "shape", ()) else held
 
 
@@ -44,12 +44,12 @@ Listed = TypeVar("Listed")
 ListOf = Annotated[Sequence[Listed], AfterValidator(tuple)]
 """Any number of values, as a tuple."""
 Two = Annotated[tuple[str, str], BeforeValidator(lambda held: tuple(held) if isinstance(held, list) else held)]
-Whole = Annotated[int, BeforeValidator(_python), Field(ge=0, le=LARGEST)]
-Sign = Annotated[int, BeforeValidator(_python), Field(ge=-1, le=1)]
-Flag = Annotated[bool, BeforeValidator(_python)]
+Whole = Annotated[int, BeforeValidator(_convert_numpy), Field(ge=0, le=LARGEST)]
+Sign = Annotated[int, BeforeValidator(_convert_numpy), Field(ge=-1, le=1)]
+Flag = Annotated[bool, BeforeValidator(_convert_numpy)]
 Text = Annotated[str, BeforeValidator(lambda held: held or ""), PlainSerializer(lambda held: held or None)]
 """A text; null is none."""
-Values = Annotated[Mapping[str, Any], BeforeValidator(_python)]
+Values = Annotated[Mapping[str, Any], BeforeValidator(_convert_numpy)]
 """Values by name, of whatever type JSON has."""
 
 
@@ -81,15 +81,15 @@ class Limit(str):
         return made
 
 
-def ranked(rank: Rank, texts: Iterable[str]) -> list[Limit]:
+def rank_limits(rank: Rank, texts: Iterable[str]) -> list[Limit]:
     """Give sentences a rank."""
     return [Limit(text, rank) for text in texts]
 
 
-def in_order(limits: Iterable[str]) -> tuple[str, ...]:
+def sort_limits(limits: Iterable[str]) -> tuple[str, ...]:
     """Order sentences by their ranks, in each as they came; those on raters become one.
 
-    >>> in_order(["e", *ranked(Rank.RATERS, ["c", "d"]), Limit("b", Rank.CLAIMS), Limit("a", Rank.PROMISE)])
+    >>> sort_limits(["e", *rank_limits(Rank.RATERS, ["c", "d"]), Limit("b", Rank.CLAIMS), Limit("a", Rank.PROMISE)])
     ('a', 'b', 'c; d', 'e')
     """
     by: dict[Rank, list[str]] = {rank: [] for rank in Rank}
@@ -152,7 +152,7 @@ class More(Record):
     median: Upper
     low: Upper
     high: Upper
-    limit: Annotated[int | Num, BeforeValidator(_python)]
+    limit: Annotated[int | Num, BeforeValidator(_convert_numpy)]
     per_unit: Num = 1.0
     answers: str = ""
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from simlab.analysis.adequacy import inverse
-from simlab.analysis.adequacy.inverse import compute_detections, systems_compared
+from simlab.analysis.adequacy.inverse import compute_detections, read_compared_systems
 from simlab.analysis.adequacy.plans import Plan
 from simlab.answers.detect import COUNTS, DIFFERENCES, POWERS, SOLUTIONS, Detection, Detections
 from simlab.answers.records import LARGEST
@@ -142,7 +142,7 @@ def _make_finder(given: Row, solve: str, prices: str | None, joint: bool) -> Cal
 
     def find(row: Row, difference: float) -> Row:
         level, power = row["level"], row["power"]
-        asked = {"level": level, "power": power, "joint": joint, "among": systems_compared(row)}
+        asked = {"level": level, "power": power, "joint": joint, "among": read_compared_systems(row)}
         value = inverse.find_smallest_number(solve, _plan(row), difference, **asked)  # type: ignore[arg-type]
         return row | dict.fromkeys(SOLUTIONS[solve], value)
 
@@ -163,7 +163,9 @@ def _make_mixer(given: Row, prices: str | None, joint: bool) -> Callable[[Row, f
 
     def find(row: Row, difference: float) -> Row:
         plan, level, power = _plan(row | {"n_calibration": none}), row["level"], row["power"]
-        mix = inverse.find_cheapest_mix(plan, difference, costs, level=level, power=power, among=systems_compared(row))
+        mix = inverse.find_cheapest_mix(
+            plan, difference, costs, level=level, power=power, among=read_compared_systems(row)
+        )
         if mix.price > LARGEST:
             raise InputError(
                 f"--prices {prices}: the cheapest mix costs {mix.price:g}; give prices in a larger currency"

@@ -10,9 +10,9 @@ from math import ceil, inf, isfinite
 from pathlib import Path
 from typing import NamedTuple
 
-from simlab.analysis.settling import ObservedEstimate, units_needed_alone
+from simlab.analysis.settling import ObservedEstimate, count_units_of_new_study
 from simlab.answers.conclude import Conclusion, Promise
-from simlab.answers.standings import Pair, Rank, ranked
+from simlab.answers.standings import Pair, Rank, rank_limits
 from simlab.concluding import campaigns
 from simlab.concluding.assigning import unblinding
 from simlab.concluding.assigning.unblinding import SheetKey
@@ -141,7 +141,7 @@ def exclude_raters(collected: Collected, wanted: ConcludeOptions, table: Path) -
 def judge_promise(conclusion: Conclusion, read: Read, plan: LoadedPlan, looked: Looked) -> Conclusion:
     """State whether the plan's promise holds at this look."""
     unkept = [line for line in (looked.warning, read.unlisted) if line]
-    warnings = (*conclusion.warnings, *ranked(Rank.PROMISE, unkept))
+    warnings = (*conclusion.warnings, *rank_limits(Rank.PROMISE, unkept))
     broken = _explain_broken(conclusion.promise, read, looked, plan)
     promise = conclusion.promise.changed(holds=False, broken=broken) if broken else conclusion.promise
     # A table without sheets does not say what was paid.
@@ -337,7 +337,7 @@ def _size_lone_study(pair: Pair, plan: LoadedPlan, conclusion: Conclusion, count
     units, documents = _units(plan, conclusion, by_raters=by_raters), _units(plan, conclusion, by_raters=False)
     before, now = (_bar(promise, n) for n in (len(conclusion.pairs), count))
     seen = ObservedEstimate(pair.difference, (half / before) ** 2, 0.0, now, units)
-    number = units_needed_alone(seen, LIMIT).median
+    number = count_units_of_new_study(seen, LIMIT).median
     size = max(number * documents / units, _count_fewest_documents(plan))
     return _Open(pair, number, size, number if by_raters else None)
 

@@ -18,7 +18,7 @@ from typing import TypeVar, cast
 import numpy as np
 
 from simlab.answers.conclude import Conclusion, Control, Promise
-from simlab.answers.standings import Family, Interval, Metric, Pair, Rank, System, ranked
+from simlab.answers.standings import Family, Interval, Metric, Pair, Rank, System, rank_limits
 from simlab.messages import shorten
 from simlab.supervision import is_supervised
 from simlab.types import Array, Bools, InputError
@@ -57,7 +57,7 @@ def apply_gate(conclusion: Conclusion) -> Conclusion:
         repetition_missing=WITHDRAWN,
         about={**conclusion.about, **groups},
         family=None if conclusion.family is None else _open_family(conclusion.family),
-        warnings=(*ranked(Rank.PROMISE, [warn_of_withdrawal(broken)]), *conclusion.warnings),
+        warnings=(*rank_limits(Rank.PROMISE, [warn_of_withdrawal(broken)]), *conclusion.warnings),
     )
 
 

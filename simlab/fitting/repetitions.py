@@ -23,7 +23,7 @@ from simlab.tables.held import Ratings, flip_signs
 from simlab.types import Floats, InputError
 from simlab.world.fitted import new_raters
 from simlab.world.laws.fitted import Effects
-from simlab.world.laws.scales import ScaleEffects, answer_again, draw_raters, truth_of_pool
+from simlab.world.laws.scales import ScaleEffects, draw_raters, draw_repeated_answers, truth_of_pool
 
 THOROUGH = 2_000
 """Larger tables are fitted in less time: their systems and raters are known well, whatever the chains leave open."""
@@ -70,12 +70,14 @@ class TableWorld:
     def same(self, rng: np.random.Generator, draw: int) -> Floats:
         """Let the same raters rate the same outputs again; raises ValueError where `own` is None."""
         held = self._on_outputs(draw)
-        return self._as_the_table(answer_again(rng, held.effects, held.seen, **self._design))
+        return self._as_the_table(draw_repeated_answers(rng, held.effects, held.seen, **self._design))
 
     def new_raters(self, rng: np.random.Generator, draw: int) -> Floats:
         """Let other raters, in the same seats, rate the same outputs; raises ValueError where `own` is None."""
         held = self._on_outputs(draw)
-        return self._as_the_table(answer_again(rng, self._others(rng, held.effects, draw), held.seen, **self._design))
+        return self._as_the_table(
+            draw_repeated_answers(rng, self._others(rng, held.effects, draw), held.seen, **self._design)
+        )
 
     def _on_outputs(self, draw: int) -> OnOutputs:
         if self.own is None:

@@ -67,7 +67,7 @@ def correlation(outputs: JudgedOutputs, name: str, *, signs: tuple[int, int]) ->
     errors = _errors(np.array([estimate.parts for estimate in left]))
     return Correlation(
         value=float(np.clip(whole.value, -1, 1)),
-        z_error=errors[0] / (1 - _confine(whole.value) ** 2),
+        z_error=errors[0] / (1 - _clip_correlation(whole.value) ** 2),
         freedom=max(len(left) - 1, 1),
         system_sd=_system_sd(human, g, system, whole.value),
         n_outputs=len(g),
@@ -192,9 +192,9 @@ def _varies(value: Floats, system: Ints) -> bool:
     return bool(np.abs(apart).max() > 1e-12 * max(1.0, float(np.abs(value).max())))
 
 
-def _confine(value: float) -> float:
+def _clip_correlation(value: float) -> float:
     return min(max(value, -0.999), 0.999)
 
 
 def _z(value: float) -> float:
-    return math.atanh(_confine(value))
+    return math.atanh(_clip_correlation(value))

@@ -125,7 +125,7 @@ def _fit_outputs(data: JudgedOutputs, options: Options) -> MetricFit:
         raise InputError(f"--threshold {options.threshold:g} needs adequate outputs; say which with --adequate-from X")
     contests = humans.contests_of_scores(data, human_margin=options.human_margin, sign=options.signs[0])
     metrics = tuple(_learn_metric(data, name, adequacy, options, labels=labels) for name in data.metrics)
-    return MetricFit(metrics, contests, adequacy, (*data.notes, *on_humans(data, adequacy, labels=labels)))
+    return MetricFit(metrics, contests, adequacy, (*data.notes, *describe_humans(data, adequacy, labels=labels)))
 
 
 def _adequacy(data: JudgedOutputs, options: Options, *, labels: bool) -> Adequacy | None:
@@ -143,23 +143,23 @@ def _learn_metric(
     data: JudgedOutputs, name: str, adequacy: Adequacy | None, options: Options, *, labels: bool
 ) -> Learned:
     """Learn what the scores of outputs tell of a metric."""
-    score, notes = data.metrics[name], list(on_scores(data, name))
+    score, notes = data.metrics[name], list(report_missing_scores(data, name))
     finite = score[np.isfinite(score)]
     if not len(finite) or np.ptp(finite) == 0:
         return Learned(name, False, None, None, None, tuple(notes))
     rates = None if adequacy is None else _rates(data, score, adequacy, options)
-    notes += on_rates(rates, adequacy)
+    notes += explain_missing_rates(rates, adequacy)
     mixture = None
     if len(data.system_names) > 1:
         margins = {"margin": options.margin, "human_margin": options.human_margin}
         mixture = confusion.mixture_of_outputs(
             data, name, **margins, signs=options.signs, mirrored=not options.keep_order
         )
-        notes += on_mixture(mixture, "outputs of two systems for the same item with both scores")
+        notes += describe_mixture(mixture, "outputs of two systems for the same item with both scores")
     follows = None
     if not labels:
         follows = correlations.correlation(data, name, signs=options.signs)
-        notes += on_correlation(follows)
+        notes += explain_missing_correlation(follows)
     known = follows if follows is not None and math.isfinite(follows.z_error) else None
     return Learned(name, False, rates, mixture, known, tuple(notes))
 
@@ -188,7 +188,7 @@ def _fit_preferences(data: Preferences, options: Options) -> MetricFit:
     pairs, learned = group_comparisons(data), []
     for name, said in pairs.metrics.items():
         mixture = confusion.mixture_of_preferences(pairs, name, mirrored=not options.keep_order)
-        notes = *on_preferences(said >= 0), *on_mixture(mixture, "preferences of both")
+        notes = *report_missing_preferences(said >= 0), *describe_mixture(mixture, "preferences of both")
         learned.append(Learned(name, False, None, mixture, None, notes))
     return MetricFit(tuple(learned), humans.count_contests(pairs), None, tuple(data.notes))
 
@@ -199,9 +199,9 @@ def _learn_from_trials(trials: ScoredTrials, options: Options) -> Learned:
     finite = scores[np.isfinite(scores)]
     if mixture is not None and np.ptp(finite) == 0:
         mixture = None
-    notes = list(on_trials(trials, mixture))
+    notes = list(report_trials(trials, mixture))
     if mixture is not None or not len(finite):
-        notes += on_mixture(mixture, "trials with two finite scores")
+        notes += describe_mixture(mixture, "trials with two finite scores")
     return Learned(trials.name, True, None, mixture, None, tuple(notes))
 
 
@@ -292,7 +292,7 @@ def _agreement(deviation: Floats, signal: float) -> float:
     return min(max(float((laid @ laid.T)[first, second].sum()) / both / signal, 0.0), 0.99) if both else math.nan
 
 
-def on_humans(data: JudgedOutputs, adequacy: Adequacy | None, *, labels: bool) -> Iterator[str]:
+def describe_humans(data: JudgedOutputs, adequacy: Adequacy | None, *, labels: bool) -> Iterator[str]:
     """Describe human scores, labels and their repeats."""
     if missing := int((~np.isfinite(data.human).any(1)).sum()):
         yield f"{missing} of {len(data.human)} outputs have no human score; left out"
@@ -321,7 +321,7 @@ def _errors(adequacy: Adequacy) -> str:
     return f"errors {which}, and independent for the labels of an output"
 
 
-def on_scores(data: JudgedOutputs, name: str) -> Iterator[str]:
+def report_missing_scores(data: JudgedOutputs, name: str) -> Iterator[str]:
     """Report scores that are missing, few or all the same."""
     score = data.metrics[name]
     missing = ~np.isfinite(score)
@@ -338,13 +338,13 @@ def on_scores(data: JudgedOutputs, name: str) -> Iterator[str]:
         yield f"only {both} outputs have both scores; intervals are rough below {FEW}"
 
 
-def on_preferences(said: Bools) -> Iterator[str]:
+def report_missing_preferences(said: Bools) -> Iterator[str]:
     """Report comparisons that a metric says nothing of."""
     if missing := int((~said).sum()):
         yield f"{missing} of {len(said)} comparisons have no preference; left out"
 
 
-def on_trials(trials: ScoredTrials, mixture: Mixture | None) -> Iterator[str]:
+def report_trials(trials: ScoredTrials, mixture: Mixture | None) -> Iterator[str]:
     """Report scores that are missing, and what corruptions stand for."""
     both = np.isfinite(trials.original) & np.isfinite(trials.corrupted)
     if missing := int((~both).sum()):
@@ -358,7 +358,7 @@ def on_trials(trials: ScoredTrials, mixture: Mixture | None) -> Iterator[str]:
     yield "corruptions are no outputs of systems; what is learned of them is transported"
 
 
-def on_rates(rates: MetricRates | None, adequacy: Adequacy | None) -> Iterator[str]:
+def explain_missing_rates(rates: MetricRates | None, adequacy: Adequacy | None) -> Iterator[str]:
     """Explain why there is no rho and eta, or that they are worth nothing."""
     if adequacy is None:
         return
@@ -370,7 +370,7 @@ def on_rates(rates: MetricRates | None, adequacy: Adequacy | None) -> Iterator[s
         yield f"rho + eta = {rates.rho + rates.eta:.2f}: it knows next to nothing of adequacy, or lower is better"
 
 
-def on_mixture(mixture: Mixture | None, what: str) -> Iterator[str]:
+def describe_mixture(mixture: Mixture | None, what: str) -> Iterator[str]:
     """Return which columns rest on a prior, on little, or on another order of scores."""
     if mixture is None:
         yield f"mu is not identified: there are no {what}"
@@ -391,7 +391,7 @@ def on_mixture(mixture: Mixture | None, what: str) -> Iterator[str]:
         yield f"it prefers what humans do in {right:.2f} of the cases, which may be chance"
 
 
-def on_correlation(correlation: Correlation | None) -> Iterator[str]:
+def explain_missing_correlation(correlation: Correlation | None) -> Iterator[str]:
     """Explain why there is no correlation."""
     if correlation is None:
         yield "the correlation is not identified: too few outputs, or no spread beyond noise"

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from simlab.answers.plan import Figure, Target, leading
+from simlab.answers.plan import Figure, Target, find_leading_target
 from simlab.comparing.differences import Contrast, Point, bound_difference, compare_paired
 from simlab.config import Config, compose_sweep
 from simlab.config.sections import checked_value
@@ -115,7 +115,7 @@ def reaches_nearly(looked: MeasuredDesign, wanted: PlanRequest) -> bool:
 
 def first_target(wanted: PlanRequest) -> Target:
     """Return the target that designs are ranked by: the first that is no floor."""
-    return leading(wanted.targets)
+    return find_leading_target(wanted.targets)
 
 
 def shared_mean(first: Estimate, second: Estimate) -> tuple[float, float]:

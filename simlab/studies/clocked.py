@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simlab.design.collection.people import effort_until, lay_out_week, moment
+from simlab.design.collection.people import cumulate_effort, lay_out_week, moment
 from simlab.formulas import normalized_entropy
 from simlab.parts import bind, is_own, name_of
 from simlab.rng import stream
@@ -333,4 +333,4 @@ def _expect_hour(clock: Clock, keys: Mapping[str, Any], world: World, each: floa
     effort = each * seconds / 3600 / math.exp(spread**2)
     begins = 0.0 if clock.of_day is None else keys["day_begins"] - clock.of_day
     shifts = lay_out_week(clock.weekday, keys["hours_a_day"], keys["days_a_week"])
-    return begins + moment(shifts, effort_until(shifts, -begins) + effort, ends=True).hour
+    return begins + moment(shifts, cumulate_effort(shifts, -begins) + effort, ends=True).hour

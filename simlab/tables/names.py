@@ -95,13 +95,13 @@ class Spellings:
     """Take names that look alike for one, the spelling that comes first; `met` keeps which were."""
 
     def __init__(self) -> None:
-        self._first: dict[tuple[str, str], str] = {}
+        self._find_first: dict[tuple[str, str], str] = {}
         self.met: dict[tuple[str, str], str] = {}
 
     def spell(self, column: str, name: str) -> str:
         """Return the first spelling of a name in a column of names."""
         kind = _ONE_NAME.get(column, column)
-        first = self._first.setdefault((kind, spelling(name)), name)
+        first = self._find_first.setdefault((kind, spelling(name)), name)
         if first != name:
             self.met.setdefault((kind, name), first)
         return first

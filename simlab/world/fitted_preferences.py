@@ -71,12 +71,12 @@ def fitted_preferences(
         world = World(contest_frame(contest), {COMPARE: ComparisonLaw(contest, None)})
         return replace(world, again=lambda anew: world)
 
-    def others(rng: np.random.Generator) -> RaterPool:
+    def draw_others(rng: np.random.Generator) -> RaterPool:
         return RaterPool(**drawn_raters(rng, spreads, size, len(at)), whole_items=held.whole_items)
 
     sharpness, ties, taste = held.pools[draw]
     pilots = RaterPool(sharpness, ties, taste[:, at], held.whole_items)
-    return pooled_world(contest, others(rng) if rater_pool == "new" else pilots, others)
+    return pooled_world(contest, draw_others(rng) if rater_pool == "new" else pilots, draw_others)
 
 
 def _find_named(world: FittedPreferences, names: Sequence[str] | None) -> list[int]:

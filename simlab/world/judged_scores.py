@@ -61,7 +61,7 @@ def add_perfect_metric(world: World, form: Literal["all", "leave_one_out"]) -> W
     if not isinstance(law, RecordedJudgements):
         raise ValueError("a world of judgements that are drawn knows a perfect metric")
     said = law.score if form == "all" else _mean_of_others(law)
-    return replace(world, metric=OutputMetric(None, recorded=_freeze(said)))
+    return replace(world, metric=OutputMetric(None, recorded=_make_read_only(said)))
 
 
 def add_recorded_metric(world: World, score: Floats) -> World:
@@ -81,11 +81,11 @@ def add_recorded_metric(world: World, score: Floats) -> World:
             f"metric=recorded: no two judged outputs have scores of all systems (of {lacking or 'no system'} none at "
             f"all); leave some out: systems.names=[{told}]"
         )
-    given = _freeze(law.given[:, kept])
+    given = _make_read_only(law.given[:, kept])
     mean = np.nanmean(given, axis=2).mean(1)
     contest = replace(law.contest, n_items=int(kept.sum()))
     law = replace(law, given=given, contest=contest, latent=replace(law.latent, quality=mean))
-    metric = OutputMetric(None, recorded=_freeze(score[:, kept]))
+    metric = OutputMetric(None, recorded=_make_read_only(score[:, kept]))
     return World(_select_items(world.frame, kept), {JUDGE: law}, metric=metric)
 
 
@@ -106,7 +106,7 @@ def _move_gaps_back(value: Floats) -> Floats:
     """Move gaps behind the judgements of each output."""
     order = np.argsort(np.isnan(value), axis=2, kind="stable")
     moved = np.take_along_axis(value, order, axis=2)
-    return _freeze(moved[:, :, : int(np.isfinite(moved).sum(2).max())])
+    return _make_read_only(moved[:, :, : int(np.isfinite(moved).sum(2).max())])
 
 
 def _select_items(frame: Frame, kept: Bools) -> Frame:
@@ -122,6 +122,6 @@ def _select_items(frame: Frame, kept: Bools) -> Frame:
     )
 
 
-def _freeze(array: Floats) -> Floats:
+def _make_read_only(array: Floats) -> Floats:
     array.flags.writeable = False
     return array

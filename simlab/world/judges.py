@@ -48,10 +48,10 @@ def judges(
     if gamma is not None:
         noise = float(np.sqrt(gamma * np.mean(spread_of(law) ** 2)))
 
-    def judged(rng: np.random.Generator) -> World:
+    def draw_world(rng: np.random.Generator) -> World:
         drawn = leniency + leniency_sd * rng.standard_normal(n_raters)
         return World(contest_frame(contest), {JUDGE: Judgements(contest, law, Judges(scale, drawn, noise))})
 
-    world = judged(rng)
+    world = draw_world(rng)
     # Outputs are drawn where they are judged: other inputs change nothing here.
-    return replace(world, again=lambda anew: world if anew.raters is None else judged(anew.raters))
+    return replace(world, again=lambda anew: world if anew.raters is None else draw_world(anew.raters))

@@ -94,28 +94,28 @@ def mqm_raters(
         draw_people, n_systems=len(outputs.quality), n=pool_size, leniency_sd=leniency_sd, severity_sd=severity_sd
     )
 
-    def rated(
+    def build_world(
         outputs: Outputs, people: People, leanings: ErrorLeanings, passages: ErrorPassages, noise: np.random.Generator
     ) -> World:
         frame = seat(outputs)
         law = make_error_law(outputs, frame, people, leanings, passages, marking)
-        again = partial(redrawn, outputs, people, passages)
+        again = partial(redraw_world, outputs, people, passages)
         of_pool = partial(truth_of_pool, outputs.truth, people, marking, level=spread.level)
         answers = {RATE: potential_ratings(noise, law) if marking.fixed else law}
         return World(frame, answers, outputs.truth, again=again, of_pool=of_pool)
 
-    def redrawn(outputs: Outputs, people: People, passages: ErrorPassages, anew: Anew) -> World:
+    def redraw_world(outputs: Outputs, people: People, passages: ErrorPassages, anew: Anew) -> World:
         if anew.documents is not None:
             outputs = redraw_documents(outputs, anew.documents)
             passages = draw_passages(anew.documents, outputs, kinds)
         if anew.raters is not None:
             people = people_of(anew.raters, system_sd=spread.system)
         leanings = draw_leanings(anew.both, spread, outputs, seat(outputs), people)
-        return rated(outputs, people, leanings, passages, anew.both)
+        return build_world(outputs, people, leanings, passages, anew.both)
 
     people = people_of(rng, system_sd=spread.system)
     leanings = draw_leanings(rng, spread, outputs, seat(outputs), people)
-    return rated(outputs, people, leanings, draw_passages(rng, outputs, kinds), rng)
+    return build_world(outputs, people, leanings, draw_passages(rng, outputs, kinds), rng)
 
 
 def redraw_documents(outputs: Outputs, rng: np.random.Generator) -> Outputs:

@@ -115,8 +115,8 @@ def _select_named(world: World, names: Sequence[str] | None) -> World:
     if len(set(names)) != len(names) or len(names) < 2:
         raise InputError(f"systems.names={list(names)}: name at least two systems, each once")
     at = [known.index(name) for name in names]
-    kept = replace(frame, rater=_freeze(frame.rater[at]), system_names=tuple(names))
-    chosen = _make_recorded(kept, _freeze(ratings.value[at]), _freeze(ratings.errors[at]))
+    kept = replace(frame, rater=_make_read_only(frame.rater[at]), system_names=tuple(names))
+    chosen = _make_recorded(kept, _make_read_only(ratings.value[at]), _make_read_only(ratings.errors[at]))
     return _rated_segments(chosen) if holds_averages(world) else chosen
 
 
@@ -128,13 +128,13 @@ def _rated_segments(world: World) -> World:
         return world
     kept = replace(
         frame,
-        document=_freeze(np.arange(rated.sum())),
-        bucket=_freeze(frame.bucket[rated]),
-        rater=_freeze(frame.rater[:, rated]),
+        document=_make_read_only(np.arange(rated.sum())),
+        bucket=_make_read_only(frame.bucket[rated]),
+        rater=_make_read_only(frame.rater[:, rated]),
         document_names=tuple(itertools.compress(frame.document_names, rated)),
         item_names=tuple(itertools.compress(frame.item_names, rated)),
     )
-    return _make_recorded(kept, _freeze(ratings.value[:, rated]), _freeze(ratings.errors[:, rated]))
+    return _make_recorded(kept, _make_read_only(ratings.value[:, rated]), _make_read_only(ratings.errors[:, rated]))
 
 
 def _make_recorded(frame: Frame, value: Floats, errors: Ints) -> World:
@@ -180,9 +180,9 @@ def make_world(ratings: Ratings, where: str = "the table") -> World:
     _check_shape(shape, where)
     at = ratings.system, ratings.item, seat
     frame = Frame(
-        document=_freeze(ratings.document.copy()),
-        bucket=_freeze(_number_buckets(seats)),
-        rater=_freeze(_fill_array(shape, at, -1, ratings.rater)),
+        document=_make_read_only(ratings.document.copy()),
+        bucket=_make_read_only(_number_buckets(seats)),
+        rater=_make_read_only(_fill_array(shape, at, -1, ratings.rater)),
         system_names=ratings.system_names,
         document_names=ratings.document_names,
         rater_names=ratings.rater_names,
@@ -191,7 +191,7 @@ def make_world(ratings: Ratings, where: str = "the table") -> World:
     )
     value = _fill_array(shape, at, np.nan, ratings.score)
     errors = _fill_array(shape, at, -1 if np.any(ratings.errors < 0) else 0, ratings.errors)
-    return _make_recorded(frame, _freeze(value), _freeze(errors))
+    return _make_recorded(frame, _make_read_only(value), _make_read_only(errors))
 
 
 def _seats(ratings: Ratings) -> tuple[Bools, Ints]:
@@ -223,6 +223,6 @@ def _fill_array(shape: tuple[int, ...], at: tuple[Ints, ...], empty: float, cont
     return array
 
 
-def _freeze(array: Array) -> Array:
+def _make_read_only(array: Array) -> Array:
     array.flags.writeable = False
     return array

@@ -166,11 +166,11 @@ def _draw_systems(
     system = effects.mean + effects.system_sd * rng.standard_normal(n_systems)
     known = replace(effects, system=system)
 
-    def on(document: np.ndarray, rng: np.random.Generator) -> Outputs:
+    def draw_outputs(document: np.ndarray, rng: np.random.Generator) -> Outputs:
         quality: Floats = system[:, None] + latent_draw(rng, known, document)
         return Outputs(quality, document, system, lower_is_better=better == "lower", scale=known)
 
     def again(rng: np.random.Generator) -> Outputs:
-        return on(spread_segments(rng, n_documents, n_segments, max_segments), rng)
+        return draw_outputs(spread_segments(rng, n_documents, n_segments, max_segments), rng)
 
-    return replace(on(document, rng), again=again)
+    return replace(draw_outputs(document, rng), again=again)

@@ -10,7 +10,7 @@ from scipy import stats
 from simlab.analysis.raters.crossed import compare_by_crossed_flips, crossed_flips
 from simlab.analysis.raters.flips import rater_flips
 from simlab.analysis.raters.uncertainty import uncertainty_of_both, uncertainty_of_documents, uncertainty_of_raters
-from simlab.analysis.settling import ObservedEstimate, least_detectable_difference, units_needed
+from simlab.analysis.settling import ObservedEstimate, count_needed_units, least_detectable_difference
 from simlab.analysis.simultaneous import bar, reconcile_intervals
 from simlab.rng import stream
 from simlab.types import ScoredRatings
@@ -138,7 +138,7 @@ def test_intervals_hold_zero_just_where_nothing_is_claimed() -> None:
 @pytest.mark.parametrize("lasting", [0.0, 0.005])
 def test_so_many_more_settle_a_pair_as_often_as_said(lasting: float) -> None:
     seen = ObservedEstimate(value=0.35, noise=0.04, lasting=lasting, bar=2.5, n=30)
-    found = units_needed(seen, 100_000)
+    found = count_needed_units(seen, 100_000)
     rng = stream(7)
     assert found.low <= found.median <= found.high
     # Had units without end shown what the middle of the law is, the median would do with a probability of .80.
@@ -150,7 +150,7 @@ def test_so_many_more_settle_a_pair_as_often_as_said(lasting: float) -> None:
 
 
 def test_no_number_of_documents_settles_what_raters_leave_open() -> None:
-    found = units_needed(ObservedEstimate(value=0.1, noise=0.001, lasting=0.04, bar=2.5, n=30), 100_000)
+    found = count_needed_units(ObservedEstimate(value=0.1, noise=0.001, lasting=0.04, bar=2.5, n=30), 100_000)
     assert found.median == found.high == np.inf
 
 

@@ -12,7 +12,7 @@ from scipy.stats import studentized_range
 from simlab.analysis.adequacy.grid import drawn_differences, quantile
 from simlab.analysis.adequacy.inverse import find_smallest_number
 from simlab.analysis.adequacy.measurable_difference import Among, detectable_difference, measurable_difference
-from simlab.analysis.adequacy.plans import Plan, check, draw_counts, each, ravel
+from simlab.analysis.adequacy.plans import Plan, check, draw_counts, map_arrays, ravel
 from simlab.rng import stream
 from simlab.types import InputError
 
@@ -52,7 +52,7 @@ def test_the_power_of_many_is_what_draws_give(find: Any) -> None:
 
 def apart(plan: Plan[Any], n_systems: int, n: int, alphas: Any = None) -> np.ndarray:
     """Return by how many posterior deviations pairs differ `[evaluation, pair]` at drawn counts."""
-    rows = each(ravel(check(plan, LEVEL)[0]), lambda x: np.repeat(x, n * n_systems))
+    rows = map_arrays(ravel(check(plan, LEVEL)[0]), lambda x: np.repeat(x, n * n_systems))
     if alphas is not None:
         rows = rows._replace(alpha=np.tile(alphas, n))
     mean, sd = (x.reshape(n, -1) for x in draw_counts(stream(1, "apart"), rows).sd(False))

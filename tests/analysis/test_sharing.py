@@ -14,7 +14,7 @@ from simlab.analysis.adequacy import partial_rates
 from simlab.analysis.adequacy.joint import AdequacyCounts, difference
 from simlab.analysis.adequacy.shared_rates import (
     contrasts,
-    probability_below,
+    probability_below_x,
     quantile,
     shared_rates,
     youden,
@@ -98,7 +98,7 @@ def test_what_all_rely_on_cancels_between_them_and_not_where_each_relies_on_its_
 def test_quantiles_of_mixtures_are_where_their_tails_say() -> None:
     weight, mean, sd = np.array([0.7, 0.3]), np.array([[0.0, 0.4]]), np.array([[0.01, 0.3]])
     for p in (0.005, 0.3, 0.7, 0.995):
-        found = quantile(p, lambda x: probability_below(x, weight, mean, sd), 1)[0]
+        found = quantile(p, lambda x: probability_below_x(x, weight, mean, sd), 1)[0]
         wanted = brentq(lambda x, p=p: weight @ norm.cdf(x, mean[0], sd[0]) - p, -3, 3, xtol=1e-12)
         assert abs(found - wanted) < 1e-6
 

@@ -20,7 +20,7 @@ from simlab.studies.ratings.preparing import PreparedRatings, prepare
 from simlab.tables import reading
 from simlab.tables.held import Ratings
 from simlab.types import Collected, Floats, Frame, Seen, Streams
-from simlab.world.laws.scales import ScaleEffects, answer_again, answer_flat, draw_raters
+from simlab.world.laws.scales import ScaleEffects, draw_flat_answers, draw_raters, draw_repeated_answers
 from tests.pilots import Pilot, Truth, law_of, pilot, write
 
 WAYS = "same", "new_documents", "new_raters", "new_study"
@@ -102,8 +102,8 @@ def answers(rng: np.random.Generator, held: Pilot, truth: Truth, table: Ratings,
     design = (table.system, table.item, table.rater, table.document)
     raters = law if way in ("same", "new_documents") else _others(rng, law)
     if way in ("same", "new_raters"):
-        return answer_again(rng, raters, _in_order(held, table), *design)
-    return answer_flat(rng, raters, *design)
+        return draw_repeated_answers(rng, raters, _in_order(held, table), *design)
+    return draw_flat_answers(rng, raters, *design)
 
 
 def _others(rng: np.random.Generator, law: ScaleEffects) -> ScaleEffects:

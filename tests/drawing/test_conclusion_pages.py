@@ -9,7 +9,7 @@ import made_conclusions as made
 import pytest
 
 from simlab.answers.conclude import Conclusion
-from simlab.answers.standings import More, Rank, ranked
+from simlab.answers.standings import More, Rank, rank_limits
 from simlab.commands.conclude import ConcludeAnswer, page, write
 from simlab.concluding.standing import compare_with_margin
 from simlab.concluding.wanted import ConcludeOptions
@@ -128,8 +128,8 @@ def test_deviations_and_all_warnings_are_listed() -> None:
 
 def test_warnings_that_change_most_come_first() -> None:
     odd = [f"rater {k} always answered a tie" for k in range(3)]
-    limits = [*ranked(Rank.RATERS, odd), *ranked(Rank.NUMBERS, "abcd"), *ranked(Rank.CLAIMS, "xyz")]
-    found = made.planned().changed(warnings=[*limits, *ranked(Rank.PROMISE, "!")])
+    limits = [*rank_limits(Rank.RATERS, odd), *rank_limits(Rank.NUMBERS, "abcd"), *rank_limits(Rank.CLAIMS, "xyz")]
+    found = made.planned().changed(warnings=[*limits, *rank_limits(Rank.PROMISE, "!")])
     warned = [one.split()[1] for one in page(found).splitlines() if one.startswith("Warning")]
     assert warned == [*"!xyzabcd", "rater"]
     # Raters are one line.

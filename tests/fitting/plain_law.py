@@ -10,7 +10,7 @@ from pilots import Pilot, Truth, pilot
 from simlab.fitting.laws import FittableLaw, Fitted
 from simlab.tables.held import Ratings
 from simlab.types import Floats
-from simlab.world.laws.scales import Scale, ScaleEffects, answer_flat
+from simlab.world.laws.scales import Scale, ScaleEffects, draw_flat_answers
 
 TRUTH = Truth()
 UNBOUNDED = Scale("gaussian", -np.inf, np.inf, 0.0, np.inf, np.zeros(0), np.zeros(0))
@@ -40,7 +40,7 @@ def effects(truth: Truth, quality: Floats, n_raters: int, rng: np.random.Generat
 
 def answer(rng: np.random.Generator, one: ScaleEffects, design: Ratings) -> Floats:
     """Answer by the sum of all effects."""
-    return answer_flat(rng, one, design.system, design.item, design.rater, design.document)
+    return draw_flat_answers(rng, one, design.system, design.item, design.rater, design.document)
 
 
 def law(truth: Truth, name: str = "gaussian") -> FittableLaw:

@@ -19,7 +19,7 @@ from simlab.fitting.components import (
     trade,
     variances,
 )
-from simlab.world.laws.scales import answer_flat
+from simlab.world.laws.scales import draw_flat_answers
 
 KNOWN = {"system": 9.0, "document": 4.0, "system_document": 2.0, "leniency": 6.0, "rater_system": 1.0}
 KNOWN |= {"rater_document": 0.5, "residual": 12.0}
@@ -94,7 +94,7 @@ def test_errors_are_those_of_simulated_studies() -> None:
         one = replace(
             effects(truth, quality, raters, rng), scale=replace(effects(truth, quality, 1, rng).scale, step=0.0)
         )
-        score = answer_flat(rng, one, system, document, rater, np.arange(n))
+        score = draw_flat_answers(rng, one, system, document, rater, np.arange(n))
         mean = np.bincount(system, weights=score) / (n * each)
         differences.append(mean[0] - mean[1])
         means.append(mean[0])

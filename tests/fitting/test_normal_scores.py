@@ -17,7 +17,7 @@ from simlab.fitting.scales.chain import ranked_scale, seen_ranks
 from simlab.tables.held import Ratings
 from simlab.types import Floats
 from simlab.world.files.fitted_world import read_world
-from simlab.world.laws.scales import answer_flat, truth
+from simlab.world.laws.scales import draw_flat_answers, truth
 from tests.pilots import Truth, law_of, pilot
 from tests.statistics.scale_calibration import Size, design
 
@@ -101,7 +101,7 @@ def test_the_file_is_a_world_of_categories_with_the_scores_of_the_pilot(tmp_path
     law = again.effects[3]
     np.testing.assert_allclose(law.scale.thresholds, found.effects[3].scale.thresholds, rtol=1e-5)
     answers = [
-        answer_flat(
+        draw_flat_answers(
             np.random.default_rng(k), again.effects[k % 20], table.system, table.item, table.rater, table.document
         )
         for k in range(60)

@@ -165,7 +165,7 @@ def test_a_law_finds_what_made_its_table_and_answers_alike() -> None:
     held = json.loads(json.dumps(law.content(fitted)))
     about = {"format": "x", "about": {}, "not_identified": [], "components": {}, "lower_is_better": False}
     people = {"systems": ["S0", "S1", "S2"], "raters": ["r0", "r1", "r2"], "document_sizes": [1], "seats": [[0, 1, 2]]}
-    world = kept_answers.checked({**about, **people, **held}, "w.yaml")
+    world = kept_answers.validate_kept_world({**about, **people, **held}, "w.yaml")
     assert world.model == "normal_law:law"
     kept = np.stack([world.answers(k) for k in range(len(world.effects))])
     assert kept.shape[:2] == (40, 3)

@@ -27,7 +27,7 @@ from simlab.fitting.scales.sampling import ScaleDraws, begin, draw_effects, go_o
 from simlab.fitting.scales.spreads import SpreadEvidence, _evidence, lattice_step
 from simlab.fitting.scales.terms import terms_of
 from simlab.tables.held import Ratings
-from simlab.world.laws.scales import ScaleEffects, draw_raters, mean_opinion
+from simlab.world.laws.scales import ScaleEffects, average_opinions, draw_raters
 from tests.pilots import pilot
 from tests.statistics.scale_calibration import Size, design
 
@@ -311,10 +311,10 @@ def test_raters_of_a_fit_score_in_its_world_as_its_chains_have_it(monkeypatch: p
     taste = chains.effect["rater_system"][0, :, 0].reshape(3, 4).T
     own, sharp = chains.effect["system"][0, :, 0][system], np.exp(chains.sharp[0, :, 0])[rater]
     wanted = chains.mean[at] + sharp * own + chains.effect["leniency"][0, :, 0][rater] + taste
-    found = mean_opinion(fitted.effects[0], system, rater, np.zeros((4, 3)))
+    found = average_opinions(fitted.effects[0], system, rater, np.zeros((4, 3)))
     np.testing.assert_allclose(found, wanted, atol=1e-12)
     grown = replace(fitted.effects[0], sharpness=fitted.effects[0].sharpness * 1.05)
-    assert np.abs(mean_opinion(grown, system, rater, np.zeros((4, 3))) - wanted).max() > 1e-3
+    assert np.abs(average_opinions(grown, system, rater, np.zeros((4, 3))) - wanted).max() > 1e-3
 
 
 @pytest.mark.slow

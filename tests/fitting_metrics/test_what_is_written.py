@@ -75,16 +75,18 @@ def notes(found: object) -> str:
 
 
 def test_repeats_and_their_lack_are_told() -> None:
-    assert "--adequate-from" in notes(fitting.on_humans(OUTPUTS, None, labels=False))
+    assert "--adequate-from" in notes(fitting.describe_humans(OUTPUTS, None, labels=False))
     single = replace(OUTPUTS, human=OUTPUTS.human[:, :1])
-    assert "gamma is not identified" in notes(fitting.on_humans(single, None, labels=False))
-    assert "errors of the labels are part of rho and eta" in notes(fitting.on_humans(single, ADEQUACY, labels=True))
-    assert "gamma" not in notes(fitting.on_humans(OUTPUTS, ADEQUACY, labels=False))
+    assert "gamma is not identified" in notes(fitting.describe_humans(single, None, labels=False))
+    assert "errors of the labels are part of rho and eta" in notes(
+        fitting.describe_humans(single, ADEQUACY, labels=True)
+    )
+    assert "gamma" not in notes(fitting.describe_humans(OUTPUTS, ADEQUACY, labels=False))
 
 
 def test_scores_that_tell_nothing_are_told() -> None:
     def told(score: np.ndarray) -> str:
-        return notes(fitting.on_scores(replace(OUTPUTS, metrics={"m": score}), "m"))
+        return notes(fitting.report_missing_scores(replace(OUTPUTS, metrics={"m": score}), "m"))
 
     assert told(np.full(80, np.nan)) == "it has no scores"
     assert "it is constant (3)" in told(np.full(80, 3.0))
@@ -94,18 +96,18 @@ def test_scores_that_tell_nothing_are_told() -> None:
 
 def test_a_metric_without_use_is_told() -> None:
     useless = replace(RATES, tp=25.0, tn=22.0)
-    assert "knows next to nothing" in notes(fitting.on_rates(useless, ADEQUACY))
-    assert notes(fitting.on_rates(RATES, ADEQUACY)) == ""
-    assert "both kinds are needed" in notes(fitting.on_rates(None, ADEQUACY))
-    assert "lower score better" in notes(fitting.on_mixture(replace(MIXTURE, counts=COUNTS[::-1]), "pairs"))
-    assert "lower score better" not in notes(fitting.on_mixture(MIXTURE, "pairs"))
-    assert "there are no pairs" in notes(fitting.on_mixture(None, "pairs"))
-    assert "not identified" in notes(fitting.on_correlation(None))
+    assert "knows next to nothing" in notes(fitting.explain_missing_rates(useless, ADEQUACY))
+    assert notes(fitting.explain_missing_rates(RATES, ADEQUACY)) == ""
+    assert "both kinds are needed" in notes(fitting.explain_missing_rates(None, ADEQUACY))
+    assert "lower score better" in notes(fitting.describe_mixture(replace(MIXTURE, counts=COUNTS[::-1]), "pairs"))
+    assert "lower score better" not in notes(fitting.describe_mixture(MIXTURE, "pairs"))
+    assert "there are no pairs" in notes(fitting.describe_mixture(None, "pairs"))
+    assert "not identified" in notes(fitting.explain_missing_correlation(None))
 
 
 def test_corruptions_are_told_to_be_no_outputs() -> None:
     trials = ScoredTrials("m", False, np.zeros(4, int), np.array([True, False] * 2), np.arange(4.0), np.arange(4.0))
-    told = notes(fitting.on_trials(replace(trials, original=np.array([0, 1, 2, np.nan])), MIXTURE))
+    told = notes(fitting.report_trials(replace(trials, original=np.array([0, 1, 2, np.nan])), MIXTURE))
     assert "1 of 4 trials lack a finite score" in told
     assert "1 of 3 kinds of corruption" in told
     assert told.endswith("transported")

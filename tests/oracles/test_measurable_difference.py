@@ -16,7 +16,7 @@ from simlab.analysis.adequacy.measurable_difference import (
     joint_difference,
     measurable_difference,
 )
-from simlab.analysis.adequacy.plans import Plan, check, difference_between, draw_counts, each, other_alpha, ravel
+from simlab.analysis.adequacy.plans import Plan, check, difference_moments, draw_counts, map_arrays, other_alpha, ravel
 from simlab.analysis.binary import alpha_posterior
 from simlab.rng import stream
 from simlab.types import InputError
@@ -190,11 +190,11 @@ def test_the_joint_detectable_difference_is_found_as_often_as_wanted() -> None:
     draws, n_calibration = 1500, 2000
     setting = (0, 5000, 0.8, 0.8, 0.6, n_calibration)
     detectable = float(joint_difference(Plan(*setting)).detectable)
-    rows = each(ravel(check(Plan(*setting), 0.05)[0]), lambda x: np.repeat(x, draws))
+    rows = map_arrays(ravel(check(Plan(*setting), 0.05)[0]), lambda x: np.repeat(x, draws))
     rng = stream(9, "joint power")
     one = draw_counts(rng, rows)
     two = draw_counts(rng, rows._replace(alpha=other_alpha(rows.alpha, detectable))).counts
-    mean, sd = difference_between(one, two, False)
+    mean, sd = difference_moments(one, two, False)
     power = (np.abs(mean) > Z * sd).mean()
     assert abs(power - 0.8) < 3 * np.sqrt(0.16 / draws) + 0.03
 

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from simlab.analysis import decisions, sign_test
-from simlab.analysis.preferences.sequential import boundaries, claims, level_spent, mixture_evidence
+from simlab.analysis.preferences.sequential import boundaries, claims, mixture_evidence, spend_level
 from simlab.design.protocol import list_looks
 from simlab.rng import stream
 from simlab.types import Evidence, Verdicts
@@ -116,7 +116,7 @@ def test_bets_on_what_the_metric_leaves_open_keep_the_level_and_gain_power() -> 
 def test_spending_starts_at_nothing_and_ends_at_the_level() -> None:
     share = np.linspace(0, 1, 11)
     for spending in ("obrien_fleming", "pocock"):
-        spent = level_spent(share, 0.05, spending)  # type: ignore[arg-type]
+        spent = spend_level(share, 0.05, spending)  # type: ignore[arg-type]
         assert spent[0] == 0
         assert spent[-1] == pytest.approx(0.05)
         assert (np.diff(spent) >= 0).all()

@@ -19,8 +19,8 @@ from simlab.world.laws.scales import (
     Scale,
     ScaledRatings,
     ScaleEffects,
-    answer_flat,
     convert_to_scores,
+    draw_flat_answers,
     draw_raters,
     mean_scores,
     truth,
@@ -67,7 +67,7 @@ def simulated(law: ScaleEffects, n: int) -> Floats:
     n_systems = len(law.system)
     system, one = np.repeat(np.arange(n_systems), n), np.tile(np.arange(n), n_systems)
     rng = stream(1, "flat")
-    return answer_flat(rng, draw_raters(rng, law, n), system, one, one, np.arange(n)).reshape(n_systems, n)
+    return draw_flat_answers(rng, draw_raters(rng, law, n), system, one, one, np.arange(n)).reshape(n_systems, n)
 
 
 def off(law: ScaleEffects, score: Floats) -> Floats:
@@ -136,7 +136,7 @@ def pairs(shared: str, n: int) -> tuple[Floats, Floats]:
     rater = np.stack([k, k if same_rater else n + k])
     rng = stream(2, shared)
     people = draw_raters(rng, effects(FREE, [0.3, 0.3]), 2 * n)
-    score = answer_flat(rng, people, system.ravel(), item.ravel(), rater.ravel(), document)
+    score = draw_flat_answers(rng, people, system.ravel(), item.ravel(), rater.ravel(), document)
     first, second = score.reshape(2, n)
     return first, second
 
@@ -199,7 +199,7 @@ def test_presets_are_as_noisy_as_their_source_says(name: str, gamma: float) -> N
     rng = stream(4, name)
     law = draw_raters(rng, replace(known, system=np.array([known.mean]), **own), n * k)
     item = np.repeat(np.arange(n), k)
-    score = answer_flat(rng, law, np.zeros(n * k, int), item, np.arange(n * k), np.arange(n)).reshape(n, k)
+    score = draw_flat_answers(rng, law, np.zeros(n * k, int), item, np.arange(n * k), np.arange(n)).reshape(n, k)
     within = score.var(1, ddof=1).mean()
     between = score.mean(1).var(ddof=1) - within / k
     assert within / between == pytest.approx(gamma, abs=0.06)

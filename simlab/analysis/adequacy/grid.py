@@ -17,11 +17,11 @@ from simlab.analysis.adequacy import likelihood, posterior
 from simlab.analysis.adequacy.likelihood import Nodes
 from simlab.analysis.adequacy.plans import (
     Plan,
+    adequate_call_probability,
     check,
     critical_value,
-    each,
+    map_arrays,
     other_alpha,
-    probability_called_adequate,
     ravel,
     set_expected_counts,
 )
@@ -82,7 +82,7 @@ def measurable_grid(
 
     def fill(start: int) -> None:
         some = slice(start, start + BLOCK)
-        epsilon[:, some] = _block(each(rows, lambda x: x[some]), human, level, constrain).T
+        epsilon[:, some] = _block(map_arrays(rows, lambda x: x[some]), human, level, constrain).T
 
     with ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
         list(pool.map(fill, range(0, len(rows.alpha), BLOCK)))
@@ -227,7 +227,7 @@ def _counts(setting: MetricSetting, human: Floats, draws: int, seed: int, which:
     # An address that names no class: a class that is renamed moves no draw.
     named = ", ".join(f"{name}={value!r}" for name, value in setting._asdict().items())
     rng = stream(seed, "drawn_differences", which, f"Setting({named})")
-    q = float(np.clip(probability_called_adequate(Plan(*np.array([0, n_metric, rho, eta, alpha]))), 0, 1))
+    q = float(np.clip(adequate_call_probability(Plan(*np.array([0, n_metric, rho, eta, alpha]))), 0, 1))
     counts = [rng.binomial(int(n_metric), q, draws), np.full(draws, n_metric)]
     if n_calibration is None:
         counts += [np.full(draws, rho), np.full(draws, eta)]

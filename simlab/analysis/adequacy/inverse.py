@@ -22,7 +22,7 @@ from simlab.analysis.adequacy.measurable_difference import (
     joint_difference,
     measurable_difference,
 )
-from simlab.analysis.adequacy.plans import Plan, check, critical_value, difference_between, ravel, set_expected_counts
+from simlab.analysis.adequacy.plans import Plan, check, critical_value, difference_moments, ravel, set_expected_counts
 from simlab.types import Floats, InputError
 
 Numbers: TypeAlias = Plan[float]
@@ -76,7 +76,7 @@ def measurable_epsilon(plan: Numbers, *, level: float = 0.05, constrain: bool = 
     if not joint:
         return float(_epsilon(rows, level, constrain)[0])
     one = set_expected_counts(rows, whole=False)
-    return float(one.measurable_difference(difference_between(one, None, constrain)[1] / np.sqrt(2), level)[0])
+    return float(one.measurable_difference(difference_moments(one, None, constrain)[1] / np.sqrt(2), level)[0])
 
 
 def _epsilon(rows: Plan[Floats], level: float, constrain: bool) -> Floats:
@@ -263,16 +263,16 @@ def _count_missing_humans(
     known = [plan.rho * one, plan.eta * one, plan.alpha * one, *points.T[1:]]
     wanted = 1 / difference**2
 
-    def missing_humans(n_human: Floats) -> Floats:
+    def count_missing(n_human: Floats) -> Floats:
         return 1 / _epsilon(Plan(n_human, points[:, 0], *known), level, constrain) ** 2 - wanted
 
     low, high = 0 * one, alone * one
-    at_low, at_high = missing_humans(low), missing_humans(high)
+    at_low, at_high = count_missing(low), count_missing(high)
     enough = at_low >= 0
     for _ in range(6):
         with np.errstate(divide="ignore", invalid="ignore"):
             middle = np.clip(high - at_high * (high - low) / (at_high - at_low), low, high)
-        there = missing_humans(np.where(np.isfinite(middle), middle, high))
+        there = count_missing(np.where(np.isfinite(middle), middle, high))
         above = there >= 0
         at_low, at_high = np.where(above, at_low / 2, there), np.where(above, there, at_high / 2)
         low, high = np.where(above, low, middle), np.where(above, middle, high)
@@ -322,12 +322,19 @@ def _group_rows(rows: Sequence[Row]) -> Iterable[list[int]]:
     groups: dict[Any, list[int]] = {}
     for k, row in enumerate(rows):
         groups.setdefault(
-            (row["level"], row["power"], systems_compared(row), row["n_calibration"] is None, row.get("posterior")), []
+            (
+                row["level"],
+                row["power"],
+                read_compared_systems(row),
+                row["n_calibration"] is None,
+                row.get("posterior"),
+            ),
+            [],
         ).append(k)
     return groups.values()
 
 
-def systems_compared(row: Row) -> Among:
+def read_compared_systems(row: Row) -> Among:
     """Return the systems of a setting: two, if nothing is said. Raises InputError for what cannot be."""
     return Among(**{name: row[name] for name in Among._fields if name in row}).checked()
 
@@ -337,7 +344,7 @@ def _columns(rows: Sequence[Row], first: Row, difference: float | None) -> dict[
     names += [] if first["n_calibration"] is None else ["n_calibration"]
     # Without metric ratings any metric will do.
     plan = Plan(*(np.array([1.0 if row[name] is None else row[name] for row in rows]) for name in names))
-    systems = systems_compared(first)
+    systems = read_compared_systems(first)
     level, power = systems.level(first["level"]), systems.power(first["power"])
     detectable = detectable_difference(plan, level=level, power=power)
     published = measurable_difference(plan, level=level, posterior=first.get("posterior", "quadrature"))

@@ -105,17 +105,17 @@ def _slices(
     width = (high - low)[:, None, 1:] * np.abs(weight[..., 1:])
     inner: Ints = 1 + (width[..., 1] < width[..., 0]).astype(int)
 
-    def of(values: Floats, which: Ints) -> Floats:
+    def pick_slice(values: Floats, which: Ints) -> Floats:
         return np.asarray(np.where(which == 1, values[..., 1], values[..., 2]))[..., None]
 
     first, second, low, high = (np.broadcast_to(v[:, None], weight.shape) for v in (first, second, low, high))
-    cy, ay, by, cz, az, bz = (of(v, i) for i in (inner, 3 - inner) for v in (weight, first - 1, second - 1))
+    cy, ay, by, cz, az, bz = (pick_slice(v, i) for i in (inner, 3 - inner) for v in (weight, first - 1, second - 1))
     rest = -weight[..., :1] * x[:, None, :]
     ends = rest / cy, (rest - cz) / cy
-    least = np.maximum(of(low, inner), np.minimum(*ends))
-    most = np.minimum(of(high, inner), np.maximum(*ends))
+    least = np.maximum(pick_slice(low, inner), np.minimum(*ends))
+    most = np.minimum(pick_slice(high, inner), np.maximum(*ends))
     if constrain:
-        gy, gz = (of(np.broadcast_to(order_of_rho, weight.shape), i) for i in (inner, 3 - inner))
+        gy, gz = (pick_slice(np.broadcast_to(order_of_rho, weight.shape), i) for i in (inner, 3 - inner))
         least, most = _cut_to_better_than_chance(
             least, most, order_of_rho[0] * x[:, None, :] + gz * rest / cz, gy - gz * cy / cz
         )

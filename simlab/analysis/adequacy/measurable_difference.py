@@ -23,14 +23,14 @@ from simlab.analysis.adequacy.likelihood import legendre
 from simlab.analysis.adequacy.plans import (
     Plan,
     PlannedCounts,
+    adequate_call_probability,
     check,
     critical_value,
-    difference_between,
+    difference_moments,
     draw_counts,
-    each,
     fraction,
+    map_arrays,
     other_alpha,
-    probability_called_adequate,
     ravel,
     set_expected_counts,
 )
@@ -138,7 +138,7 @@ def measurable_difference(
         return Measurable(epsilon.reshape(shape), flipped)
     if draws < 2:
         raise InputError(f"draws={draws} is fewer than 2; an error needs at least two draws")
-    many = each(rows, lambda x: np.repeat(x, draws))
+    many = map_arrays(rows, lambda x: np.repeat(x, draws))
     rng = stream(seed, "measurable_difference")
     first = draw_counts(rng, many, calibration_counts)
     mean, sd = first.sd(constrain)
@@ -189,10 +189,10 @@ def joint_difference(
         raise InputError(f"correlation={correlation:g} is not between -1 and 1")
     shape, rows = flipped.shape, ravel(checked)
     one = set_expected_counts(rows)
-    _, sd = difference_between(one, None, constrain, correlation)
+    _, sd = difference_moments(one, None, constrain, correlation)
     epsilon = one.measurable_difference(sd / np.sqrt(2), level)
     two = set_expected_counts(rows, metric=_rates_of_second_system(rows, flipped, rho_other, eta_other)).counts
-    bias = difference_between(one, two, constrain)[0]
+    bias = difference_moments(one, two, constrain)[0]
     detectable = (1 + float(ndtri(power)) / critical_value(level)) * epsilon
     detectable[(detectable > np.maximum(rows.alpha, 1 - rows.alpha)) | ~one.rated] = np.nan
     return Joint(*(x.reshape(shape) for x in (epsilon, bias, detectable)))
@@ -284,7 +284,7 @@ def _expected_differences(
         ]
         variance = sum(
             r.n_human * r.alpha * (1 - r.alpha) * g.human[:, 0] ** 2
-            + r.n_metric * probability_called_adequate(r) * (1 - probability_called_adequate(r)) * g.metric[:, 0] ** 2
+            + r.n_metric * adequate_call_probability(r) * (1 - adequate_call_probability(r)) * g.metric[:, 0] ** 2
             for g, r in zip(posteriors, rows, strict=True)
         )
         sd = np.sqrt(posteriors[0].variance + posteriors[1].variance)[:, 0]

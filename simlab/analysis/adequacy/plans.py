@@ -37,7 +37,7 @@ class Plan(NamedTuple, Generic[N_co]):
     n_calibration: N_co | None = None
 
 
-def each(plan: Plan[Floats], change: Callable[[Floats], Floats]) -> Plan[Floats]:
+def map_arrays(plan: Plan[Floats], change: Callable[[Floats], Floats]) -> Plan[Floats]:
     """Change every array of a plan alike."""
     return Plan(*(change(x) for x in plan if x is not None))
 
@@ -45,10 +45,10 @@ def each(plan: Plan[Floats], change: Callable[[Floats], Floats]) -> Plan[Floats]
 def ravel(plan: Plan[Floats]) -> Plan[Floats]:
     """Broadcast and flatten."""
     shape = np.broadcast_shapes(*(x.shape for x in plan if x is not None))
-    return each(plan, lambda x: np.broadcast_to(x, shape).ravel())
+    return map_arrays(plan, lambda x: np.broadcast_to(x, shape).ravel())
 
 
-def probability_called_adequate(plan: Plan[Floats]) -> Floats:
+def adequate_call_probability(plan: Plan[Floats]) -> Floats:
     """Return the probability that the metric says adequate, q."""
     return plan.alpha * (plan.rho + plan.eta - 1) + 1 - plan.eta
 
@@ -99,7 +99,7 @@ def set_expected_counts(
     """
     near = np.round if whole else np.asarray
     calibration = None
-    q = probability_called_adequate(rows if metric is None else rows._replace(rho=metric[0], eta=metric[1]))
+    q = adequate_call_probability(rows if metric is None else rows._replace(rho=metric[0], eta=metric[1]))
     if rows.n_calibration is not None:
         p = near(rows.alpha * rows.n_calibration)
         n = rows.n_calibration - p
@@ -117,7 +117,7 @@ def draw_counts(rng: np.random.Generator, rows: Plan[Floats], calibration_counts
         n = rows.n_calibration.astype(int) - p
         calibration = tuple(x.astype(float) for x in (rng.binomial(p, rows.rho), p, rng.binomial(n, rows.eta), n))
     n_plus = rng.binomial(rows.n_human.astype(int), rows.alpha).astype(float)
-    m_plus = rng.binomial(rows.n_metric.astype(int), np.clip(probability_called_adequate(rows), 0, 1)).astype(float)
+    m_plus = rng.binomial(rows.n_metric.astype(int), np.clip(adequate_call_probability(rows), 0, 1)).astype(float)
     return _make_planned(rows, n_plus, m_plus, calibration, calibration_counts)  # type: ignore[arg-type]
 
 
@@ -134,7 +134,7 @@ def _make_planned(
     return PlannedCounts(AdequacyCounts(n_plus, n, m_plus, rows.n_metric), (rows.rho, rows.eta), calibration)
 
 
-def difference_between(
+def difference_moments(
     first: PlannedCounts, second: AdequacyCounts | None, constrain: bool, correlation: float = 0.0
 ) -> tuple[Floats, Floats]:
     """Return mean and standard deviation of alpha_1 - alpha_2 under the joint posterior."""

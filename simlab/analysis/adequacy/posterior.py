@@ -171,7 +171,7 @@ def ratings(
     m_plus, m, *quality = metric
     given = likelihood.evidence(m_plus, m, quality, constrain) if len(quality) == 4 else None
 
-    def rough(alpha: Floats) -> Floats:
+    def approximate_log_likelihood(alpha: Floats) -> Floats:
         own = likelihood.human_log_likelihood(alpha[:, None], n_plus[..., None], n[..., None])
         other = (
             likelihood.log_likelihood_at_known_rates(alpha, *metric)
@@ -181,12 +181,12 @@ def ratings(
         return np.asarray(own + other[:, None])
 
     if given is None:
-        rule = nodes(rough, len(m), panels, k)
+        rule = nodes(approximate_log_likelihood, len(m), panels, k)
         return rule, likelihood.log_likelihood_at_known_rates(rule.alpha, *metric)
     # Where rho and eta are all but unknown, the likelihood has a kink where a metric that is always right about one
     # class and always wrong about the other fits: alpha rho + (1 - alpha)(1 - eta) = q at rho, 1 - eta = 1, 0 or 0, 1.
     q = (m_plus + 1) / (m + 2)
-    rule = nodes(rough, len(m), panels, k, kinks=np.stack([q, 1 - q], axis=1))
+    rule = nodes(approximate_log_likelihood, len(m), panels, k, kinks=np.stack([q, 1 - q], axis=1))
     return rule, likelihood.log_likelihood_without_rates(rule.alpha.reshape(len(m), -1), given, sizes).reshape(
         rule.alpha.shape
     )

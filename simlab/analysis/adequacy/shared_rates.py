@@ -109,7 +109,7 @@ def infer_mixtures(weight: Floats, mean: Floats, variance: Floats, level: float)
     sd = np.sqrt((variance + (mean - middle[:, None]) ** 2) @ weight)
     few, at, spread = thin_nodes(weight, mean, np.sqrt(variance))
     bounds = (
-        quantile(p, lambda x: probability_below(x, few, at, spread), len(mean)) for p in (level / 2, 1 - level / 2)
+        quantile(p, lambda x: probability_below_x(x, few, at, spread), len(mean)) for p in (level / 2, 1 - level / 2)
     )
     return Inferred(middle, sd, *bounds)
 
@@ -128,7 +128,7 @@ def contrasts(
     apart, spread = mean[first] - mean[second], variance[first] + variance[second]
     found = infer_mixtures(weight, apart, spread, level)
     toward = np.where(found.mean > 0, 1.0, -1.0)[:, None]
-    tail = probability_below(np.broadcast_to(beside, len(first)), weight, toward * apart, np.sqrt(spread))
+    tail = probability_below_x(np.broadcast_to(beside, len(first)), weight, toward * apart, np.sqrt(spread))
     return found._replace(low=found.low - beside, high=found.high + beside), np.minimum(2 * tail, 1.0)
 
 
@@ -138,7 +138,7 @@ def thin_nodes(weight: Floats, *others: Floats) -> tuple[Floats, ...]:
     return weight[kept] / weight[kept].sum(), *(other[..., kept] for other in others)
 
 
-def probability_below(x: Floats, weight: Floats, mean: Floats, sd: Floats) -> Floats:
+def probability_below_x(x: Floats, weight: Floats, mean: Floats, sd: Floats) -> Floats:
     """Return the probability of being below `x[row]` under normal laws `mean[row, node]`, `sd[row, node]`."""
     return np.asarray((weight * ndtr((x[:, None] - mean) / np.maximum(sd, TINY))).sum(-1))
 

@@ -144,7 +144,7 @@ def compare_by_flips(
     gap = of.value[pairs[0]] - of.value[pairs[1]]
     stretch = 1 / np.maximum(1 - np.maximum(of.share[pairs[0]], of.share[pairs[1]]), LEAST_LEFT)
     part = (of.part[pairs[0]] - of.part[pairs[1]]) * stretch
-    towards = _stretch_towards(of, pairs, stretch, pool)
+    towards = _find_shrinkage_target(of, pairs, stretch, pool)
     se = np.sqrt(towards.moderated(np.einsum("pd,pd->p", part, part)))
     observed = ratio(np.abs(gap), se, np.abs(gap))
     told = np.asarray(of.part.any(0) | of.share.any(0))
@@ -188,7 +188,9 @@ class _Towards(NamedTuple):
         return square + self.share * (self.middle(square / self.unit, -1, keepdims=True) * self.unit - square)
 
 
-def _stretch_towards(of: MeanInfluence, pairs: tuple[Ints, Ints], stretch: Floats, pool: float | None) -> _Towards:
+def _find_shrinkage_target(
+    of: MeanInfluence, pairs: tuple[Ints, Ints], stretch: Floats, pool: float | None
+) -> _Towards:
     first, second = (of.share[system] for system in pairs)
     if pool is not None:
         return _Towards(np.ones(len(first)), np.full(len(first), pool), np.mean)

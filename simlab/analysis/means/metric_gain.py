@@ -71,12 +71,16 @@ def spread_of(value: Floats, se: Floats, level: float) -> SystemSpread:
     # It takes longer to import than all else that a study needs.
     from scipy.optimize import brentq
 
-    def at(wanted: float) -> float:
+    def solve_spread(wanted: float) -> float:
         if q_statistic(0.0) <= wanted:
             return 0.0
         return float(np.sqrt(brentq(lambda t: q_statistic(t) - wanted, 0.0, top * 1e4)))
 
-    return SystemSpread(at(freedom), at(float(chdtri(freedom, level / 2))), at(float(chdtri(freedom, 1 - level / 2))))
+    return SystemSpread(
+        solve_spread(freedom),
+        solve_spread(float(chdtri(freedom, level / 2))),
+        solve_spread(float(chdtri(freedom, 1 - level / 2))),
+    )
 
 
 def fisher_bounds(correlation: Floats, se: Floats, level: float) -> tuple[Floats, Floats]:

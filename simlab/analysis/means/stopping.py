@@ -254,7 +254,7 @@ def bet_with_metric(y: Floats, metric: StoppingMetric, low: float, high: float, 
         - 2 * slope * covariance
         + slope**2 * (1 + metric.noise) * variance
     )
-    above, below = (np.abs(slope) * apart for apart in _largest_excesses(metric))
+    above, below = (np.abs(slope) * apart for apart in _find_largest_excesses(metric))
     up, down = np.where(slope > 0, below, above), np.where(slope > 0, above, below)
     x = y - slope * (metric.g - metric.other)
     return Bets(x, low - down, high + up, _stake(np.maximum(left, 0.0), high - low, level))
@@ -275,11 +275,13 @@ def _bound(bets: Bets, goal: float, refuted: float, default: float, *, up: bool)
     """Find where means cease to be refuted; the end of the scale itself where none is."""
     for _ in range(STEPS):
         middle = (refuted + default) / 2
-        refuted, default = (middle, default) if _largest_capital(bets, middle, up=up) >= goal else (refuted, middle)
+        refuted, default = (
+            (middle, default) if _find_largest_capital(bets, middle, up=up) >= goal else (refuted, middle)
+        )
     return refuted
 
 
-def _largest_capital(bets: Bets, mean: float, *, up: bool) -> float:
+def _find_largest_capital(bets: Bets, mean: float, *, up: bool) -> float:
     """Return the largest capital so far of the gambler who bets that x is above, or below, a mean."""
     room, gap = (mean - bets.least, bets.x - mean) if up else (bets.most - mean, mean - bets.x)
     # Half of what could ruin: a judgement at the other end of the scale leaves half of the capital.
@@ -303,7 +305,7 @@ def _slopes(covariance: Floats, variance: Floats) -> Floats:
     return np.divide(covariance, variance, out=np.zeros_like(variance), where=told)
 
 
-def _largest_excesses(metric: StoppingMetric) -> tuple[Floats, Floats]:
+def _find_largest_excesses(metric: StoppingMetric) -> tuple[Floats, Floats]:
     """Return by how much g can exceed the others, and fall short of them, `[n]`."""
     low, high = metric.scale
     if metric.noise > 0:

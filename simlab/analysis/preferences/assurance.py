@@ -97,10 +97,10 @@ def least_detectable_difference(sd: float, critical: float) -> float:
     return float((critical + _Z_POWER) * sd)
 
 
-def detectable_lead_by_sign_test(decided: int, level: float) -> float | None:
+def find_detectable_lead_by_sign_test(decided: int, level: float) -> float | None:
     """Return the least wins less losses, per vote that is no tie, that the exact sign test claims with 80 %.
 
-    >>> round(detectable_lead_by_sign_test(60, 0.05), 3), detectable_lead_by_sign_test(5, 0.05)
+    >>> round(find_detectable_lead_by_sign_test(60, 0.05), 3), find_detectable_lead_by_sign_test(5, 0.05)
     (0.383, None)
     """
     from scipy.special import bdtri
@@ -109,12 +109,12 @@ def detectable_lead_by_sign_test(decided: int, level: float) -> float | None:
     return None if most < 0 else 1 - 2 * float(bdtri(most, decided, POWER))
 
 
-def detectable_lead_by_mixture(decided: int, log_needed: float, concentration: float) -> float | None:
+def find_detectable_lead_by_mixture(decided: int, log_needed: float, concentration: float) -> float | None:
     """Return the least wins less losses, per vote that is no tie, that a mixture e-process has claimed with 80 %.
 
     It is claimed once it exceeds e^log_needed at any of so many votes: a walk that ends there, summed up exactly.
 
-    >>> detectable_lead_by_mixture(6, 3.0, 10.0), round(detectable_lead_by_mixture(200, 3.0, 10.0), 2)
+    >>> find_detectable_lead_by_mixture(6, 3.0, 10.0), round(find_detectable_lead_by_mixture(200, 3.0, 10.0), 2)
     (None, 0.25)
     """
     wins = np.arange(decided + 1)

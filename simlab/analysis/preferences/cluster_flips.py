@@ -129,7 +129,7 @@ def pool_variances(sums: Sequence[ClusterSums], squares: Floats, tested: Bools) 
     return Pooling(np.maximum(expected, SLACK), np.maximum(freedom, SLACK), typical, prior)
 
 
-def lead_observed(sums: Sequence[ClusterSums]) -> Lead:
+def measure_lead(sums: Sequence[ClusterSums]) -> Lead:
     """Return what was observed. Source of the error two ways: Cameron, Gelbach and Miller 2011."""
     each = [_moments(one, np.asarray(one.signed.sum(0)).ravel()) for one in sums]
     if len(each) == 1:

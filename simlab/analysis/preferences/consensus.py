@@ -138,14 +138,14 @@ class ConsensusChains:
         of_easy = self._by_rater @ np.log(at.confusion).transpose(1, 3, 0, 2).reshape(n_raters * k, -1)
         of_hard = self._counts @ np.log(_expand(at.guess)).transpose(0, 2, 1)
         shares = np.log(at.shares)[:, self._answers.pair]
-        easy = shares + np.log1p(-at.hard)[:, None] + _by_chain(of_easy, chains)
+        easy = shares + np.log1p(-at.hard)[:, None] + _split_chains(of_easy, chains)
         kind = _draw_kinds(rng, np.concatenate([easy, shares + np.log(at.hard)[:, None] + of_hard], axis=2))
         is_easy, is_hard = kind[..., :k], kind[..., k:]
         counts = _fold((self._of_raters @ _side_by_side(is_easy)).reshape(n_raters, k, chains, k).transpose(2, 0, 3, 1))
         common, alike = self._step(at, counts)
         worth = np.exp(alike)[:, None, None]
         of_guess = _fold(is_hard.transpose(0, 2, 1) @ self._counts)
-        in_pair = _by_chain(self._of_pair @ _side_by_side(is_easy + is_hard), chains)
+        in_pair = _split_chains(self._of_pair @ _side_by_side(is_easy + is_hard), chains)
         return _State(
             shares=_draw_rows(rng, 1 + in_pair),
             hard=_draw_shares(rng, is_hard.sum(1), is_easy.sum(1)),
@@ -158,7 +158,7 @@ class ConsensusChains:
     def _draw_guess(self, guess: Floats, common: Floats, counts: Floats, others: Floats) -> Floats:
         """Draw a row of what is said of hard items; the last one stays where the new one cannot be."""
         new = _draw_rows(self._rng, np.concatenate([[1.0], others]) + counts)
-        return np.where((_leads(new, others) & (new[:, 0] <= common[:, 0]))[:, None], new, guess)
+        return np.where((_mark_most_frequent(new, others) & (new[:, 0] <= common[:, 0]))[:, None], new, guess)
 
     def _step(self, at: _State, counts: _Rows) -> tuple[_Rows, Floats]:
         """Move the common matrix, row by row, then how much raters are alike."""
@@ -173,7 +173,7 @@ class ConsensusChains:
                 new = row * np.exp(size * rng.normal(size=row.shape))
                 new /= new.sum(-1, keepdims=True)
                 now = _log_density(new, alike, n, others)
-                can_be = _leads(new, others) & (new[:, 0] >= guess[:, 0])
+                can_be = _mark_most_frequent(new, others) & (new[:, 0] >= guess[:, 0])
                 taken = can_be & (np.log(rng.random(len(row))) < now - was)
                 row, was = np.where(taken[:, None], new, row), np.where(taken, now, was)
             gain += _log_density(row, moved, n, others) - was
@@ -204,7 +204,7 @@ def _expand(rows: _Rows) -> Floats:
     return np.stack([better, *ties, better[..., ::-1]], axis=-2)
 
 
-def _leads(row: Floats, others: Floats) -> Bools:
+def _mark_most_frequent(row: Floats, others: Floats) -> Bools:
     """Mark where the consensus is the most frequent answer; `others[answer]` count how many answers one stands for."""
     return np.asarray((row[..., :1] >= row[..., 1:] / others).all(-1))
 
@@ -223,7 +223,7 @@ def _side_by_side(values: Floats) -> Floats:
     return values.transpose(1, 0, 2).reshape(values.shape[1], -1)
 
 
-def _by_chain(values: Floats, chains: int) -> Floats:
+def _split_chains(values: Floats, chains: int) -> Floats:
     """Turn `[item, chain and class]` into `[chain, item, class]`."""
     return values.reshape(len(values), chains, -1).transpose(1, 0, 2)
 

@@ -19,7 +19,7 @@ from simlab.analysis.multiplicity import holm
 from simlab.analysis.preferences.cluster_flips import (
     cluster_sums,
     flip,
-    lead_observed,
+    measure_lead,
     pool_variances,
     reach,
     studentise_lead,
@@ -83,7 +83,7 @@ def weigh_votes(
     held = family & (n > 0) & ~one_way
     if way == "vote":
         spreads = list_spreads(votes, way, contributed)
-        p_value, adjusted, critical, critical_open = _test_exactly(votes, held, level)
+        p_value, adjusted, critical, critical_open = _apply_exact_test(votes, held, level)
         with np.errstate(invalid="ignore", divide="ignore"):
             sd = np.sqrt(largest_spread(spreads, total / weight)) / weight
         low, high = bounds(total, weight, spreads, critical)
@@ -156,7 +156,7 @@ def _spread(votes: Votes, contributed: tuple[Floats, Floats], cluster: Any) -> C
     return ClusterSquares(*(np.asarray(x.multiply(y).sum(0)).ravel() for x, y in ((total, total), (total, n), (n, n))))
 
 
-def _test_exactly(votes: Votes, compared: Bools, level: float) -> tuple[Floats, Floats, float, float]:
+def _apply_exact_test(votes: Votes, compared: Bools, level: float) -> tuple[Floats, Floats, float, float]:
     from scipy.special import ndtri
 
     uneven = known_orders(votes).uneven
@@ -184,7 +184,7 @@ def _test_by_flips(
     sums = cluster_sums(votes, way, contributed)
     squares = np.bincount(votes.pair, contributed[0] ** 2, minlength=votes.n_pairs).astype(float)
     by = pool_variances(sums, squares, compared)
-    lead = lead_observed(sums)
+    lead = measure_lead(sums)
     seen = studentise_lead(lead, by, sums[0].n)
     p_value, adjusted = np.full((2, votes.n_pairs), np.nan)
     found = flip(rng, sums, by, seen.statistic, compared, patterns)

@@ -116,7 +116,7 @@ def last_reading(evidence: Evidence) -> Ints:
 
 def _spend_by_look(evidence: Evidence, level: float, spending: Spending) -> Floats:
     """Return how much of the level may be spent by each look."""
-    return level_spent(evidence.annotations / max(int(evidence.annotations[-1]), 1), level, spending)
+    return spend_level(evidence.annotations / max(int(evidence.annotations[-1]), 1), level, spending)
 
 
 def _has_crossed(lead: Ints, steps: Mapping[int, Ints], farthest: int, allowed: Floats) -> Bools:
@@ -145,10 +145,10 @@ def _has_crossed(lead: Ints, steps: Mapping[int, Ints], farthest: int, allowed: 
     return crossed
 
 
-def level_spent(share: Floats, level: float, spending: Spending) -> Floats:
+def spend_level(share: Floats, level: float, spending: Spending) -> Floats:
     """Return how much of the level may be spent when a share of the information is in. Source: Lan and DeMets 1983.
 
-    >>> level_spent(np.array([0.0, 1.0]), 0.05, "pocock").round(4).tolist()
+    >>> spend_level(np.array([0.0, 1.0]), 0.05, "pocock").round(4).tolist()
     [0.0, 0.05]
     """
     if spending == "pocock":
@@ -166,7 +166,7 @@ def _walk(weight: Floats, steps: Ints, size: int = 1) -> Floats:
         padded = np.pad(one, ((0, 0), (n * size, n * size)))
         width = one.shape[1]
         after = np.zeros_like(one)
-        for k, chance in enumerate(_fair_walk(int(n))):
+        for k, chance in enumerate(_fair_walk_probabilities(int(n))):
             at = 2 * size * (n - k)
             after += chance * padded[:, at : at + width]
         middle = width // 2
@@ -175,7 +175,7 @@ def _walk(weight: Floats, steps: Ints, size: int = 1) -> Floats:
     return moved
 
 
-def _fair_walk(n: int) -> Floats:
+def _fair_walk_probabilities(n: int) -> Floats:
     k = np.arange(n + 1)
     return np.asarray(np.exp(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1) - n * np.log(2)))
 
@@ -272,7 +272,7 @@ def boundaries(annotations: tuple[int, ...], level: float, spending: Spending) -
     [inf, 4.38, 3.1, 2.55, 2.25, 2.06]
     """
     share = np.array(annotations) / max(annotations[-1], 1)
-    allowed = level_spent(share, level, spending)
+    allowed = spend_level(share, level, spending)
     bound = np.full(len(share), np.inf)
     # Brownian motion b(t), z = b / sqrt(t): its density among paths that have not crossed, on a grid.
     place, mass, spent = np.zeros(1), np.ones(1), 0.0
@@ -288,7 +288,7 @@ def boundaries(annotations: tuple[int, ...], level: float, spending: Spending) -
     return bound
 
 
-def _mass_beyond(place: Floats, mass: Floats, step: float, edge: float) -> float:
+def _mass_beyond_edge(place: Floats, mass: Floats, step: float, edge: float) -> float:
     return float((mass * (ndtr((place - edge) / step) + ndtr((-edge - place) / step))).sum())
 
 
@@ -297,7 +297,7 @@ def _edge(place: Floats, mass: Floats, step: float, spend: float) -> float:
     low, high = 0.0, 40.0
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (middle, high) if _mass_beyond(place, mass, step, middle) > spend else (low, middle)
+        low, high = (middle, high) if _mass_beyond_edge(place, mass, step, middle) > spend else (low, middle)
     return high
 
 

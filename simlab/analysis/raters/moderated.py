@@ -96,11 +96,11 @@ def moderated_differences(rated: ScoredRatings, *, pools: Pools, draws: Count) -
 
 def moderated_comparisons(rated: ScoredRatings, pools: Pools, draws: int) -> ModelComparisons:
     """Compare all pairs under the mixed model, with moderated variances and the studies that they are held against."""
-    return _moderate(*make_key(rated, pools), draws)
+    return _compare_moderated(*make_key(rated, pools), draws)
 
 
 @lru_cache(maxsize=2)
-def _moderate(key: Key, score: bytes, draws: int) -> ModelComparisons:
+def _compare_moderated(key: Key, score: bytes, draws: int) -> ModelComparisons:
     """Keep the comparisons of ratings for the next who asks about the same ones."""
     layout, found, value = fit_model(key, score)
     of = compare_by_key(key, score)

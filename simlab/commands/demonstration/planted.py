@@ -12,7 +12,7 @@ import numpy as np
 
 from simlab.rng import stream
 from simlab.types import Floats, Ints
-from simlab.world.laws.scales import Scale, ScaleEffects, answer_again, latent_draw
+from simlab.world.laws.scales import Scale, ScaleEffects, draw_repeated_answers, latent_draw
 
 SYSTEMS = ("Ash", "Birch", "Cedar", "Elm")
 RATERS = tuple(f"r{k}" for k in range(1, 9))
@@ -52,7 +52,7 @@ class Planted:
         system, document, rater = (np.asarray(column) for column in zip(*ratings, strict=True))
         every = np.arange(self.seen.shape[1])
         rng = stream(self.seed, "demo", occasion)
-        scores = answer_again(rng, self.effects, self.seen, system, document, rater, every)
+        scores = draw_repeated_answers(rng, self.effects, self.seen, system, document, rater, every)
         return [int(score) for score in scores]
 
 

@@ -13,7 +13,7 @@ from simlab.analysis.means.document_pairs import PairDifferences
 from simlab.analysis.means.intervals import is_too_skewed
 from simlab.analysis.settling import POWER
 from simlab.answers.conclude import Conclusion, Promise
-from simlab.answers.standings import Limit, Metric, Rank, ranked
+from simlab.answers.standings import Limit, Metric, Rank, rank_limits
 from simlab.concluding.far_scores import is_undecided
 from simlab.concluding.judgements import again
 from simlab.concluding.judgements.estimates import (
@@ -90,8 +90,8 @@ def warnings(evidence: OutputEvidence, comparison: JudgedComparison, way: Way) -
     """Return what limits the conclusion."""
     documents = int((way.of.n > 0).any(0).sum())
     said = [
-        *ranked(Rank.CLAIMS, [*_name_unrated_systems(evidence, comparison), *_describe_uneven_labels(evidence)]),
-        *ranked(Rank.NUMBERS, _describe_skewness(comparison, way)),
+        *rank_limits(Rank.CLAIMS, [*_name_unrated_systems(evidence, comparison), *_describe_uneven_labels(evidence)]),
+        *rank_limits(Rank.NUMBERS, _describe_skewness(comparison, way)),
     ]
     if np.ptp(evidence.human[evidence.rated]) == 0:
         said.append(Limit("humans gave all outputs the same score: nothing can be told apart", Rank.CLAIMS))

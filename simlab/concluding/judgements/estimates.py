@@ -18,9 +18,9 @@ from simlab.analysis.means.document_pairs import (
     share_intervals,
 )
 from simlab.analysis.means.documents import Totals
-from simlab.analysis.settling import ObservedEstimate, units_needed
+from simlab.analysis.settling import ObservedEstimate, count_needed_units
 from simlab.answers.conclude import Conclusion, Promise
-from simlab.answers.standings import Limit, More, Pair, Rank, System, ranked
+from simlab.answers.standings import Limit, More, Pair, Rank, System, rank_limits
 from simlab.concluding.judgements.gathering import OutputEvidence
 from simlab.concluding.ratings.limits import TECHNIQUE
 from simlab.concluding.standing import bound_ranks, compare_with_margin
@@ -155,7 +155,9 @@ def more_documents(
     part = of.part[places[0]] - of.part[places[1]]
     own, rest = (part[:, judged] ** 2).sum(1), (part[:, ~judged] ** 2).sum(1)
     numbers = [
-        units_needed(ObservedEstimate(float(gap), float(noise), float(lasting), float(reach), int(judged.sum())), LIMIT)
+        count_needed_units(
+            ObservedEstimate(float(gap), float(noise), float(lasting), float(reach), int(judged.sum())), LIMIT
+        )
         for gap, noise, lasting, reach in zip(differences.difference, own, rest, differences.reach, strict=True)
     ]
     return [
@@ -333,4 +335,4 @@ def _describe_analysis(config: Mapping[str, Any], outcome: Mapping[str, Array]) 
 def _warnings(outcome: Mapping[str, Array], names: Sequence[str]) -> list[Limit]:
     skewed = [names[k] for k in np.flatnonzero(outcome["skewed"]).tolist()]
     said = [f"judgements of {', '.join(skewed)} are too skewed for their intervals"] if skewed else []
-    return ranked(Rank.NUMBERS, said)
+    return rank_limits(Rank.NUMBERS, said)

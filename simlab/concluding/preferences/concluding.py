@@ -12,7 +12,7 @@ import numpy as np
 from simlab.analysis.preferences.partial_order import partial_order
 from simlab.analysis.preferences.votes import FEWEST
 from simlab.answers.conclude import Conclusion
-from simlab.answers.standings import Limit, Pair, Rank, ranked
+from simlab.answers.standings import Limit, Pair, Rank, rank_limits
 from simlab.concluding.consistency import kept_repetition
 from simlab.concluding.far_scores import unmet_people
 from simlab.concluding.preferences import standing, votes
@@ -78,7 +78,7 @@ def _list_decided_outputs(
 
 def limits(named: NamedVotes, claims: PreferenceClaims) -> Iterator[Limit]:
     """Go through the limits, one line each."""
-    yield from ranked(Rank.CLAIMS, _warn_of_pairs(named, claims))
+    yield from rank_limits(Rank.CLAIMS, _warn_of_pairs(named, claims))
     yield from _warn_of_raters(named, claims)
     n_items = len(np.unique(named.asked.item))
     if named.items and n_items < FEWEST and claims.way != "item":
@@ -124,7 +124,7 @@ def _warn_of_raters(named: NamedVotes, claims: PreferenceClaims) -> Iterator[Lim
             Rank.CLAIMS,
         )
     if named.asked.value.any():
-        yield from ranked(Rank.RATERS, _always_ties(named))
+        yield from rank_limits(Rank.RATERS, _always_ties(named))
 
 
 def _always_ties(named: NamedVotes) -> Iterator[str]:

@@ -12,8 +12,8 @@ from scipy.special import ndtri, stdtrit
 from simlab.analysis.preferences.assurance import (
     boundary,
     detectable_difference_by_flips,
-    detectable_lead_by_mixture,
-    detectable_lead_by_sign_test,
+    find_detectable_lead_by_mixture,
+    find_detectable_lead_by_sign_test,
     least_detectable_difference,
     least_wins,
     settle_anytime,
@@ -26,8 +26,8 @@ from simlab.analysis.preferences.scales import Dropped, Explained, StrengthScale
 from simlab.analysis.preferences.sequential import mixture_evidence
 from simlab.analysis.preferences.strengths import Strengths, contrast_errors, effective_clusters, fit, win_shares
 from simlab.analysis.preferences.votes import Votes, Way, choose_way, clusters, own_number, way_of_all
-from simlab.analysis.settling import NeededUnits, ObservedEstimate, units_needed
-from simlab.answers.standings import Limit, More, Rank, System, ranked
+from simlab.analysis.settling import NeededUnits, ObservedEstimate, count_needed_units
+from simlab.answers.standings import Limit, More, Rank, System, rank_limits
 from simlab.concluding.preferences.claims import PreferenceClaims, thin
 from simlab.concluding.preferences.votes import NamedVotes
 from simlab.concluding.standing import bound_ranks
@@ -114,7 +114,7 @@ def _estimate_needed_votes(claims: PreferenceClaims, k: int) -> NeededUnits:
         return settle_anytime(difference, sd, n, decided, of.critical_open, CONCENTRATION, LIMIT)
     # More comparisons bring more clusters, whose errors are known: the bar is at most that of a normal law.
     known = float(ndtri(1 - _level_of_next(claims) / 2))
-    return units_needed(ObservedEstimate(difference, sd**2, 0.0, min(of.critical_open, known), n), LIMIT)
+    return count_needed_units(ObservedEstimate(difference, sd**2, 0.0, min(of.critical_open, known), n), LIMIT)
 
 
 def detectable_difference(claims: PreferenceClaims) -> float | None:
@@ -130,7 +130,7 @@ def detectable_difference(claims: PreferenceClaims) -> float | None:
     share = float(np.mean(claims.votes.value[there[claims.votes.pair]] != 0))
     if claims.promise.name == "fixed" and claims.way == "vote":
         tested = max(int((claims.family & (of.n > 0) & ~known_orders(claims.votes).one_way).sum()), 1)
-        exact = detectable_lead_by_sign_test(round(n * share), claims.promise.level / tested)
+        exact = find_detectable_lead_by_sign_test(round(n * share), claims.promise.level / tested)
         return None if exact is None else exact * share
     if claims.promise.name == "fixed":
         freedom = _freedom(claims, there)
@@ -144,7 +144,7 @@ def detectable_difference(claims: PreferenceClaims) -> float | None:
         ratio = errors**2 * float(np.median(of.sd[there] ** 2 / variance))
         size = float(np.sqrt(ratio * share / (1 + ratio)))
     elif n * share <= MOST_SUMMED_UP:
-        exact = detectable_lead_by_mixture(max(round(n * share), 1), of.critical, CONCENTRATION)
+        exact = find_detectable_lead_by_mixture(max(round(n * share), 1), of.critical, CONCENTRATION)
         return None if exact is None else exact * share
     else:
         decided = share * n
@@ -268,7 +268,7 @@ def lines(named: NamedVotes, stands: FittedStrengths) -> Iterator[str]:
 
 def warnings(named: NamedVotes, stands: FittedStrengths) -> list[Limit]:
     """Go through what limits strengths; where there are none, nothing could be claimed."""
-    return ranked(Rank.CLAIMS if stands.fitted is None else Rank.NUMBERS, _warnings(named, stands))
+    return rank_limits(Rank.CLAIMS if stands.fitted is None else Rank.NUMBERS, _warnings(named, stands))
 
 
 def _warnings(named: NamedVotes, stands: FittedStrengths) -> Iterator[str]:

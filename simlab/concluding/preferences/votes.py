@@ -13,7 +13,7 @@ from simlab.analysis.preferences.net_wins import bounds, list_spreads
 from simlab.analysis.preferences.places import Orders, are_places_balanced, join_orders, known_orders, list_followers
 from simlab.analysis.preferences.strengths import effective_clusters
 from simlab.analysis.preferences.votes import FEWEST, Votes, clusters, way_of_all
-from simlab.answers.standings import Interval, Limit, Rank, ranked
+from simlab.answers.standings import Interval, Limit, Rank, rank_limits
 from simlab.concluding.wanted import ConcludeOptions
 from simlab.messages import clip, pluralise, suggest
 from simlab.tables import preferences
@@ -198,8 +198,8 @@ def lines(named: NamedVotes, level: float) -> Iterator[str]:
 def warnings(named: NamedVotes, family: Bools) -> Iterator[Limit]:
     """Name raters whose answers follow the place, and pairs that nothing can be claimed of because of it."""
     # One rater, or raters who are not named, are all that the claims rest on.
-    yield from ranked(Rank.RATERS if len(named.rater_names) > 1 else Rank.NUMBERS, _describe_followers(named))
-    yield from ranked(Rank.CLAIMS, _describe_unclaimed(named, family))
+    yield from rank_limits(Rank.RATERS if len(named.rater_names) > 1 else Rank.NUMBERS, _describe_followers(named))
+    yield from rank_limits(Rank.CLAIMS, _describe_unclaimed(named, family))
 
 
 def _describe_followers(named: NamedVotes) -> Iterator[str]:

@@ -18,7 +18,7 @@ from simlab.analysis.raters.model_comparisons import SimulatedStudies
 from simlab.analysis.raters.moderated import Judge
 from simlab.analysis.raters.t_tests import segment_t
 from simlab.answers.conclude import Conclusion, Control, RepeatedShares, Repetition
-from simlab.answers.standings import Interval, Rank, ranked
+from simlab.answers.standings import Interval, Rank, rank_limits
 from simlab.concluding.consistency import kept_repetition
 from simlab.concluding.ratings.families import choose_family
 from simlab.concluding.ratings.judging import calculate_leads, find_exclusions, judge_studies, mark_family
@@ -135,7 +135,7 @@ def add_repetition(
         if prepared.studies is not None:
             study = replace(study, shared=prepared.studies(_score_study(study)))
         checked, unchecked = try_to_simulate(lambda: control(study, world, check_seed(ratings)))
-        rough = ranked(Rank.LEFT_OUT, _lies(world))
+        rough = rank_limits(Rank.LEFT_OUT, _lies(world))
         conclusion = apply_gate(
             conclusion.changed(control=checked, control_missing=unchecked, warnings=(*rough, *conclusion.warnings))
         )

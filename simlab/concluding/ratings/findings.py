@@ -10,7 +10,7 @@ import numpy as np
 
 from simlab.analysis.normalization import spread_within
 from simlab.answers.conclude import Conclusion, Promise
-from simlab.answers.standings import Family, Pair, Rank, Rater, System, ranked
+from simlab.answers.standings import Family, Pair, Rank, Rater, System, rank_limits
 from simlab.concluding.goals import POINTS
 from simlab.concluding.ratings.families import (
     Answering,
@@ -164,10 +164,10 @@ def _conclude_scores(
         about=_describe_analysis(config, wanted, question, drawn, systems, found.verdict, frame.system_names),
         notes=(*notes, *_note_normalization(config)),
         warnings=(
-            *ranked(Rank.NUMBERS, misleading_means(shown, rated, frame.system_names, frame.rater_names)),
-            *ranked(Rank.PROMISE, _warn_of_lone_segments(table)),
+            *rank_limits(Rank.NUMBERS, misleading_means(shown, rated, frame.system_names, frame.rater_names)),
+            *rank_limits(Rank.PROMISE, _warn_of_lone_segments(table)),
             *limits,
-            *ranked(Rank.NUMBERS, _near_level(answer, pairs, told, prepared)),
+            *rank_limits(Rank.NUMBERS, _near_level(answer, pairs, told, prepared)),
         ),
         family=answer,
         exploratory=other,

@@ -10,7 +10,7 @@ import numpy as np
 from simlab.analysis.raters.contributions import gather_by_label, lay_out_by_pair
 from simlab.analysis.raters.flips import levels
 from simlab.answers.conclude import Promise
-from simlab.answers.standings import Limit, Pair, Rank, ranked
+from simlab.answers.standings import Limit, Pair, Rank, rank_limits
 from simlab.concluding.ratings.standing import PairVerdicts, Spans
 from simlab.messages import clip, pluralise
 from simlab.studies.ratings.preparing import PreparedRatings
@@ -146,13 +146,13 @@ def list_warnings(
 ) -> tuple[Limit, ...]:
     """Return sentences on what limits a conclusion."""
     return (
-        *ranked(Rank.PROMISE, blind_pairs(verdicts, prepared)),
-        *ranked(Rank.PROMISE, warn_of_confounding(collected, spans, verdicts)),
-        *ranked(Rank.NUMBERS, _warn_of_convergence(spans)),
-        *ranked(Rank.NUMBERS, _warn_of_dealt_pairs(spans, verdicts)),
-        *ranked(Rank.CLAIMS, _warn_of_unmet_pairs(collected, spans, verdicts)),
-        *ranked(Rank.CLAIMS, _warn_of_small_studies(spans, prepared, drawn, verdicts)),
-        *ranked(Rank.NUMBERS, _warn_of_constant_pairs(collected, spans, verdicts)),
+        *rank_limits(Rank.PROMISE, blind_pairs(verdicts, prepared)),
+        *rank_limits(Rank.PROMISE, warn_of_confounding(collected, spans, verdicts)),
+        *rank_limits(Rank.NUMBERS, _warn_of_convergence(spans)),
+        *rank_limits(Rank.NUMBERS, _warn_of_dealt_pairs(spans, verdicts)),
+        *rank_limits(Rank.CLAIMS, _warn_of_unmet_pairs(collected, spans, verdicts)),
+        *rank_limits(Rank.CLAIMS, _warn_of_small_studies(spans, prepared, drawn, verdicts)),
+        *rank_limits(Rank.NUMBERS, _warn_of_constant_pairs(collected, spans, verdicts)),
         *_people(collected),
     )
 

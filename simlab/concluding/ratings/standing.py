@@ -19,7 +19,7 @@ from simlab.analysis.raters.uncertainty import (
     uncertainty_of_raters,
     uncertainty_of_t_tests,
 )
-from simlab.analysis.settling import ObservedEstimate, least_detectable_difference, units_needed
+from simlab.analysis.settling import ObservedEstimate, count_needed_units, least_detectable_difference
 from simlab.analysis.simultaneous import bar, reconcile_intervals
 from simlab.answers.standings import FamilySays, More, Pair, Rater, System
 from simlab.concluding.standing import bound_ranks, compare_with_margin
@@ -332,7 +332,7 @@ def count_further_units(spans: Spans, k: int) -> More:
     value, variance, bar = float(of.centre[k]), float(of.variance[k]), float(spans.bar[k])
     documents, raters, each = float(of.documents[k]), float(of.raters[k]), float(spans.per_document[k])
     if of.lasts[k]:
-        found = units_needed(ObservedEstimate(value, variance, 0.0, bar, raters), MOST_RATERS)
+        found = count_needed_units(ObservedEstimate(value, variance, 0.0, bar, raters), MOST_RATERS)
         return More.of("raters", *found, limit=MOST_RATERS, per_unit=each * documents / raters, answers=ANSWERS)
-    found = units_needed(ObservedEstimate(value, variance, 0.0, bar, documents), MOST_DOCUMENTS)
+    found = count_needed_units(ObservedEstimate(value, variance, 0.0, bar, documents), MOST_DOCUMENTS)
     return More.of("documents", *found, limit=MOST_DOCUMENTS, per_unit=each, answers=ANSWERS)

@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import simpy
 
-from simlab.design.collection.people import Person, Seats, Shifts, effort_for_work, effort_until, moment
+from simlab.design.collection.people import Person, Seats, Shifts, cumulate_effort, effort_for_work, moment
 from simlab.types import DID_THEIRS, FAILED_CONTROLS, LEFT, STAYED, Bools, Floats, Next, Tasks, Work
 
 NONE, COLLEAGUES, NEWCOMERS = "none", "colleagues", "newcomers"
@@ -117,12 +117,12 @@ class Floor:
             else:
                 stint, until = self._begin(person, self._most(person, job))
                 yield env.timeout(max(until - env.now, 0.0))
-                if self._ended(person, job, stint):
+                if self._end_job(person, job, stint):
                     return
 
     def _pass_idle_time(self, person: Person) -> None:
         """Let the time pass in which somebody had nothing to do."""
-        effort = effort_until(self.rules.shifts, self.env.now - person.offset)
+        effort = cumulate_effort(self.rules.shifts, self.env.now - person.offset)
         if effort > person.effort:
             person.effort, person.work = effort, moment(self.rules.shifts, effort, ends=False).work
 
@@ -165,7 +165,7 @@ class Floor:
         looks = 1 - min(1.0, self.rules.lapse_rate + self.rules.lapse_per_hour * rested)
         return int((self._rng.random(n) >= looks * self.rules.controls.passes).sum())
 
-    def _ended(self, person: Person, job: TaskPart, stint: Stint) -> bool:
+    def _end_job(self, person: Person, job: TaskPart, stint: Stint) -> bool:
         """Take in what was done of a job; tell whether its person works no longer."""
         allowed = self.rules.controls.allowed
         self._piles.missing[job.task] -= stint.last - stint.first
@@ -178,10 +178,10 @@ class Floor:
             self._leave(person, DID_THEIRS, rest)
         if self._work.hears is not None and stint.last > stint.first:
             self._work.hears(job.task, person.number, self._lapsed[person.number])
-        self._hand_in(job.task)
+        self._submit_task(job.task)
         return person.why != STAYED
 
-    def _hand_in(self, task: int) -> None:
+    def _submit_task(self, task: int) -> None:
         """Ask what follows from a task of which all answers have come."""
         if self._work.more is None or self._piles.missing[task] or task in self._told:
             return
@@ -320,7 +320,7 @@ class Piles:
 
     def take_open(self, person: int, seat: int, hour: float) -> TaskPart | None:
         """Give somebody something of what is open to them; None where that is nothing."""
-        place = self._first(person, seat, hour) if self._choose is None else self._choose_task(person, seat, hour)
+        place = self._find_first(person, seat, hour) if self._choose is None else self._choose_task(person, seat, hour)
         job = None if place is None else self._open[place]
         if place is None or job is None:
             return None
@@ -334,7 +334,7 @@ class Piles:
         self._open += jobs
         self.n_open += len(self._open) - before
 
-    def _first(self, person: int, seat: int, hour: float) -> int | None:
+    def _find_first(self, person: int, seat: int, hour: float) -> int | None:
         """Find what was opened first of all that suits somebody; what never will is not looked at again."""
         looked = self._simulate_event.get(person, 0)
         for place in range(looked, len(self._open)):

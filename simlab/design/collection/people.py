@@ -181,7 +181,7 @@ def moments(shifts: Shifts, effort: Floats, *, ends: bool) -> tuple[Floats, Floa
     return hour, day * shifts.work + block * shifts.block + within, within
 
 
-def effort_until(shifts: Shifts, hour: float) -> float:
+def cumulate_effort(shifts: Shifts, hour: float) -> float:
     """Return how much effort somebody who works whenever they are there can have made by an hour on the calendar."""
     if hour <= 0:
         return 0.0

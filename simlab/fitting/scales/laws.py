@@ -14,7 +14,7 @@ from simlab.fitting.scales.chain import MOST_CATEGORIES, categories
 from simlab.fitting.scales.fitting import fit
 from simlab.tables.held import Ratings
 from simlab.types import Floats
-from simlab.world.laws.scales import Scale, ScaleEffects, answer_flat, draw_world
+from simlab.world.laws.scales import Scale, ScaleEffects, draw_flat_answers, draw_world
 
 LEAST = 3
 """Fewest different scores of which a distance between scores can be told."""
@@ -56,7 +56,7 @@ def refused_binary(ratings: Ratings) -> str | None:
 
 def answer(rng: np.random.Generator, effects: ScaleEffects, design: Ratings) -> Floats:
     """Draw new documents and answers for the same systems and raters: one score per rating of the design."""
-    return answer_flat(rng, effects, design.system, design.item, design.rater, design.document)
+    return draw_flat_answers(rng, effects, design.system, design.item, design.rater, design.document)
 
 
 def content(fitted: Fitted) -> Mapping[str, Any]:

@@ -129,7 +129,7 @@ class FittedScales:
     timing: tuple[Speeds, ...] = ()
 
 
-def checked(held: Mapping[str, Any], where: str) -> FittedScales:
+def validate_scales(held: Mapping[str, Any], where: str) -> FittedScales:
     """Return what a file of this format holds; raise InputError, naming the key and the value, where it cannot be."""
     content = validate_keys(ScaleWorldFile, held, where)
     check_people(content["systems"], content["raters"], content["seats"], where)

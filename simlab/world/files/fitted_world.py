@@ -215,8 +215,8 @@ def _check_content(content: bytes, where: str) -> AnyWorld:
     if held.get("law") == "mqm":
         return _parse_fitted(validate_keys(MqmWorldFile, held, where), where)
     if held.get("law") == "own":
-        return kept_answers.checked(held, where)
-    return fitted_scales.checked(held, where)
+        return kept_answers.validate_kept_world(held, where)
+    return fitted_scales.validate_scales(held, where)
 
 
 def _parse_fitted(content: MqmWorldFile, where: str) -> FittedMqmWorld:

@@ -98,7 +98,7 @@ class KeptWorld:
         return np.asarray(self.least + self.step * self.effects[draw])
 
 
-def checked(held: Mapping[str, Any], where: str) -> KeptWorld:
+def validate_kept_world(held: Mapping[str, Any], where: str) -> KeptWorld:
     """Return what a file of this format holds; raise InputError, naming the key and the value, where it cannot be."""
     content = validate_keys(KeptAnswersFile, held, where)
     check_people(content["systems"], content["raters"], content["seats"], where)

@@ -86,12 +86,12 @@ def _world(
         whom = people if anew.raters is None else population.raters(anew.raters)
         return _world(anew.both, population, whom, drawn, potential)
 
-    def of_pool() -> Floats:
+    def average_pool() -> Floats:
         return np.asarray(value.mean((1, 3))[:, people].mean(1))
 
     person = np.where(frame.rater < 0, -1, people[frame.rater])
     law = KeptAnswers(value, documents.segment, person)
-    world = World(frame, {RATE: law}, population.truth, again=again, of_pool=of_pool)
+    world = World(frame, {RATE: law}, population.truth, again=again, of_pool=average_pool)
     if not potential:
         return world
     system = np.arange(len(value))[:, None, None]

@@ -113,7 +113,7 @@ def _draw_ratings(rng: np.random.Generator, made: ScaleParts, worth: Floats, *, 
     effects, frame = made.effects, made.frame
     on_document = effects.rater_document_sd * rng.standard_normal((frame.n_documents, frame.n_raters))
     system = np.arange(frame.n_systems)[:, None, None]
-    latent = mean_opinion(effects, system, frame.rater, made.seen[:, :, None])
+    latent = average_opinions(effects, system, frame.rater, made.seen[:, :, None])
     latent += on_document[frame.document[:, None], frame.rater]
     law, of_pool = ScaledRatings(latent, effects.residual_sd, effects.scale), partial(truth_of_pool, effects)
     if not potential:
@@ -225,7 +225,7 @@ def residuals(rng: np.random.Generator, tail: float, shape: int | tuple[int, ...
     return np.asarray(rng.standard_t(tail, shape) * np.sqrt((tail - 2) / tail))
 
 
-def answer_flat(
+def draw_flat_answers(
     rng: np.random.Generator, effects: ScaleEffects, system: Ints, item: Ints, rater: Ints, document: Ints
 ) -> Floats:
     """Draw other documents and other answers of a flat design: the score of each rating.
@@ -242,7 +242,7 @@ def answer_flat(
     return _score_answers(rng, effects, system, rater, where, seen)
 
 
-def answer_again(
+def draw_repeated_answers(
     rng: np.random.Generator,
     effects: ScaleEffects,
     seen: Floats,
@@ -253,7 +253,7 @@ def answer_again(
 ) -> Floats:
     """Draw other answers of a flat design about the same outputs, `seen[system, item]` being what documents bring.
 
-    What raters make of documents is drawn anew with the residual; indices are those of `answer_flat`.
+    What raters make of documents is drawn anew with the residual; indices are those of `draw_flat_answers`.
     """
     return _score_answers(rng, effects, system, rater, document[item], _look_up(seen, system, item))
 
@@ -263,10 +263,10 @@ def _score_answers(
 ) -> Floats:
     own = effects.rater_document_sd * _draw_by_pairs(rng, rater, document)
     own += effects.residual_sd * residuals(rng, effects.scale.tail, len(system))
-    return convert_to_scores(effects.scale, mean_opinion(effects, system, rater, seen) + own)
+    return convert_to_scores(effects.scale, average_opinions(effects, system, rater, seen) + own)
 
 
-def mean_opinion(effects: ScaleEffects, system: Ints, rater: Ints, seen: Floats) -> Floats:
+def average_opinions(effects: ScaleEffects, system: Ints, rater: Ints, seen: Floats) -> Floats:
     """Return what raters think on average of outputs that differ by `seen` from their system's mean.
 
     Indices and `seen` broadcast; what raters make of documents, and the residual, are left out.

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simlab.design.collection.people import Shifts, effort_for_work, effort_until, lay_out_shifts, moment, moments
+from simlab.design.collection.people import Shifts, cumulate_effort, effort_for_work, lay_out_shifts, moment, moments
 
 
 def week(
@@ -71,7 +71,7 @@ def test_many_efforts_at_once_are_what_each_is(shifts: Shifts, effort: float, en
 @given(WEEKS, st.floats(0.001, 200.0))
 def test_scales_lead_back_to_where_one_was(shifts: Shifts, effort: float) -> None:
     at = moment(shifts, effort, ends=True)
-    assert effort_until(shifts, at.hour) == pytest.approx(effort, rel=1e-6, abs=1e-6)
+    assert cumulate_effort(shifts, at.hour) == pytest.approx(effort, rel=1e-6, abs=1e-6)
     assert effort_for_work(shifts, at.work) == pytest.approx(effort, rel=1e-6, abs=1e-6)
     # Nobody works before a shift begins, or faster than time goes by.
     assert at.hour >= at.work - 1e-9
