@@ -19,7 +19,7 @@ def _check(name: str, equal: bool, labels: bool, tables: int) -> None:
     assert found.humans <= bound
     assert found.corrected <= bound
     assert found.chosen <= bound
-    assert found.run_together >= 1 - bound - (0.02 if name == "skewed" else 0)
+    assert found.together >= 1 - bound - (0.02 if name == "skewed" else 0)
     if equal:
         assert found.segments > 2 * LEVEL
         if name == "biased metric":
