@@ -11,7 +11,7 @@ from simlab.analysis.preferences.places import join_orders
 from simlab.answers.consensus import Consensus, ConsensusPair, RaterErrors
 from simlab.answers.standings import Interval
 from simlab.concluding.preferences.votes import list_answers, named_pairs
-from simlab.effort import current_effort
+from simlab.effort import ChainEffort, current_effort
 from simlab.fitting.preferences.fitting import rhat
 from simlab.messages import pluralise
 from simlab.rng import stream
@@ -73,9 +73,15 @@ def group_answers(table: Preferences, where: str) -> RepeatedVotes:
 
 def learn_consensus(repeated: RepeatedVotes, table: Preferences, level: float, seed: int) -> Consensus | None:
     """Learn raters' errors and the consensus of items; None where chains do not agree what it is."""
-    answers = repeated.answers
-    effort = current_effort().consensus
-    chains = ConsensusChains(stream(seed, "consensus"), answers, effort.chains)
+    drawn, r_hat = draw_consensus(stream(seed, "consensus"), repeated.answers, current_effort().consensus)
+    return _record(repeated, table, drawn, level, r_hat) if r_hat <= CLOSE else None
+
+
+def draw_consensus(
+    rng: np.random.Generator, answers: RepeatedAnswers, effort: ChainEffort
+) -> tuple[ConsensusDraws, float]:
+    """Draw until chains agree, or for all rounds of the effort; return the last round, and R-hat of its shares."""
+    chains = ConsensusChains(rng, answers, effort.chains)
     chains.draw(effort.warmup)
     for repetition in range(effort.rounds):
         # What was drawn while chains were still on their way does not count.
@@ -85,7 +91,7 @@ def learn_consensus(repeated: RepeatedVotes, table: Preferences, level: float, s
         )
         if r_hat <= AGREE:
             break
-    return _record(repeated, table, drawn, level, r_hat) if r_hat <= CLOSE else None
+    return drawn, r_hat
 
 
 def _record(

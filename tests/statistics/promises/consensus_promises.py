@@ -1,70 +1,55 @@
-"""Simulate how often intervals of consensus shares hold the truth.
+"""Measure how often intervals of consensus shares hold the truth, in worlds of raters who err, and items that are hard.
 
-`PYTHONPATH=. python -m tests.statistics.promises.consensus_promises TABLES [WORLD ...]` prints a line for each world:
-coverage of 95 % intervals of shares (with its error over tables) and of differences, the same of intervals around the
-majority's shares, the mean width, and the share of tables that are refused since chains do not agree.
+Coverage counts tables that are answered; those whose chains do not agree are withdrawn. The majority's shares, with
+errors of their own number of items, are the control: it does not get better with more items.
 """
 
 from __future__ import annotations
 
-import sys
-from typing import NamedTuple
+from collections.abc import Iterator
 
 import numpy as np
+from consensus_worlds import WORLDS, made, majority
+from promise_rows import Row, numbers
 
-from simlab.analysis.preferences.consensus import ConsensusChains
+from simlab.concluding.preferences.consensus import CLOSE, draw_consensus
 from simlab.effort import ChainEffort
-from simlab.fitting.preferences.fitting import rhat
-from tests.consensus_worlds import WORLDS, made, majority
 
 EFFORT = ChainEffort(2, 200, 400, 3)
+MANY = 200
+"""Items of a pair where what a majority gets wrong is no longer hidden by its errors."""
+SHARP = ("hard", "no ties, hard", "uneven")
+"""Worlds that are looked at with so many items, too."""
+LEAST, WIDEST, WITHDRAWN = 0.9, 0.5, 0.1
 
 
-class Coverage(NamedTuple):
-    covered: float
-    mcse: float
-    difference: float
-    by_majority: float
-    width: float
-    refused: float
-
-
-def coverage(world: str, tables: int, effort: ChainEffort = EFFORT, **size: int) -> Coverage:
-    rows = []
-    for table in range(tables):
-        rng = np.random.default_rng([table, WORLDS.index(world)])
-        answers, true = made(rng, world, **size)
-        chains = ConsensusChains(rng, answers, effort.chains)
-        chains.draw(effort.warmup)
-        for repetition in range(effort.rounds):
-            shares = chains.draw(effort.kept * 2**repetition).shares
-            ends = [shares[..., pair, of].T for pair in range(answers.n_pairs) for of in (0, -1)]
-            r_hat = max(map(rhat, ends))
-            if r_hat < 1.1:
-                break
-        low, high = np.quantile(shares, [0.025, 0.975], axis=(0, 1))
-        of = shares[..., 0] - shares[..., -1]
-        least, most = np.quantile(of, [0.025, 0.975], axis=(0, 1))
-        step = true[:, 0] - true[:, -1]
-        usual = majority(answers)
-        half = 1.96 * np.sqrt(usual * (1 - usual) / np.bincount(answers.pair)[:, None])
-        rows.append(
-            (
-                ((low <= true) & (true <= high)).mean(),
-                ((least <= step) & (step <= most)).mean(),
-                (np.abs(usual - true) <= half).mean(),
-                (high - low).mean(),
-                float(r_hat >= 1.1),
+def consensus_shares(n: int, worlds: tuple[str, ...] = WORLDS, items: int = 40) -> Iterator[Row]:
+    """Compare intervals of shares, and those around a majority's, with the truth of n tables of each world."""
+    for world in worlds:
+        setting = f"{world}: 2 pairs, {items} items each"
+        of_table = np.array([_compare(seed, world, items) for seed in numbers(n)])
+        answered = of_table[:, 3] == 0
+        covered, by_majority, width = of_table[answered, :3].T
+        mcse = of_table[answered, :3].std(0, ddof=1) / np.sqrt(answered.sum())
+        count = int(answered.sum())
+        yield Row("coverage of consensus shares", setting, LEAST, covered.mean(), mcse[0], count, "at least")
+        yield Row("width with confusions learned", setting, WIDEST, width.mean(), mcse[2], count)
+        withdrawn = 1 - answered.mean()
+        error = float(np.sqrt(withdrawn * (1 - withdrawn) / n))
+        yield Row("withdrawn, chains do not agree", setting, WITHDRAWN, float(withdrawn), error, n)
+        if items >= MANY:
+            yield Row(
+                "coverage of majority's shares", setting, LEAST, by_majority.mean(), mcse[1], count, "control below"
             )
-        )
-    of_table = np.array(rows)
-    covered, difference, by_majority, width, refused = of_table.mean(0)
-    mcse = of_table[:, 0].std(ddof=1) / np.sqrt(tables)
-    return Coverage(covered, mcse, difference, by_majority, width, refused)
 
 
-if __name__ == "__main__":
-    n = int(sys.argv[1]) if len(sys.argv) > 1 else 200
-    for world in sys.argv[2:] or WORLDS:
-        found = coverage(world, n)
-        print(world, n, *(f"{name} {value:.3f}" for name, value in found._asdict().items()), sep=" | ", flush=True)
+def _compare(seed: int, world: str, items: int) -> tuple[float, float, float, bool]:
+    """Return shares covered by the consensus and by the majority, the mean width, and if chains do not agree."""
+    rng = np.random.default_rng([seed, WORLDS.index(world)])
+    answers, true = made(rng, world, items=items)
+    drawn, r_hat = draw_consensus(rng, answers, EFFORT)
+    low, high = np.quantile(drawn.shares, [0.025, 0.975], axis=(0, 1))
+    usual = majority(answers)
+    half = 1.96 * np.sqrt(usual * (1 - usual) / np.bincount(answers.pair)[:, None])
+    covered, by_majority = (low <= true) & (true <= high), np.abs(usual - true) <= half
+    return float(covered.mean()), float(by_majority.mean()), float((high - low).mean()), r_hat > CLOSE

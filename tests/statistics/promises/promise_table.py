@@ -25,6 +25,7 @@ PATHS = [str(HERE), str(HERE.parents[1]), str(HERE.parents[2])]
 sys.path[:0] = PATHS
 
 import clock_promises as clock  # noqa: E402
+import consensus_promises as consensus  # noqa: E402
 import estimand_promises as estimand  # noqa: E402
 import foreseen_promises as foreseen  # noqa: E402
 import gate_promises as gate  # noqa: E402
@@ -174,6 +175,10 @@ SECTIONS: dict[str, Sequence[Part]] = {
         Part(taste.few_voters, 1000),
         Part(taste.tastes, 4000),
         Part(taste.certain_tastes, 20_000),
+    ),
+    "Preferences: consensus of raters who err": (
+        *(Part(partial(consensus.consensus_shares, worlds=(world,)), 1000) for world in consensus.WORLDS),
+        Part(partial(consensus.consensus_shares, worlds=consensus.SHARP, items=consensus.MANY), 1000),
     ),
 }
 
