@@ -76,7 +76,7 @@ def test_a_folder_goes_on_where_the_file_of_its_world_was_moved_and_not_where_it
         assert [entry.config["systems"]["path"] for entry in held.book.entries()] == [str(tmp_path / "moved.yaml")]
         held.look(dict.fromkeys(DESIGNS[:1], 3))
         assert held.book.n_blocks() == book + 1
-        assert not list(held.book.failed())
+        assert not list(held.book.list_failed())
     (tmp_path / "moved.yaml").write_text(built_in + "# edited\n")
     with (
         pytest.raises(InputError, match="holds campaigns of another plan"),

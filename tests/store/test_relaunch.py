@@ -121,7 +121,7 @@ def test_another_simlab_checks_and_lays_anew(
     folder: Path, laid: list[Path], checked: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in (provenance, preparing, writing):
-        monkeypatch.setattr(module, "installation", lambda: "another", raising=False)
+        monkeypatch.setattr(module, "digest_installation", lambda: "another", raising=False)
     monkeypatch.setattr("simlab.engine.run.digest_installation", lambda: "another")
     launch(folder)
     assert (laid, checked) == ([folder], [8])

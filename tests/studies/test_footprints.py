@@ -26,7 +26,7 @@ def now(what): return int(re.search(what + r":\\s+(\\d+)", open("/proc/self/stat
 words = json.loads(sys.argv[1])
 small = [word for word in words if not re.search(r"n_|_rat|pool|documents", word)]
 run_block(compose(small), [Place(9)])
-worlds.drawn_at.cache_clear(); blocks._layouts.clear(); gc.collect(); ctypes.CDLL("libc.so.6").malloc_trim(0)
+worlds.draw_at.cache_clear(); blocks._layouts.clear(); gc.collect(); ctypes.CDLL("libc.so.6").malloc_trim(0)
 config = compose(words)
 open("/proc/self/clear_refs", "w").write("5")
 before = now("VmRSS")

@@ -18,8 +18,6 @@ from simlab.effort import ChainEffort
 EFFORT = ChainEffort(2, 200, 400, 3)
 MANY = 200
 """Items of a pair where what a majority gets wrong is no longer hidden by its errors."""
-SHARP = ("hard", "no ties, hard", "uneven")
-"""Worlds that are looked at with so many items, too."""
 LEAST, WIDEST, WITHDRAWN = 0.9, 0.5, 0.1
 
 
