@@ -92,7 +92,7 @@ def plain(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(engine, "dispatch", one_by_one)
     patch.setattr(engine, "read_known", lambda folder: Known())
     patch.setattr(Ledger, "is_seen", lambda book, by: False)
-    patch.setattr(Ledger, "laid_as", lambda book: None)
+    patch.setattr(Ledger, "read_origin", lambda book: None)
     for module in (addresses, block_checks, layout):
         patch.setattr(module, "unpack", by_numpy)
     patch.setattr(workers, "pack", to_numpy)
