@@ -178,6 +178,7 @@ SECTIONS: dict[str, Sequence[Part]] = {
     ),
     "Preferences: consensus of raters who err": (
         *(Part(partial(consensus.consensus_shares, worlds=(world,)), 1000) for world in consensus.WORLDS[:2]),
+        Part(partial(consensus.consensus_shares, worlds=("hard",), items=consensus.MANY), 100),
     ),
 }
 
