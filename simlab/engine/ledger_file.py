@@ -94,6 +94,9 @@ def open_alone(folder: Path, name: str = FILE) -> Iterator[sqlite3.Connection]:
             _start(database)
         else:
             _refuse_bad_pages(database, path)
+            if path.with_name(f"{path.name}-journal").exists():
+                # A killed driver may leave an empty journal: SQLite clears it away only where something is written.
+                database.execute(f"PRAGMA user_version = {schemas.LEDGER}")
         database.execute("COMMIT")
         yield database
 

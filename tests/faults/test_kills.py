@@ -150,6 +150,17 @@ def test_many_killed_drivers_lose_nothing(tmp_path: Path, undisturbed: dict[str,
     assert all(died[phase] >= 5 for phase in set(PHASES)), died
 
 
+@pytest.mark.parametrize("left", [b"", bytes(512)])
+def test_an_empty_journal_of_a_killed_driver_is_cleared_away(tmp_path: Path, left: bytes) -> None:
+    complete(tmp_path)
+    before = fake_studies.digest(tmp_path)
+    journal = tmp_path / f"{ledger.FILE}-journal"
+    journal.write_bytes(left)
+    complete(tmp_path)
+    assert not journal.exists()
+    assert fake_studies.digest(tmp_path) == before
+
+
 def test_finished_blocks_of_a_killed_driver_are_not_run_again(tmp_path: Path, undisturbed: dict[str, str]) -> None:
     with driving(tmp_path):
         await_blocks(tmp_path, 5)
