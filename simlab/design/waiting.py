@@ -43,18 +43,18 @@ class Rounds:
     def begin(self) -> list[Batch]:
         """Ask for the first batches."""
         if self._wait == "round":
-            return self._next(self._order)
-        return [batch for pair in self._order for batch in self._next([pair])]
+            return self._request_batches(self._order)
+        return [batch for pair in self._order for batch in self._request_batches([pair])]
 
-    def came(self, pair: int) -> list[Batch]:
+    def record_arrival(self, pair: int) -> list[Batch]:
         """Return which batches are asked for once that of a pair came."""
         self._out.remove(pair)
         self.end[pair] += 1
         if self._wait == "pair":
-            return self._next([pair])
-        return [] if self._out else self._next(self._order)
+            return self._request_batches([pair])
+        return [] if self._out else self._request_batches(self._order)
 
-    def _next(self, pairs: Iterable[int]) -> list[Batch]:
+    def _request_batches(self, pairs: Iterable[int]) -> list[Batch]:
         """Ask for the next batches of those of the pairs that are open; empty ones lead on at once."""
         asked: list[Batch] = []
         while not asked:

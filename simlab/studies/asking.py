@@ -56,7 +56,7 @@ class Asking:
         turned out to be void, leads nowhere.
         """
         done = [unit for task in numbers.tolist() if (unit := self._take(task)) >= 0 and not self._lack[unit]]
-        return self._tasks([batch for unit in done for batch in self._rounds.came(unit)], hour)
+        return self._tasks([batch for unit in done for batch in self._rounds.record_arrival(unit)], hour)
 
     def _take(self, task: int) -> int:
         """Note that a task was handed in; return its unit, -1 where nothing waits for it."""

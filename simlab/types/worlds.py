@@ -118,7 +118,7 @@ class Law(Protocol):
 class RatingLaw(Law, Protocol):
     """Say how ratings come about, and what they are on average."""
 
-    def expected(self) -> Floats:
+    def expected_ratings(self) -> Floats:
         """Return the rating that each rater gives, or is expected to give: `[system, item, slot]`, NaN in gaps."""
 
 
@@ -182,7 +182,7 @@ class Documents:
     size: int = 1
     agreement: float = 0.0
 
-    def of(self, n_items: int) -> Ints:
+    def document_indices(self, n_items: int) -> Ints:
         """Return which document each of n items belongs to."""
         return np.arange(n_items) // self.size
 

@@ -53,7 +53,7 @@ def _score_segments(world: World, rho: Floats, noise: Floats) -> World:
 
 def agreed_quality(world: World) -> Floats:
     """Average over the raters of a segment what they expect, or gave: `[system, item]`; gaps are the system's mean."""
-    by_rater = cast(RatingLaw, world.answers[RATE]).expected()
+    by_rater = cast(RatingLaw, world.answers[RATE]).expected_ratings()
     known = np.isfinite(by_rater) & (world.frame.rater >= 0)
     n = known.sum(2)
     mean = np.where(known, by_rater, 0.0).sum(2) / np.maximum(n, 1)

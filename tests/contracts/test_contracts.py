@@ -175,10 +175,10 @@ def check_world(world: World) -> None:
     assert len(frame.document_names) == frame.n_documents
     law = world.answers[RATE]
     assert isinstance(law, FixedRatings | ErrorCounts | ScaledRatings)
-    assert law.expected().shape == frame.rater.shape
+    assert law.expected_ratings().shape == frame.rater.shape
     if isinstance(law, ScaledRatings):
         low, high = score_range(law.scale)
-        assert ((law.expected() >= low) & (law.expected() <= high)).all()
+        assert ((law.expected_ratings() >= low) & (law.expected_ratings() <= high)).all()
     elif isinstance(law, FixedRatings):
         assert law.value.shape == law.errors.shape == frame.rater.shape
         np.testing.assert_array_equal(np.isnan(law.value), frame.rater < 0)

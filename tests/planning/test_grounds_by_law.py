@@ -132,7 +132,7 @@ def expected(config: Any) -> np.ndarray:
     law: Any = draw_world(config, 0).answers[RATE]
     drawn = law.draw(np.random.default_rng(1))
     at = np.argwhere(draw_world(config, 0).frame.rater >= 0)[:300].T
-    return np.concatenate([law.expected().ravel()[:1000], law.answer(drawn, *at).value])
+    return np.concatenate([law.expected_ratings().ravel()[:1000], law.answer(drawn, *at).value])
 
 
 def test_spreads_are_those_of_the_law_and_not_of_its_scores(tmp_path: Path) -> None:

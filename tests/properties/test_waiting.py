@@ -29,7 +29,7 @@ def carried(rounds: Rounds, seed: int) -> list[Batch]:
     while out:
         batch = out.pop(rng.integers(len(out)))
         all_of_them.append(batch)
-        out += rounds.came(batch[0])
+        out += rounds.record_arrival(batch[0])
     return all_of_them
 
 
@@ -67,8 +67,8 @@ def test_a_round_waits_for_the_last_of_its_pairs() -> None:
     stop, cost, order = np.zeros((6, 8), bool), np.full((6, 8), 5), np.arange(6)
     rounds = told(stop, cost, order, None, "round")
     assert rounds.begin() == [(pair, 1) for pair in range(6)]
-    assert not any(rounds.came(pair) for pair in range(5))
-    assert rounds.came(5) == [(pair, 2) for pair in range(6)]
+    assert not any(rounds.record_arrival(pair) for pair in range(5))
+    assert rounds.record_arrival(5) == [(pair, 2) for pair in range(6)]
     alone = told(stop, cost, order, None, "pair")
     alone.begin()
-    assert alone.came(3) == [(3, 2)]  # and here it does not: the control
+    assert alone.record_arrival(3) == [(3, 2)]  # and here it does not: the control

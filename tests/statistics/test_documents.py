@@ -146,7 +146,7 @@ def test_a_test_set_is_judged_by_whole_documents(replacement: bool) -> None:
     potential = law.draw(stream(6), asked)
     position = np.array([np.flatnonzero(test_set.score[0] == value)[0] for value in potential.y[0]])
     for k in np.unique(potential.document[0]):
-        assert len(set(Documents(SIZE).of(32)[position[potential.document[0] == k]])) == 1
+        assert len(set(Documents(SIZE).document_indices(32)[position[potential.document[0] == k]])) == 1
     drawn_at = [law.draw(stream(k), asked).y[0] for k in range(400)]
     np.testing.assert_array_equal(np.unique(drawn_at), np.sort(test_set.score[0]))
 

@@ -174,7 +174,7 @@ def test_expected_scores_are_means_over_studies(name: str) -> None:
     # Where nearly all answers are the same their spread says nothing of the error.
     varied = (answers == np.median(answers, axis=0)).mean(0) < 0.98
     assert varied.sum() > 30
-    z = ((answers.mean(0) - law.expected().ravel()) / np.where(varied, error, np.inf))[varied]
+    z = ((answers.mean(0) - law.expected_ratings().ravel()) / np.where(varied, error, np.inf))[varied]
     assert np.abs(z).max() < 4.5
     assert z.std() < 1.4
     blunt = convert_to_scores(law.scale, law.latent).ravel()
@@ -186,7 +186,7 @@ def test_expected_scores_looked_up_in_a_table_are_those_worked_out(name: str) ->
     law = drawn(name).answers[RATE]
     assert isinstance(law, ScaledRatings)
     exact = np.concatenate([mean_scores(law.scale, row, 0.0, law.residual_sd) for row in law.latent[:2]])
-    np.testing.assert_allclose(law.expected()[:2].reshape(exact.shape), exact, atol=1e-4)
+    np.testing.assert_allclose(law.expected_ratings()[:2].reshape(exact.shape), exact, atol=1e-4)
 
 
 @pytest.mark.parametrize(("name", "gamma"), [("summaries", 1.00), ("answers", 0.95)])

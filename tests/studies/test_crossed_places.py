@@ -76,7 +76,7 @@ def test_the_mean_over_many_draws_of_documents_and_pools_is_the_truth() -> None:
     means = []
     for place in [(pool, draw) for pool in range(3) for draw in range(5)]:
         law = law_at(config, *place)
-        means.append(law.expected().mean((1, 2)))
+        means.append(law.expected_ratings().mean((1, 2)))
     assert world.truth is not None
     error = np.std(means, axis=0, ddof=1) / np.sqrt(len(means)) * 2
     assert np.all(np.abs(np.mean(means, axis=0) - world.truth) < 5 * error)

@@ -83,7 +83,7 @@ def test_as_many_as_the_pilots_are_nothing_new(scale: Path, built_in: bool) -> N
     path, pilot = (None, 10) if built_in else (scale, 2)
     for pool in ("pilot", "new"):
         usual, said = (fitted(path, rater_pool=pool, n_raters=n) for n in (None, pilot))
-        first, second = (world.answers[RATE].expected() for world in (usual, said))  # type: ignore[attr-defined]
+        first, second = (world.answers[RATE].expected_ratings() for world in (usual, said))  # type: ignore[attr-defined]
         np.testing.assert_array_equal(first, second)
         np.testing.assert_array_equal(usual.frame.rater, said.frame.rater)
     with pytest.raises(InputError, match=rf"^systems.n_raters=7: the pilot has {pilot} raters; set systems.rater_pool"):

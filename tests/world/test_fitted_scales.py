@@ -71,7 +71,7 @@ def test_worlds_are_drawn_from_it(tmp_path: Path, law: str, noise: str) -> None:
     first, again, other = (world(path, seed, noise=noise) for seed in (1, 1, 2))
     assert first.frame.rater_names == ("r1", "r2")
     assert set(np.bincount(first.frame.document)) <= {1, 2, 3}
-    expected = [one.answers[RATE].expected() for one in (first, again, other)]  # type: ignore[attr-defined]
+    expected = [one.answers[RATE].expected_ratings() for one in (first, again, other)]  # type: ignore[attr-defined]
     np.testing.assert_array_equal(expected[0], expected[1])
     assert expected[0].shape != expected[2].shape or (expected[0] != expected[2]).any()
     assert first.truth is not None

@@ -34,7 +34,7 @@ class Gaussian:
     def answer(self, noise: Floats, unit: Ints, item: Ints, slot: Ints) -> Answers:
         return Answers(self.mean[unit, item, slot] + self.sd * noise[unit, item, slot], None)
 
-    def expected(self) -> Floats:
+    def expected_ratings(self) -> Floats:
         return self.mean
 
 
@@ -106,6 +106,6 @@ def test_conclusions_follow_the_law(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_metric_of_segments_follows_what_a_law_expects() -> None:
     rated = world()
     judged = segment_metric(stream(1), rated, correlation=1.0, correlation_sd=0.0)
-    quality = rated.answers[RATE].expected().mean(2)
+    quality = rated.answers[RATE].expected_ratings().mean(2)
     for k in range(4):
         assert np.corrcoef(judged.metric[k], quality[k])[0, 1] == pytest.approx(-1)  # the higher score is the better

@@ -51,7 +51,7 @@ def fitted(path: Path | None, seed: int = 1, documents: int = DOCUMENTS, **keys:
 def off(world: World, truth: Floats) -> Floats:
     """Return by how many standard errors a truth misses what this pool is expected to say on average: `[system]`."""
     law: Any = world.answers[RATE]
-    of_item = law.expected().mean(2)
+    of_item = law.expected_ratings().mean(2)
     document = world.frame.document
     size = np.bincount(document)
     of_document = np.stack([np.bincount(document, weights=row) for row in of_item])

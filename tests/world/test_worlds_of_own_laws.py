@@ -112,7 +112,7 @@ def test_answers_are_those_of_the_rater_about_the_output(tmp_path: Path) -> None
     assert all((kept == one[:, None]).any(1).all() for one in studies)
     # Studies have answers of their own, and their mean is what is expected.
     assert (studies[0] != studies[1]).mean() > 0.5
-    expected = law.expected().ravel()
+    expected = law.expected_ratings().ravel()
     error = np.std(studies, axis=0, ddof=1) / np.sqrt(len(studies))
     assert (np.abs(np.mean(studies, axis=0) - expected) > 4 * error + 1e-9).mean() < 0.01
     sizes = np.bincount(world.frame.document)
@@ -134,7 +134,7 @@ def test_others_are_drawn_from_those_at_large(tmp_path: Path) -> None:
     assert new.frame.n_raters == 9
     assert (new.answers[RATE].person >= PILOT).all()  # type: ignore[attr-defined]
     fixed = drawn(path, noise="potential").answers[RATE]
-    assert np.isfinite(fixed.expected()).all()  # type: ignore[attr-defined]
+    assert np.isfinite(fixed.expected_ratings()).all()  # type: ignore[attr-defined]
     some = drawn(path, names=["C", "A"])
     np.testing.assert_array_equal(some.truth, first.truth[[2, 0]])  # type: ignore[index]
 

@@ -115,7 +115,7 @@ class Floor:
                 yield self._idle[-1]
                 self._pass_idle_time(person)
             else:
-                stint, until = self._begin(person, self._most(person, job))
+                stint, until = self._begin(person, self._limit_task(person, job))
                 yield env.timeout(max(until - env.now, 0.0))
                 if self._end_job(person, job, stint):
                     return
@@ -126,7 +126,7 @@ class Floor:
         if effort > person.effort:
             person.effort, person.work = effort, moment(self.rules.shifts, effort, ends=False).work
 
-    def _most(self, person: Person, job: TaskPart) -> TaskPart:
+    def _limit_task(self, person: Person, job: TaskPart) -> TaskPart:
         """Give somebody no more of a job than one person may answer in all."""
         last = min(job.last, job.first + self.rules.most_answers - person.answers)
         return job if last == job.last else TaskPart(job.task, job.first, int(last))
@@ -141,7 +141,7 @@ class Floor:
         last, leaves = job.last, math.nan
         if person.worked + until.work - since > person.leaves:
             leaves = effort_for_work(shifts, since + person.leaves - person.worked)
-            last = min(self._piles.within(job, (leaves - effort) / person.pace), job.last)
+            last = min(self._piles.find_reached_answer(job, (leaves - effort) / person.pace), job.last)
             until, n = moment(shifts, leaves, ends=True), 0
         person.worked += until.work - since
         person.work = until.work
@@ -214,11 +214,11 @@ class Floor:
     def _add(self, tasks: Tasks) -> None:
         for when, task in self._piles.add(tasks, self.env.now):
             bell = self.env.timeout(when - self.env.now)
-            bell.callbacks.append(functools.partial(self._ready, task))
+            bell.callbacks.append(functools.partial(self._open_task, task))
         self._wake()
 
-    def _ready(self, task: int, bell: simpy.Event) -> None:
-        self._piles.ready(task)
+    def _open_task(self, task: int, bell: simpy.Event) -> None:
+        self._piles.release_task(task)
         self._wake()
 
     def _wake(self) -> None:
@@ -276,28 +276,28 @@ class Piles:
         self._ready += ready
         for task, seat in enumerate(tasks.seat.tolist(), first):
             if seat >= 0:
-                self.own[seat].append(self.whole(task))
+                self.own[seat].append(self.whole_part(task))
             elif self._ready[task] <= hour:
-                self.put([self.whole(task)])
+                self.put([self.whole_part(task)])
             else:
                 self._waiting.add(task)
         return [(when, task) for task, when in enumerate(ready, first) if when > hour]
 
-    def ready(self, task: int) -> None:
+    def release_task(self, task: int) -> None:
         """Open a task that had to wait, unless it is dealt to a seat."""
         if task in self._waiting:
             self._waiting.remove(task)
-            self.put([self.whole(task)])
+            self.put([self.whole_part(task)])
 
-    def whole(self, task: int) -> TaskPart:
+    def whole_part(self, task: int) -> TaskPart:
         """Return all of a task."""
         return TaskPart(task, 0, self.begins[task + 1] - self.begins[task])
 
     def takes(self, job: TaskPart) -> float:
         """Return what a job takes a person of average pace, in hours."""
-        return self._until(job.task, job.last) - self._until(job.task, job.first)
+        return self._sum_effort_before(job.task, job.last) - self._sum_effort_before(job.task, job.first)
 
-    def within(self, job: TaskPart, effort: float) -> int:
+    def find_reached_answer(self, job: TaskPart, effort: float) -> int:
         """Return which answer of a job somebody of average pace is at after an effort."""
         after = self.efforts()[self.begins[job.task] + job.first : self.begins[job.task] + job.last + 1]
         return job.first + int(np.searchsorted(after[1:], after[0] + effort, side="right"))
@@ -366,7 +366,7 @@ class Piles:
             self._did.setdefault(self._apart[job.task], set()).add(person)
         return job
 
-    def _until(self, task: int, part: int) -> float:
+    def _sum_effort_before(self, task: int, part: int) -> float:
         """Return what all answers before a part of a task take together."""
         if part == 0:
             return self._before[task]

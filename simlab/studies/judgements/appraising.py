@@ -74,7 +74,7 @@ def truth(prepared: PreparedJudgements, world: World, laid: JudgingBasis) -> dic
     law, quality, test_set = require_judgements(world), laid.quality, laid.needs.test_set
     value, fraction = true_means(law), None
     if test_set is not None:
-        value = law.mean_of(test_set)
+        value = law.system_means(test_set)
         fraction = None if prepared.design["replacement"] else laid.needs.human / law.contest.n_items
     known = {
         "true_value": value,

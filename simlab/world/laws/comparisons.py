@@ -114,7 +114,7 @@ def require_comparisons(world: World) -> ComparisonLaw:
 def contest_frame(contest: Contest) -> Frame:
     """Return what can be compared and which items a document has; raters are all alike."""
     n_systems, n_items = len(contest.system_names), contest.n_items
-    document = contest.documents.of(n_items)
+    document = contest.documents.document_indices(n_items)
     return Frame(
         document=document,
         bucket=np.zeros(int(document[-1]) + 1, np.int64),
@@ -131,7 +131,7 @@ def rest_documents(world: World, n_outputs: int) -> Ints:
     if world.metric is not None and world.metric.rest_document is not None:
         told: Ints = world.metric.rest_document
         return told
-    return require_contest(world).documents.of(max(n_outputs - world.frame.document.size, 0))
+    return require_contest(world).documents.document_indices(max(n_outputs - world.frame.document.size, 0))
 
 
 def preference_direction(contest: Contest) -> Array | None:

@@ -137,7 +137,7 @@ def deviates(rng: np.random.Generator, shape: tuple[int, ...], documents: Docume
     n_items = shape[-1]
     common = rng.standard_normal((*shape[:-1], -(-n_items // documents.size)))
     shared, rest = np.sqrt(documents.agreement), np.sqrt(1 - documents.agreement)
-    return np.asarray(shared * common[..., documents.of(n_items)] + rest * own)
+    return np.asarray(shared * common[..., documents.document_indices(n_items)] + rest * own)
 
 
 def shares(rng: np.random.Generator, shape: tuple[int, ...], documents: Documents) -> Floats:

@@ -89,7 +89,7 @@ class ErrorCounts:
             count[:, at] = count_quantile(ndtr(latent, out=latent), expected, self.dispersion)
         return count
 
-    def expected(self) -> Floats:
+    def expected_ratings(self) -> Floats:
         """Return the score that each rater is expected to give: `[system, item, slot]`."""
         return np.asarray(np.tensordot(self.weight, self.mean, axes=1))
 

@@ -29,7 +29,7 @@ class FixedRatings:
         """Look the ratings up."""
         return Answers(self.value[unit, item, slot], self.errors[unit, item, slot])
 
-    def expected(self) -> Floats:
+    def expected_ratings(self) -> Floats:
         """Return what every rater says: `[system, item, slot]`, NaN in gaps."""
         return self.value
 

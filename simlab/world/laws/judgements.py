@@ -118,7 +118,7 @@ class Judgements:
         """
         for_outputs, for_judges, for_rest, for_calibration = rng.spawn(4)
         for_judges, for_calibrators = (for_judges, for_calibration) if raters is None else raters.spawn(2)
-        outputs, document = self._judged(for_outputs, needs)
+        outputs, document = self._draw_judged_outputs(for_outputs, needs)
         anew = outputs.said is not None and needs.test_set is None
         others = _draw_other_outputs(for_rest, self, needs) if anew else None
         rest, parts = _summarise_other_outputs(others, self, needs) if anew else (None, None)
@@ -134,7 +134,7 @@ class Judgements:
             others=others if needs.each else None,
         )
 
-    def mean_of(self, test_set: OutputSample) -> Floats:
+    def system_means(self, test_set: OutputSample) -> Floats:
         """Return each system's mean over a test set, as an oracle would judge."""
         score = test_set.score > 0 if self.judges.scale == "binary" else test_set.score
         return np.asarray(score.mean(1))
@@ -152,14 +152,16 @@ class Judgements:
         """Work out how good judgements and metric are; see `quality`."""
         return quality(self, metric)
 
-    def _judged(self, rng: np.random.Generator, needs: Needs) -> tuple[OutputSample, Ints | None]:
+    def _draw_judged_outputs(self, rng: np.random.Generator, needs: Needs) -> tuple[OutputSample, Ints | None]:
         """Draw the outputs that are judged, and say which document each `[system, n]` belongs to (None: its own)."""
         documents = self.contest.documents
         if needs.test_set is not None:
             chosen, document = chosen_outputs(rng, needs, self.contest)
             return needs.test_set.take(chosen), document
         outputs = self.outputs(rng, needs.human, needs.law_of_metric, shared=needs.shared)
-        return outputs, np.broadcast_to(documents.of(needs.human), outputs.score.shape) if documents.size > 1 else None
+        if documents.size <= 1:
+            return outputs, None
+        return outputs, np.broadcast_to(documents.document_indices(needs.human), outputs.score.shape)
 
     def answer(self, noise: Potential, unit: Ints, item: Ints, slot: Ints) -> Answers:
         """Look up what is judged of an output of a system (`unit`); nobody marks errors."""
@@ -175,7 +177,7 @@ class Judgements:
             whole = -(-n // documents.size) * documents.size
             own = latent_scores(rng, law, whole * n_systems, documents).reshape(n_systems, n_systems, whole)
             latent = own[np.arange(n_systems), np.arange(n_systems), :n]
-        said = None if metric is None else self._say(rng, metric, latent)
+        said = None if metric is None else self._draw_metric_scores(rng, metric, latent)
         return OutputSample(human_scores(self.judges.scale, latent, law), said)
 
     def judge(self, rng: np.random.Generator, score: Floats, *, shared: bool) -> Floats:
@@ -194,7 +196,7 @@ class Judgements:
             perceived = perceived + judges.noise * rng.standard_normal(score.shape)
         return np.asarray(perceived > 0, float) if judges.scale == "binary" else perceived
 
-    def _say(self, rng: np.random.Generator, metric: OutputMetric, latent: Floats) -> Floats:
+    def _draw_metric_scores(self, rng: np.random.Generator, metric: OutputMetric, latent: Floats) -> Floats:
         if metric.correlation is None:
             if metric.rho is None or metric.eta is None:
                 raise ValueError("a metric needs rho and eta, or correlations")
@@ -232,7 +234,7 @@ def chosen_outputs(rng: np.random.Generator, needs: Needs, contest: Contest) -> 
     if contest.documents.size == 1:
         items = [_draw_documents(rng, needs, contest.n_items, needs.human)[: needs.human] for _ in draws]
         return np.array(items * (n_systems if needs.shared else 1)), None
-    drawn = [_draw_items(rng, needs, contest.documents.of(contest.n_items)) for _ in draws]
+    drawn = [_draw_items(rng, needs, contest.documents.document_indices(contest.n_items)) for _ in draws]
     chosen, document = (np.broadcast_to(np.array(part), (n_systems, needs.human)) for part in zip(*drawn, strict=True))
     return chosen, document
 
@@ -267,7 +269,7 @@ def _summarise_other_outputs(
     rest = n, scores.mean(1), scores.var(1, ddof=1) if n > 1 else nothing
     if documents.size == 1:
         return rest, None
-    document = documents.of(n)
+    document = documents.document_indices(n)
     total = np.add.reduceat(scores, np.flatnonzero(np.diff(document, prepend=-1)), axis=1)
     # These are other documents than those that are judged.
     others = -(-needs.human // documents.size) + np.arange(total.shape[1])

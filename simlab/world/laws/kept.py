@@ -37,7 +37,7 @@ class KeptAnswers:
         person = self.person[unit, item, slot]
         return Answers(self.value[unit, self.segment[item], person, noise[unit, item, slot]], None)
 
-    def expected(self) -> Floats:
+    def expected_ratings(self) -> Floats:
         """Return the score that each rater is expected to give: `[system, item, slot]`."""
         system = np.arange(len(self.value))[:, None, None]
         return np.asarray(self.value.mean(-1)[system, self.segment[:, None], self.person])

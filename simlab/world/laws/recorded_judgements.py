@@ -43,17 +43,17 @@ class RecordedJudgements(Judgements):
         seat = for_judges.random(item.shape[1] if needs.shared else item.shape)
         slot = np.floor(seat * self.counts[system, item]).astype(np.int64)
         y = self.given[system, item, slot] if self.judgement == "one" else self.score[system, item]
-        said = self._said(needs.law_of_metric)
+        said = self._recorded_scores(needs.law_of_metric)
         if said is not None:
             said = said[system, item] if said.ndim == 2 else said[system, item, slot]
         return Potential(y=y, said=said, rest=None, calibration=None)
 
     def outputs(self, rng: np.random.Generator, n: int, metric: OutputMetric | None, *, shared: bool) -> OutputSample:
         """Return the table's outputs, all of them: nothing is drawn."""
-        said = self._said(metric)
+        said = self._recorded_scores(metric)
         return OutputSample(self.score, said if said is None or said.ndim == 2 else said.reshape(len(said), -1))
 
-    def mean_of(self, test_set: OutputSample) -> Floats:
+    def system_means(self, test_set: OutputSample) -> Floats:
         """Return each system's mean over the table."""
         return np.asarray(test_set.score.mean(1))
 
@@ -75,7 +75,7 @@ class RecordedJudgements(Judgements):
         spread, noise = self.score.var(1), self.annotator_variance()
         repeated = bool((self.counts > 1).all()) or self.judgement == "mean"
         gamma = np.divide(noise, spread, out=nothing.copy(), where=spread > 0)
-        said = self._said(metric)
+        said = self._recorded_scores(metric)
         if said is None:
             return Quality(gamma if repeated else nothing, nothing, nothing, nothing, nothing)
         covariance, variance = self._covariance(said)
@@ -97,5 +97,5 @@ class RecordedJudgements(Judgements):
         g = scores - scores.mean((1, 2), keepdims=True)
         return (self.given * g).mean((1, 2)), (g**2).mean((1, 2))
 
-    def _said(self, metric: OutputMetric | None) -> Floats | None:
+    def _recorded_scores(self, metric: OutputMetric | None) -> Floats | None:
         return None if metric is None else metric.recorded

@@ -51,7 +51,7 @@ class ScaledRatings:
         own = self.residual_sd * noise.reshape(-1).take(rating)
         return Answers(convert_to_scores(self.scale, self.latent.reshape(-1).take(rating) + own), None)
 
-    def expected(self) -> Floats:
+    def expected_ratings(self) -> Floats:
         """Return the score that each rater is expected to give: `[system, item, slot]`."""
         return expected_scores(self.scale, self.latent, self.residual_sd)
 
