@@ -88,14 +88,14 @@ def content(path: Path, where: str, *, most: int, remedy: str) -> bytes:
     return held
 
 
-def text(held: bytes, where: str) -> str:
+def text(data: bytes, where: str) -> str:
     """Decode UTF-8 without its byte-order mark; raise InputError naming the line that is something else."""
-    held = held.removeprefix(_BYTE_ORDER_MARK)
+    data = data.removeprefix(_BYTE_ORDER_MARK)
     try:
-        return held.decode("utf-8")
+        return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        line = held.count(b"\n", 0, error.start) + 1
-        raise InputError(f"{where}, line {line}: {describe_not_utf8(held[error.start])}") from error
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InputError(f"{where}, line {line}: {describe_not_utf8(data[error.start])}") from error
 
 
 def read_json(path: Path, where: str, *, most: int, remedy: str) -> dict[str, Any]:

@@ -72,8 +72,8 @@ def systems_of_pairs(n_pairs: int) -> int:
     return math.isqrt(2 * n_pairs) + 1
 
 
-def read_stochastic(given: ArrayLike, name: str, *, one: bool = False) -> Floats:
-    """Return matrices `(..., 3, 3)` whose columns sum to one, exactly so; `one`: a single matrix.
+def read_stochastic(given: ArrayLike, name: str, *, single: bool = False) -> Floats:
+    """Return matrices `(..., 3, 3)` whose columns sum to one, exactly so; `single`: one matrix only.
 
     Rows are what is said, columns what the oracle says, in the order `>`, `=`, `<`. Raises InputError naming the key or
     argument where that is not so.
@@ -82,7 +82,7 @@ def read_stochastic(given: ArrayLike, name: str, *, one: bool = False) -> Floats
         matrix = np.asarray(given, float)
     except (TypeError, ValueError) as error:
         raise InputError(f"{name} must be 3 x 3: three rows of three probabilities") from error
-    if matrix.shape[-2:] != (3, 3) or (one and matrix.ndim != 2):
+    if matrix.shape[-2:] != (3, 3) or (single and matrix.ndim != 2):
         raise InputError(
             f"{name} has shape {matrix.shape}; it must be 3 x 3, three rows of three probabilities, "
             "outcomes in the order >, =, <"

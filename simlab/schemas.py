@@ -18,19 +18,19 @@ ANSWER = 5
 """Of what `--save` keeps."""
 
 
-def refuse_other(where: str, what: str, found: object, known: int, by: object = None) -> None:
+def refuse_other(where: str, what: str, schema: object, known: int, by: object = None) -> None:
     """Raise InputError where a file has another schema than the known one; `by` is the version that made it, if told.
 
     Older files are refused, too: code that reads them would have to know every name that there ever was.
     """
-    if found == known and type(found) is int:
+    if schema == known and type(schema) is int:
         return
     from importlib.metadata import version
 
-    newer = type(found) is int and found > known
+    newer = type(schema) is int and schema > known
     maker = f"simlab {clip(by, 40)}" if by else f"{'a newer' if newer else 'an earlier'} simlab"
     raise InputError(
-        f"{where}: is {what} of schema {show(found)}, made by {maker}, and simlab {version('simlab')} reads schema "
+        f"{where}: is {what} of schema {show(schema)}, made by {maker}, and simlab {version('simlab')} reads schema "
         f"{known} only; make it again with this version, or use {maker if by else 'the version that made it'}"
     )
 

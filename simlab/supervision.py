@@ -142,9 +142,9 @@ def _end(child: int) -> None:
         time.sleep(0.005)
 
 
-def _kill(found: Mapping[int, bytes]) -> int:
+def _kill(processes: Mapping[int, bytes]) -> int:
     """Kill processes, given with their command lines; return how many there were."""
-    doomed = [process for process, command in found.items() if not is_tracker(command)]
+    doomed = [process for process, command in processes.items() if not is_tracker(command)]
     for process in doomed:
         _send(process, signal.SIGKILL)
     return len(doomed)

@@ -20,7 +20,7 @@ def test_columns_sum_to_one_exactly_however_many_matrices_there_are() -> None:
     matrix = np.array([[0.7, 0.2, 0.1], [0.2, 0.6, 0.2], [0.1, 0.2, 0.7]])
     given = np.stack([matrix, matrix[::-1]]) * (1 + 1e-8)
     np.testing.assert_allclose(read_stochastic(given, "mu").sum(-2), 1, rtol=1e-15)
-    np.testing.assert_array_equal(read_stochastic(given, "mu")[0], read_stochastic(given[0], "mu", one=True))
+    np.testing.assert_array_equal(read_stochastic(given, "mu")[0], read_stochastic(given[0], "mu", single=True))
 
 
 MISTAKES = {
@@ -36,7 +36,7 @@ MISTAKES = {
 @pytest.mark.parametrize("says", MISTAKES)
 def test_what_is_no_confusion_matrix_is_named(says: str) -> None:
     with pytest.raises(InputError, match=says):
-        read_stochastic(MISTAKES[says], "metric.mu", one=True)
+        read_stochastic(MISTAKES[says], "metric.mu", single=True)
 
 
 def test_a_p_value_passes_at_its_level_and_what_rounding_adds_to_it() -> None:

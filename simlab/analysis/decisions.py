@@ -221,7 +221,7 @@ def _refuse_what_cannot_be(
     if two_outcomes and (evidence.metric[..., draw].any() or evidence.confusion[..., draw, :].any()):
         raise InputError("decision.two_outcomes=true: this metric draws; set it to false or choose another metric")
     if rater is not None:
-        read_stochastic(rater, "decision.rater", one=True)
+        read_stochastic(rater, "decision.rater", single=True)
     if rater is not None and sharing != "own":
         raise InputError(
             f"decision.sharing={sharing} learns how the metric errs from raters who do not; with decision.rater set it "
@@ -234,7 +234,7 @@ def _refuse_what_cannot_be(
         raise InputError(f"{key} is about a metric, and metric=none has none; leave it out or choose metric=mu_matrix")
     if mu is None:
         return
-    known = read_stochastic(mu, "decision.mu", one=True)
+    known = read_stochastic(mu, "decision.mu", single=True)
     if sharing != "own":
         raise InputError(f"decision.mu is known, and decision.sharing={sharing} is about learning it; choose one")
     if two_outcomes and known[1].any():

@@ -87,10 +87,12 @@ class Repetition(Record):
 
     @model_validator(mode="before")
     @classmethod
-    def _read(cls, held: Any) -> Any:
+    def _read(cls, content: Any) -> Any:
         """Leave out what JSON says twice."""
         twice = ("srp", "srp_new_documents", "srp_new_study", "sign_by_chance")
-        return {key: one for key, one in held.items() if key not in twice} if isinstance(held, dict) else held
+        return (
+            {key: value for key, value in content.items() if key not in twice} if isinstance(content, dict) else content
+        )
 
     @model_serializer(mode="wrap")
     def _written(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -292,9 +294,11 @@ class Conclusion(Record):
 
     @model_validator(mode="before")
     @classmethod
-    def _read(cls, held: Any) -> Any:
+    def _read(cls, content: Any) -> Any:
         """Leave out the metric, which JSON has among the metrics too."""
-        return {key: one for key, one in held.items() if key != "metric"} if isinstance(held, dict) else held
+        return (
+            {key: value for key, value in content.items() if key != "metric"} if isinstance(content, dict) else content
+        )
 
     @model_serializer(mode="wrap")
     def _written(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:

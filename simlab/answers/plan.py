@@ -22,19 +22,19 @@ TOO_FEW = "not known, too few were simulated (--at-most)"
 """Why the share of a pilot's worlds in which targets are reached is not known."""
 
 
-def _make_pairs(held: Any) -> Any:
+def _make_pairs(settings: Any) -> Any:
     """Return a mapping as pairs; a lever's values may be numbers of numpy."""
-    pairs = held.items() if isinstance(held, Mapping) else held
-    if not isinstance(held, Mapping | tuple):
+    pairs = settings.items() if isinstance(settings, Mapping) else settings
+    if not isinstance(settings, Mapping | tuple):
         raise ValueError("must be an object of settings")
     return tuple((key, value.item() if hasattr(value, "item") else value) for key, value in pairs)
 
 
-def _check_counts(held: tuple[tuple[str, Any], ...]) -> tuple[tuple[str, Any], ...]:
-    for key, value in held:
+def _check_counts(settings: tuple[tuple[str, Any], ...]) -> tuple[tuple[str, Any], ...]:
+    for key, value in settings:
         if key in COUNTS and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
             raise ValueError(f"{key} must be a whole number from 0")
-    return held
+    return settings
 
 
 Role: TypeAlias = Literal["advice", "same_money", "most"]
@@ -45,8 +45,8 @@ Settings = Annotated[
 """Keys and values of a design, in the order of its levers; JSON has them as an object."""
 
 
-def _read_ends(held: Any) -> Any:
-    return (held["from"], held["to"]) if isinstance(held, Mapping) and held.keys() == {"from", "to"} else held
+def _read_ends(ends: Any) -> Any:
+    return (ends["from"], ends["to"]) if isinstance(ends, Mapping) and ends.keys() == {"from", "to"} else ends
 
 
 Sizes = Annotated[

@@ -79,8 +79,8 @@ class QueriedCells(Record):
         return [cell | words for cell in (self.cells if cells is None else cells)]
 
 
-def _replace_non_finite(held: Any) -> Any:
-    return None if isinstance(held, float) and not isfinite(held) else held
+def _replace_non_finite(value: Any) -> Any:
+    return None if isinstance(value, float) and not isfinite(value) else value
 
 
 class CellStatistics(Record):

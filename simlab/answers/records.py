@@ -155,7 +155,7 @@ Read = TypeVar("Read", bound=BaseModel)
 
 
 def read_record(
-    model: type[Read], held: Any, where: str = "answer", others: Sequence[type[Read]] = (), remedy: str = REMEDY
+    model: type[Read], content: Any, where: str = "answer", others: Sequence[type[Read]] = (), remedy: str = REMEDY
 ) -> Read:
     """Return the record that JSON holds, of the first of the models that it fits.
 
@@ -163,12 +163,16 @@ def read_record(
     """
     failures = []
     # As JSON, in which a list is a tuple: strict records take none in Python.
-    text = json.dumps(held)
+    text = json.dumps(content)
     # An answer that has the names of one model is not tried as another, in which thousands of its rows would be wrong.
-    named = [one for one in (model, *others) if isinstance(held, dict) and held.keys() == one.model_fields.keys()]
-    for one in named[:1] or (model, *others):
+    named = [
+        candidate
+        for candidate in (model, *others)
+        if isinstance(content, dict) and content.keys() == candidate.model_fields.keys()
+    ]
+    for candidate in named[:1] or (model, *others):
         try:
-            return one.model_validate_json(text)
+            return candidate.model_validate_json(text)
         except ValidationError as error:
             failures.append(error)
     best = min(failures, key=lambda error: error.error_count())
@@ -190,10 +194,10 @@ def _reason(error: Mapping[str, Any]) -> str:
     return f"{_describe_briefly(error['input'])} {wanted[0].lower()}{wanted[1:]}"
 
 
-def _describe_briefly(held: Any) -> str:
+def _describe_briefly(value: Any) -> str:
     """Write what fits in a line: of a list or an object, that it is one."""
-    if isinstance(held, dict | list):
-        return f"{'an object' if isinstance(held, dict) else 'a list'} of {len(held)}"
-    if isinstance(held, int) and not isinstance(held, bool) and abs(held) > LARGEST:
+    if isinstance(value, dict | list):
+        return f"{'an object' if isinstance(value, dict) else 'a list'} of {len(value)}"
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > LARGEST:
         return "a number of many digits"
-    return show(clip(held, 60) if isinstance(held, str) else held)
+    return show(clip(value, 60) if isinstance(value, str) else value)

@@ -29,15 +29,15 @@ PLAIN = Field(default=None, validation_alias="plain", serialization_alias="plain
 YOUDEN = "youden"
 
 
-def _convert_numpy(held: Any) -> Any:
+def _convert_numpy(value: Any) -> Any:
     """Return a number of NumPy as one of Python, alone or within mappings and lists; a record as JSON holds it."""
-    if isinstance(held, Record):
-        return held.plain()
-    if isinstance(held, Mapping):
-        return {key: _convert_numpy(one) for key, one in held.items()}
-    if isinstance(held, list | tuple):
-        return [_convert_numpy(one) for one in held]
-    return held.item() if hasattr(held, "item") and not getattr(held, "shape", ()) else held
+    if isinstance(value, Record):
+        return value.plain()
+    if isinstance(value, Mapping):
+        return {key: _convert_numpy(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_convert_numpy(entry) for entry in value]
+    return value.item() if hasattr(value, "item") and not getattr(value, "shape", ()) else value
 
 
 Listed = TypeVar("Listed")
@@ -298,14 +298,14 @@ class Metric(Record):
 
     @model_validator(mode="before")
     @classmethod
-    def _read(cls, held: Any) -> Any:
+    def _read(cls, content: Any) -> Any:
         """Find what `quality` holds: JSON has it by its name."""
-        if not isinstance(held, dict) or "quality_of" in held:
-            return held
-        others = [name for name in held if name not in cls.model_fields and name != YOUDEN]
+        if not isinstance(content, dict) or "quality_of" in content:
+            return content
+        others = [name for name in content if name not in cls.model_fields and name != YOUDEN]
         name = others[0] if others else YOUDEN
-        kept = {key: one for key, one in held.items() if key not in (name, YOUDEN)}
-        return {**kept, "quality_of": name, "quality": held.get(name, ())}
+        kept = {key: value for key, value in content.items() if key not in (name, YOUDEN)}
+        return {**kept, "quality_of": name, "quality": content.get(name, ())}
 
     @model_serializer(mode="wrap")
     def _written(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:

@@ -151,7 +151,7 @@ class Accessor:
 
     @contextmanager
     def _narrow(self, measure: str, conditions: Sequence[Setting]) -> Iterator[xr.Dataset]:
-        """Hold the cells that meet conditions, with the measure."""
+        """Open the cells that meet conditions, with the measure."""
         with stores.open_narrowed(self._dataset, stores.split_conditions(conditions)) as held:
             yield ensure_measures(held, [measure])
 

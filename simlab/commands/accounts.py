@@ -131,7 +131,7 @@ def demo(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Tell it in this new folder.")] = Path("demo"),
     seed: Annotated[int, typer.Option(metavar="N", help="Plant another truth.", min=0)] = 1,
 ) -> int:
-    """Tell the whole story, from a pilot to a report, in a minute.
+    """Show the whole workflow, from a pilot to a report, in a minute.
 
     Raters and systems are simulated, and what is true of them is shown at the end. Each step is a command that you
     would type, and its files stay in DIR.

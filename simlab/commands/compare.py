@@ -89,7 +89,7 @@ def ask(
 def ask_changed(
     store: Store | Sequence[Store] | None, conditions: Sequence[Setting], measure: str | None
 ) -> ChangedStores:
-    """Hold two stores against each other: settings that differ, and values that moved.
+    """Compare two stores: settings that differ, and values that moved.
 
     Raises InputError unless two folders are named, where a store, an axis, a value or a measure is not there, and where
     they have no cell in common.
@@ -104,7 +104,7 @@ def ask_changed(
 
 
 def _folders(store: Store | Sequence[Store] | None, conditions: Sequence[Setting]) -> tuple[list[Store], list[Setting]]:
-    """Tell stores, in whatever order they are named, from conditions."""
+    """Split the arguments into stores and conditions, in whatever order they are named."""
     if isinstance(store, list | tuple):
         return list(store), list(conditions)
     first: list[Any] = [] if store is None else [store]
@@ -178,7 +178,7 @@ def _write_changed(found: ChangedStores, form: Form) -> Launched:
 
 
 def _cells(said: Comparison) -> list[dict[str, object]]:
-    """Say of each row between which cells it lies, and how near it is to the second; nothing without equal costs.
+    """Return for each row the cells between which it lies and the weight of the second; nothing without equal costs.
 
     A row that is unreached lies between none.
     """
@@ -206,6 +206,6 @@ def _code(said: Comparison) -> int:
 
 
 def _clean(rows: Sequence[Row]) -> bool:
-    """Tell whether a design of a cell is called the best, or none could be for want of clusters."""
+    """True if a design of a cell is called the best, or none could be for want of clusters."""
     standings = {row.standing for row in rows}
     return "best" in standings or not standings & {"marked", "unranked"}

@@ -49,7 +49,7 @@ def detect(
     ] = None,
     **more: object,
 ) -> DetectedSettings | Path:
-    """Tell which difference between systems is measurable.
+    """Compute the difference between systems that a study can detect.
 
     Outputs are adequate or not, by humans or by a metric. KEY=VALUE[,VALUE] gives n_human, n_metric, n_calibration,
     alpha, level, power, and rho and eta, or accuracy (rho = eta), or correlation (of a score with quality); n_systems,

@@ -44,7 +44,7 @@ def write(dataset: xr.Dataset, located: Locate, form: Form) -> str:
 
 
 def say_budget(dataset: xr.Dataset) -> str:
-    """Say how many campaigns a store holds, and what share of the whole grid's that is."""
+    """Format the number of campaigns of a store, and their share of those of the whole grid."""
     ran = dataset["status"].values != UNRUN
     whole = json.loads(dataset.attrs["sweep"])["grid"]
     cells, campaigns = int(ran.any(axis=-1).sum()), int(np.sum(ran))

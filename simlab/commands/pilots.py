@@ -61,7 +61,7 @@ def agreement(
     plot: Figure = None,
     **told: Unpack[TableOptions],
 ) -> Agreement:
-    """Tell how far the raters of a table of ratings agree.
+    """Measure how far the raters of a table of ratings agree.
 
     The table has system, document, rater and score, or is an MQM table, packed or not; left out, it is the built-in
     one.
@@ -330,7 +330,7 @@ def fit_metric(
     ] = None,
     **told: Unpack[TableOptions],
 ) -> MetricFits:
-    """Tell what a metric is worth, for metric=fitted_...
+    """Estimate the quality of a metric, for metric=fitted_...
 
     FILE (.csv, .tsv) holds outputs (system, item, human, and metrics; rows or columns human_1, human_2 are repeats),
     preferences (item, system_a, system_b, winner, and metrics; or counts a_wins, ties, b_wins), or scores that

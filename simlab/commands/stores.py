@@ -55,7 +55,7 @@ def add_named_measures(dataset: xr.Dataset, names: Sequence[str] | None) -> tupl
 def compare_axis(
     dataset: xr.Dataset, by: str, measure: str | None, baseline: str | None, at_equal: str | None = None
 ) -> Comparison:
-    """Hold the designs along an axis of a store against each other; `at_equal` where they cost, or take, the same.
+    """Compare the designs along an axis of a store; `at_equal` where they cost, or take, the same.
 
     Raises InputError for an axis, a measure or a baseline that the store does not hold, and for costs that designs do
     not have in common.

@@ -17,7 +17,7 @@ from simlab.types import QUESTION, InputError
 
 
 def is_sweep(name: str) -> bool:
-    """Tell whether a sweep has this name; a file is told by its path."""
+    """True if a sweep has this name; files are named by their paths."""
     return is_path(name) or name in _sweep_files()
 
 

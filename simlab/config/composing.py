@@ -149,7 +149,7 @@ def _resolve_until(until: Until | None, settings: Settings, config: Config, n_ce
 
 
 def _check_presets(declared: Declared, config: Config, options: Options, plugins: Sequence[str]) -> None:
-    """Say what is wrong with a first look, or another preset, before somebody asks for one."""
+    """Check the settings of a first look and of other presets; raise InputError for the first that is wrong."""
     presets = {"quick": declared.quick, **{f"presets.{name}": preset for name, preset in declared.presets.items()}}
     for name, setting in ((name, setting) for name, preset in presets.items() for setting in preset):
         try:
@@ -367,7 +367,7 @@ def _convert_value(config: Config, key: str, value: Any, options: Options, plugi
 
 
 def _suggest_key(key: str, config: Config, options: Options) -> str:
-    """Say which key was meant."""
+    """Suggest the key that was probably meant."""
     own = list(_keys(config))
     if inside := [known for known in own if known.startswith(key + ".")]:
         return f"{key} holds keys and takes no value itself; set {' or '.join(inside)}"

@@ -51,7 +51,7 @@ class Condition:
     tree: ast.expr
 
     def holds(self, values: Values) -> bool:
-        """Tell whether a cell with these values is kept; raise InputError where the condition has no answer there."""
+        """True if a cell with these values is kept; raise InputError where the condition has no answer there."""
         try:
             kept = _evaluate(self.tree, values)
         except ArithmeticError as error:
@@ -129,7 +129,7 @@ def _name(node: ast.expr) -> str:
 
 
 def _inside_name(node: ast.expr, tree: ast.expr) -> bool:
-    """Tell the parts of a key with dots, which are no names of their own."""
+    """True if a node is a part of a key with dots, not a name of its own."""
     return any(isinstance(outer, ast.Attribute) and outer.value is node for outer in ast.walk(tree))
 
 
@@ -166,10 +166,10 @@ def _evaluate(node: ast.expr, values: Values) -> Any:
     raise AssertionError(ast.dump(node))
 
 
-def _compare(op: ast.cmpop, one: ast.expr, other: ast.expr, values: Values) -> bool:
+def _compare(op: ast.cmpop, left: ast.expr, right: ast.expr, values: Values) -> bool:
     if type(op) in _EQUALITY:
-        return _EQUALITY[type(op)](_evaluate(one, values), _evaluate(other, values))
-    return _ORDER[type(op)](_number(one, values), _number(other, values))
+        return _EQUALITY[type(op)](_evaluate(left, values), _evaluate(right, values))
+    return _ORDER[type(op)](_number(left, values), _number(right, values))
 
 
 def _truth(node: ast.expr, values: Values) -> bool:

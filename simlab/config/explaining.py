@@ -98,13 +98,13 @@ def explain_measure(file: Path, plugins: Sequence[str] = ()) -> Measure:
 
     Raises InputError where its part or an annotation cannot be found.
     """
-    option, said = explain_option("measure", file, plugins), sentences(file.read_text(encoding="utf-8"))
+    option, comments = explain_option("measure", file, plugins), sentences(file.read_text(encoding="utf-8"))
     label = LABELS.get(file.stem, {})
     low, high = label.get("limits", (None, None))
     return Measure(
         file.stem,
         option.sentence,
-        said.get(OWN, _NONE).unit,
+        comments.get(OWN, _NONE).unit,
         "" if low is None else f"{low} to {high}",
         "" if file.stem not in LABELS else "less" if label.get("less_is_better") else "more",
         option.source,
@@ -136,21 +136,21 @@ def explain_keys(plugins: Sequence[str] = ()) -> Iterator[Key]:
     """
     for file in sorted(folder("conf").glob("*.yaml")):
         section = {key: value for key, value in read_section(file).items() if key != "defaults"}
-        said = sentences(file.read_text(encoding="utf-8"))
-        yield from _keys(section, said, "", f"conf/{file.name}", plugins)
+        comments = sentences(file.read_text(encoding="utf-8"))
+        yield from _keys(section, comments, "", f"conf/{file.name}", plugins)
     for group, files in find_options(plugins).items():
         for file in files.values():
             yield from explain_option(group, file, plugins).keys
 
 
 def _keys(
-    section: Mapping[str, Any], said: Mapping[str, Sentence], where: str, option: str, plugins: Sequence[str]
+    section: Mapping[str, Any], comments: Mapping[str, Sentence], where: str, option: str, plugins: Sequence[str]
 ) -> Iterator[Key]:
     source = find_source(section, plugins)
     rules = section_keys(section, where, plugins)
     for name, value in section.items():
         if name in rules:
-            sentence = said.get(name, _NONE)
+            sentence = comments.get(name, _NONE)
             key = f"{where}.{name}".lstrip(".")
             yield Key(key, option, sentence.text, sentence.unit, value, rule(rules[name]), source)
 
@@ -171,12 +171,12 @@ def sentences(content: str) -> dict[str, Sentence]:
     >>> sentences("n: 1  # So many [things].")
     {'n': Sentence(text='So many.', unit='things')}
     """
-    said: dict[str, Sentence] = {}
+    comments: dict[str, Sentence] = {}
     for key, text in _blocks(content):
         # The first block is the option's own; later ones that stand above no key say nothing of one.
-        if text and (key != OWN or not said):
-            said[key] = _sentence(text)
-    return said
+        if text and (key != OWN or not comments):
+            comments[key] = _sentence(text)
+    return comments
 
 
 @lru_cache(maxsize=64)
@@ -185,9 +185,9 @@ def find_ranges(group: str, target: str) -> dict[str, tuple[float, float]]:
     ranges = {}
     for file in find_options().get(group, {}).values():
         if read_section(file).get("_target_") == target:
-            for key, said in sentences(file.read_text(encoding="utf-8")).items():
-                if told := _RANGE.search(said.text):
-                    ranges[key] = float(told[1]), float(told[2])
+            for key, sentence in sentences(file.read_text(encoding="utf-8")).items():
+                if match := _RANGE.search(sentence.text):
+                    ranges[key] = float(match[1]), float(match[2])
     return ranges
 
 

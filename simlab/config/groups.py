@@ -163,7 +163,7 @@ def _compose_cached(defaults: Path, overrides: tuple[str, ...], state: tuple[Fil
 
 
 def _state(root: Path) -> FilesState:
-    """Tell options as they are: those of one's own may change while a notebook is open."""
+    """Return times and sizes of the files of options: one's own may change while a notebook is open."""
     stats = ((str(file), file.stat()) for file in root.rglob("*.yaml"))
     return tuple(sorted((name, stat.st_mtime_ns, stat.st_size) for name, stat in stats))
 

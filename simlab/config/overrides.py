@@ -105,7 +105,7 @@ def check_key(key: str) -> str:
 
 
 def _replace_hint(key: str) -> str:
-    """Say how simlab does what a key of Hydra's own config would do."""
+    """Suggest the option of simlab that replaces a key of Hydra's own config."""
     words = re.split(r"[./_]", key)
     for does, instead in _INSTEAD.items():
         if does in words:

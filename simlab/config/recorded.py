@@ -147,7 +147,7 @@ def _digest(file: Path, section: Mapping[str, Any]) -> str:
 
 
 def _describe_better(file: Path, section: Mapping[str, Any]) -> str | None:
-    """Say which scores of a table are better; None where it says so itself, or was always read so."""
+    """Return which scores of a table are better; None where it says so itself, or was always read so."""
     from simlab.tables.reading import has_error_sums
 
     ratings = _read_table(file, section)
@@ -178,14 +178,14 @@ class Understood(NamedTuple):
 
     @property
     def turned(self) -> str:
-        """Say what was understood, and the key that turns the direction of a table that does not tell it."""
+        """Format how a table was read, with the key that turns its direction where the table does not tell it."""
         other = "lower" if self.better == "higher" else "higher"
         said = self.line.partition(" (--better")[0]
         return said if self.layout != "ratings" else f"{said} (systems.better={other} turns it)"
 
 
 def describe_tables(configs: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Say in a line each what is understood of the tables of recorded systems, and how to turn what is assumed."""
+    """Describe, in a line per table, how those of recorded systems are read, and which key turns an assumption."""
     sections = [c["systems"] for c in configs if "better" in c["systems"] and c["systems"].get("path") is not None]
     files_of = {section["path"]: files.expand_path(section["path"]) for section in sections}
     lines = {
@@ -197,7 +197,7 @@ def describe_tables(configs: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def understood_metrics(configs: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Say in a line each what recorded metrics score, and how to turn what is assumed of their scores."""
+    """Describe, in a line per file, what recorded metrics score, and which key turns an assumption on their scores."""
     chosen = [config for config in configs if config.get("metric", {}).get("_target_") == _METRIC_TARGET]
     if not chosen:
         return []
@@ -246,7 +246,7 @@ def _refuse_axes(declared: Mapping[str, Setting], option: str, kind: Kind) -> No
 
 
 def _names_other_raters(setting: Setting, option: str, kind: Kind) -> bool:
-    """Tell what is said of raters that a file does not have; how the scores of a table are compared may be said."""
+    """True if a setting is of raters that a file does not have; how scores of a table are compared may be set."""
     if setting.key == "raters":
         return setting.values != (kind.brings.get(option),)
     return setting.key.startswith("raters.") and not (option == OPTION and setting.key in _OF_TABLE)

@@ -204,7 +204,7 @@ def _law_of_range(key: str, where: str, section: Mapping[str, Any]) -> str:
 
 
 def _describe_excess(key: str, law: AnyLaw, reached: float, annotation: Any) -> str:
-    """Say that a law draws what its key may not be, and which would not."""
+    """Describe how a law exceeds the range of its key, and suggest one that stays within."""
     more = "narrow it"
     if isinstance(law, PosteriorDraws):
         more = "give a number, or uniform(A,B)"
@@ -237,7 +237,7 @@ def _line(error: Mapping[str, Any], own: Mapping[str, Any], where: str, rules: M
 
 
 def rule(annotation: Any) -> str:
-    """Say in words what a value may be.
+    """Describe in words the values that an annotation allows.
 
     >>> from annotated_types import Lt
     >>> rule(Annotated[float, Ge(0), Lt(1)] | None), rule(Literal["fresh", "potential"])

@@ -53,7 +53,7 @@ def gather(
 
 
 def is_axis_of_options(setting: Setting, options: Options) -> bool:
-    """Tell an axis of which some values name options from one whose values are patched in."""
+    """True if some values of an axis name options, rather than all being patched in."""
     return setting.swept and any(key in options for key in setting.keys)
 
 

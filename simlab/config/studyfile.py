@@ -222,7 +222,7 @@ def find_option(own: Mapping[str, Any], group: str, files: Mapping[str, Path]) -
 
 
 def _check_target(target: str, where: str, options: Options) -> None:
-    """Hold the part of a measure against the measure's name; other parts have chosen their option."""
+    """Check the part of a measure against the measure's name; other parts have chosen their option."""
     group, _, name = where.partition(".")
     if group != "measure":
         return
@@ -251,7 +251,7 @@ def _compare(given: Mapping[str, Any], composed: Mapping[str, Any], typed: set[s
 
 
 def _is_replaced(key: str, typed: set[str]) -> bool:
-    """Tell the digest of a file in whose place another one is typed."""
+    """True if a key is the digest of a file in whose place another one is typed."""
     section, _, name = key.rpartition(".")
     return name == "sha256" and f"{section}.path" in typed
 

@@ -121,7 +121,7 @@ class Sweep:
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Say how often each cell is carried out."""
+        """Return the numbers of worlds, pools, document draws and studies of each cell."""
         names = ("worlds", "pools", "document_draws", "studies")
         return dict(zip(names, (self.worlds, self.pools, self.document_draws, self.studies), strict=True))
 
@@ -223,25 +223,25 @@ def omit_paths(section: Mapping[str, Any]) -> Mapping[str, Any]:
     return {name: value for name, value in section.items() if name not in PLACES}
 
 
-def canonical_text(config: Mapping[str, Any], held: Written | None = None, *, placed: bool = True) -> str:
+def canonical_text(config: Mapping[str, Any], cache: Written | None = None, *, placed: bool = True) -> str:
     """Write what determines a cell's numbers, always in the same letters; see `omit_paths` for what is not `placed`.
 
-    Of cells that share sections, and stay in memory meanwhile, each section is written once where they share `held`.
+    Of cells that share sections, and stay in memory meanwhile, each section is written once where they share a `cache`.
 
     >>> canonical_text({"studies": 9, "seed": 1, "design": {"documents": 5}})
     '{"design":{"documents":5},"seed":1}'
     """
-    held = {} if held is None else held
+    cache = {} if cache is None else cache
     written = []
     for key in sorted(config.keys() - NO_NUMBER):
         value = config[key]
-        text = held.get(where := (key, id(value)))
+        text = cache.get(where := (key, id(value)))
         if text is None:
-            one = value if placed or not isinstance(value, Mapping) else omit_paths(value)
-            said = json.dumps({key: one}, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-            text = said[1:-1]
+            pair = {key: value if placed or not isinstance(value, Mapping) else omit_paths(value)}
+            entry = json.dumps(pair, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+            text = entry[1:-1]
             if isinstance(value, dict):
-                held[where] = text
+                cache[where] = text
         written.append(text)
     return f"{{{','.join(written)}}}"
 

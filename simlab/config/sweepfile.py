@@ -120,7 +120,7 @@ def apply_preset(declared: Declared, preset: str | None) -> Declared:
 
 
 def is_path(name: str) -> bool:
-    """Tell a file from the name of a built-in sweep."""
+    """True if a sweep is named by its file, not by the name of a built-in one."""
     return Path(name).suffix in _SUFFIXES or "/" in name
 
 

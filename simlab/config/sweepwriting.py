@@ -80,7 +80,7 @@ def _design(swept: Collection[Setting]) -> Setting | None:
 
 
 def _is_linked(setting: Setting) -> bool:
-    """Tell linked axes, whose values are values of a key, from names that stand for what they set."""
+    """True if an axis is linked: its values are those of a key, not names that stand for what they set."""
     return len(setting.sets) > 0 and all(
         one.get(setting.key) == value for one, value in zip(setting.sets, setting.values, strict=True)
     )

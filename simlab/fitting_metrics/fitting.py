@@ -338,10 +338,10 @@ def report_missing_scores(data: JudgedOutputs, name: str) -> Iterator[str]:
         yield f"only {both} outputs have both scores; intervals are rough below {FEW}"
 
 
-def report_missing_preferences(said: Bools) -> Iterator[str]:
+def report_missing_preferences(preferred: Bools) -> Iterator[str]:
     """Report comparisons that a metric says nothing of."""
-    if missing := int((~said).sum()):
-        yield f"{missing} of {len(said)} comparisons have no preference; left out"
+    if missing := int((~preferred).sum()):
+        yield f"{missing} of {len(preferred)} comparisons have no preference; left out"
 
 
 def report_trials(trials: ScoredTrials, mixture: Mixture | None) -> Iterator[str]:

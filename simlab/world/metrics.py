@@ -35,7 +35,7 @@ def mu_matrix(
 
     Raises InputError unless mu is column-stochastic.
     """
-    given = read_stochastic(mu, "metric.mu", one=True)
+    given = read_stochastic(mu, "metric.mu", single=True)
     mean = sharpness * given + (1 - sharpness) * given.mean(axis=1, keepdims=True)
     n_pairs = world.frame.n_systems * (world.frame.n_systems - 1) // 2
     drawn = np.repeat(mean[None], n_pairs, axis=0)

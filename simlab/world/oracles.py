@@ -26,7 +26,9 @@ def noisy_oracle(rng: np.random.Generator, contest: Contest, *, confusion: list[
 
     Raises InputError for a confusion that is not column-stochastic, and systems whose outputs cannot be compared.
     """
-    return compared_world(_contest(contest, "noisy_oracle"), read_stochastic(confusion, "raters.confusion", one=True))
+    return compared_world(
+        _contest(contest, "noisy_oracle"), read_stochastic(confusion, "raters.confusion", single=True)
+    )
 
 
 def compared_scores(rng: np.random.Generator, ratings: RatedWorld, *, tie_margin: Spread) -> ComparedWorld:

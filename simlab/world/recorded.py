@@ -147,14 +147,16 @@ def _load_built_in() -> World:
 
 
 @lru_cache(maxsize=4)
-def _read_world(path: Path, state: files.FileState, people_state: files.FileState | None, said: _Said) -> World:
+def _read_world(path: Path, state: files.FileState, people_state: files.FileState | None, options: _Said) -> World:
     """Read a file once per process and state: blocks of a study ask for the same world again and again."""
-    people = None if said.people is None else files.expand_path(said.people)
-    if said.sha256 is not None:
-        files.refuse_change(digest(path, people), said.sha256, clip(path))
-    chosen = parse_where(said.where.split(",")) if said.where else ()
-    told = ColumnOverrides(columns=columns.parse_columns(said.columns), better=said.better, people=people, where=chosen)
-    return make_world(read_for_config(path, told, as_before=True), clip(path))
+    people = None if options.people is None else files.expand_path(options.people)
+    if options.sha256 is not None:
+        files.refuse_change(digest(path, people), options.sha256, clip(path))
+    chosen = parse_where(options.where.split(",")) if options.where else ()
+    overrides = ColumnOverrides(
+        columns=columns.parse_columns(options.columns), better=options.better, people=people, where=chosen
+    )
+    return make_world(read_for_config(path, overrides, as_before=True), clip(path))
 
 
 def _state(people: str | None) -> files.FileState | None:

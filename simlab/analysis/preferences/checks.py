@@ -87,7 +87,7 @@ def check_counts(
         np.array(confusion_rows),
         np.array(metric_rows),
         known,
-        None if rater is None else read_stochastic(rater, "rater", one=True),
+        None if rater is None else read_stochastic(rater, "rater", single=True),
         two_outcomes,
         before,
     )

@@ -129,9 +129,9 @@ class FittedScales:
     timing: tuple[Speeds, ...] = ()
 
 
-def validate_scales(held: Mapping[str, Any], where: str) -> FittedScales:
+def validate_scales(document: Mapping[str, Any], where: str) -> FittedScales:
     """Return what a file of this format holds; raise InputError, naming the key and the value, where it cannot be."""
-    content = validate_keys(ScaleWorldFile, held, where)
+    content = validate_keys(ScaleWorldFile, document, where)
     check_people(content["systems"], content["raters"], content["seats"], where)
     _check_sizes(content, where)
     return FittedScales(

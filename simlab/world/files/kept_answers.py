@@ -98,9 +98,9 @@ class KeptWorld:
         return np.asarray(self.least + self.step * self.effects[draw])
 
 
-def validate_kept_world(held: Mapping[str, Any], where: str) -> KeptWorld:
+def validate_kept_world(document: Mapping[str, Any], where: str) -> KeptWorld:
     """Return what a file of this format holds; raise InputError, naming the key and the value, where it cannot be."""
-    content = validate_keys(KeptAnswersFile, held, where)
+    content = validate_keys(KeptAnswersFile, document, where)
     check_people(content["systems"], content["raters"], content["seats"], where)
     kept = content["kept"]
     return KeptWorld(
