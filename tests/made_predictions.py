@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from simlab.answers.backtest import Backtest, Prediction
-from simlab.fitting.backtest.carrying_out import backtest_of
+from simlab.fitting.backtest.carrying_out import build_backtest
 
 READ = {"used": 3120, "systems": 10, "documents": 30, "raters": 10}
 
@@ -22,4 +22,4 @@ def prediction(**numbers: Any) -> Prediction:
 
 def backtest(predictions: Sequence[Prediction], splits: int = 1) -> Backtest:
     """Return a backtest of the built-in table."""
-    return backtest_of(READ, "mqm", splits, predictions)
+    return build_backtest(READ, "mqm", splits, predictions)

@@ -14,7 +14,7 @@ from simlab.drawing.reports.answers.agreement import report
 from simlab.drawing.reports.static import plot_report
 from simlab.drawing.reports.text import page
 from simlab.drawing.text.tables import Form, write_tables
-from simlab.fitting.agreement import agreement_of, predict_hours
+from simlab.fitting.agreement import measure_agreement, predict_hours
 from simlab.messages import clip
 from simlab.tables.held import ColumnOverrides
 from simlab.tables.times import CUT, check_cut
@@ -39,7 +39,7 @@ def measure(
     check_cut(cut)
     files.check_suffix(plot, "--plot")
     ratings = table(file, overrides)
-    measured = agreement_of(ratings, name_table(file), cut)
+    measured = measure_agreement(ratings, name_table(file), cut)
     if speeds is not None:
         # Which scores are better, and on which scale, is another table's own matter.
         known = table(speeds, replace(overrides, better=None, scale=None))

@@ -19,7 +19,15 @@ from simlab.commands.typed import Given, Launched
 from simlab.drawing.figures import files
 from simlab.drawing.text import tables
 from simlab.drawing.text.tables import Form
-from simlab.fitting.backtest.carrying_out import BacktestRun, backtest_of, compare, fitted, observe, predict, target_of
+from simlab.fitting.backtest.carrying_out import (
+    BacktestRun,
+    build_backtest,
+    compare,
+    fit_effects,
+    observe,
+    predict,
+    target_world,
+)
 from simlab.fitting.backtest.choosing import AUTO
 from simlab.fitting.backtest.designs import designs
 from simlab.fitting.backtest.planning import (
@@ -119,7 +127,7 @@ def carry_out(table: Path | None, options: BacktestOptions, *, quiet: bool = Fal
         raise InputError(f"--law {PREFERENCE} is of tables of preferences; give one, or leave the law out")
     else:
         law, read, records = _predict_ratings(table, options, quiet=quiet)
-    return backtest_of(read, law, options.splits, records)
+    return build_backtest(read, law, options.splits, records)
 
 
 def _predict_ratings(
@@ -135,7 +143,7 @@ def _predict_ratings(
         note_table(table, plan.ratings)
         counts = pluralise(len(to_fit), "fit"), pluralise(len(wanted), "prediction"), pluralise(options.splits, "split")
         note(f"{plan.law.name}: {counts[0]} and {counts[1]}, of {counts[2]}")
-    fits: Part = (fitted, steps(plan.size, "fitted"), [(plan, one) for one in to_fit])
+    fits: Part = (fit_effects, steps(plan.size, "fitted"), [(plan, one) for one in to_fit])
     studies: Part = (observe, steps(plan.size, "observed"), [(plan, *one) for one in to_observe])
     weight = steps(plan.size, "predicted")
     total = sum(part[1] * len(part[2]) for part in (fits, studies)) + weight * len(wanted)
@@ -181,7 +189,7 @@ def plan_backtest(table: Path | None, options: BacktestOptions) -> BacktestRun:
 
     Raises InputError for a table that cannot be read, and for a law that it does not allow.
     """
-    from simlab.fitting.backtest.choosing import chosen
+    from simlab.fitting.backtest.choosing import choose_law
     from simlab.fitting.laws import laws
     from simlab.world import recorded
     from simlab.world.recorded import make_world
@@ -197,7 +205,9 @@ def plan_backtest(table: Path | None, options: BacktestOptions) -> BacktestRun:
     if not designs(world, size.thirds, size.ratings_per_item):
         # Nobody else rated an output: studies of all documents cannot be repeated, those of some can, on others.
         size = replace(size, thirds=SOME)
-    return BacktestRun(world, chosen(laws(), ratings, options.law), ratings, options.pilot_share, size, options.seed)
+    return BacktestRun(
+        world, choose_law(laws(), ratings, options.law), ratings, options.pilot_share, size, options.seed
+    )
 
 
 def _name_observed(task: PredictionTask) -> tuple[int, str]:
@@ -247,7 +257,7 @@ def _plan_advice(table: Path | None, options: BacktestOptions) -> BacktestRun:
     plan = plan_backtest(table, options)
     check(plan.world, plan.pilot_share)
     for split in range(options.splits):
-        advising.candidates(target_of(plan, split, "held_out"))
+        advising.candidates(target_world(plan, split, "held_out"))
     return replace(plan, size=advising.QUICK if options.quick else advising.FULL)
 
 
@@ -263,9 +273,9 @@ def judge_papers(table: Path | None, options: BacktestOptions, *, quiet: bool = 
         raise InputError("--advice papers: the advice is of studies that rate outputs; give a table of ratings")
     plan, amount = plan_backtest(table, options), papers.QUICK if options.quick else papers.FULL
     metric = None if options.metric is None else _read_metric(table, options.metric, options.told, plan)
-    places: dict[AdviceSource, list[World]] = {"recorded": papers.parts_of(plan, metric), "fitted": [plan.world]}
+    places: dict[AdviceSource, list[World]] = {"recorded": papers.cut_parts(plan, metric), "fitted": [plan.world]}
     settings = {
-        (source, name): papers.setting_of(own, name) if name != "metric" or metric is not None else papers.NO_METRIC
+        (source, name): papers.find_setting(own, name) if name != "metric" or metric is not None else papers.NO_METRIC
         for source, own in places.items()
         for name in papers.ADVICE
     }
@@ -293,16 +303,18 @@ def judge_papers(table: Path | None, options: BacktestOptions, *, quiet: bool = 
     for (source, name), setting in settings.items():
         for test in studies[source]:
             if isinstance(setting, str):
-                records.append(papers.untried(name, source, test, setting))
+                records.append(papers.report_untried(name, source, test, setting))
                 continue
             first, second = papers.ADVICE[name]
             pairs = [
                 (found[source, k, first, setting, test], found[source, k, second, setting, test])
                 for k in range(len(places[source]))
             ]
-            answers = papers.answers_of(places[source][0], setting)
+            answers = papers.count_answers(places[source][0], setting)
             price = float("nan") if options.price is None else options.price
-            records.append(papers.judge(name, source, test, setting, pairs, papers.seconds_of(plan), answers, price))
+            records.append(
+                papers.judge(name, source, test, setting, pairs, papers.median_seconds(plan), answers, price)
+            )
     records.sort(key=lambda one: list(papers.ADVICE).index(one.advice))
     return BacktestPapers(
         read=read_record(ReadTable, understood.record(plan.ratings), "read"), law=plan.law.name, records=tuple(records)

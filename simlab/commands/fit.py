@@ -122,10 +122,10 @@ def fit_table(
 def _fit_ratings(
     table: Path | None, overrides: ColumnOverrides, law: str, seed: int, say: Say, cut: float
 ) -> FitResult:
-    from simlab.fitting.laws import law_named
+    from simlab.fitting.laws import laws_by_name
     from simlab.tables import understood
 
-    among = law_named(law)
+    among = laws_by_name(law)
 
     read = recorded.table(table, overrides)
     ratings = flip_signs(read)

@@ -322,7 +322,7 @@ def _lay_pilot_ground(table: Path, given: GivenSettings, options: PlanOptions, b
     held = world.read_text(encoding="utf-8") if book.n_blocks() and world.exists() else None
     text = report.text(found.world)
     if held not in (None, text):
-        text = report.text(report.named_as(held, found.world))
+        text = report.text(report.keep_table_name(held, found.world))
     if held not in (None, text):
         raise InputError(
             f"{clip(book.folder)}: holds campaigns in another world than is fitted to {clip(table)} now; name "

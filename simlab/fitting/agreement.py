@@ -26,8 +26,8 @@ from simlab.answers.agreement import (
 )
 from simlab.answers.records import read_record
 from simlab.answers.tables import ReadTable
-from simlab.fitting.agreement_coefficients import RatedOutputs, coefficients, pairable, rated
-from simlab.fitting.speeds import LEAST_SECONDS, fitted_speeds, held_against
+from simlab.fitting.agreement_coefficients import RatedOutputs, coefficients, keep_pairable, number_outputs
+from simlab.fitting.speeds import LEAST_SECONDS, compare_predicted_hours, fitted_speeds
 from simlab.tables import understood
 from simlab.tables.held import Ratings
 from simlab.tables.times import CUT, CUTS, Times
@@ -41,8 +41,8 @@ RULES = {
 }
 
 
-def agreement_of(ratings: Ratings, where: str = "the table", cut: float = CUT) -> Agreement:
-    """Measure how far the raters of a table agree, and hold each against the others who rated the same outputs.
+def measure_agreement(ratings: Ratings, where: str = "the table", cut: float = CUT) -> Agreement:
+    """Measure how far the raters of a table agree, and compare each with the others who rated the same outputs.
 
     Seconds are of work: time between answers, gaps cut at `cut` seconds. Raises InputError, beginning
     with `where`, for a table of which no world can be made.
@@ -55,7 +55,7 @@ def agreement_of(ratings: Ratings, where: str = "the table", cut: float = CUT) -
             "corated": compare_with_others(ratings, cut),
             "hours": tuple(add_hours(ratings.times, cut)),
             "cut": cut,
-            "rule": "" if ratings.times is None else rule_of(ratings.times, cut),
+            "rule": "" if ratings.times is None else describe_rule(ratings.times, cut),
             "controls": "" if ratings.controls is None else ratings.controls.rule,
         }
     )
@@ -67,8 +67,8 @@ def agreement(world: World) -> Agreement:
     Systems are ranked by their mean score; equal means tie (Kendall tau-b). Raises InputError for a world
     that holds no ratings: it must be recorded, or synthetic with potential noise.
     """
-    given = _given(world)
-    sums, full, met = _per_document(given, world)
+    given = _extract_ratings(world)
+    sums, full, met = _sum_by_document(given, world)
     names = world.frame.rater_names
     meetings = [(a, b) for a, b in combinations(range(len(names)), 2) if (met[a] & met[b]).any()]
     pairs = tuple(_pair(names[a], names[b], sums[[a, b]], full[[a, b]], met[[a, b]]) for a, b in meetings)
@@ -84,7 +84,7 @@ def agreement(world: World) -> Agreement:
             better="lower" if frame.lower_is_better else "higher",
         ),
         coefficients=(),
-        agreement=(_mean_single(pairs, documents), _mean_shared(pairs, documents)),
+        agreement=(_average_single_documents(pairs, documents), _average_shared_documents(pairs, documents)),
         pairs=pairs,
         raters=tuple(describe_scores(names[rater], given, given.rater == rater) for rater in active),
         corated=(),
@@ -105,7 +105,7 @@ def kendall(x: Floats, y: Floats) -> float:
     return float(up_x @ up_y) / untied if untied else math.nan
 
 
-def _given(world: World) -> AvailableRatings:
+def _extract_ratings(world: World) -> AvailableRatings:
     ratings = fixed_ratings(world)
     if ratings is None:
         raise InputError("agreement needs ratings: use systems=recorded, or raters.noise=potential")
@@ -120,7 +120,7 @@ def _given(world: World) -> AvailableRatings:
     )
 
 
-def _per_document(given: AvailableRatings, world: World) -> tuple[Floats, Bools, Bools]:
+def _sum_by_document(given: AvailableRatings, world: World) -> tuple[Floats, Bools, Bools]:
     """Add up scores over the segments of a document: sums[rater, system, document].
 
     `full[rater, document]` says whether the rater rated every output of the document, `met` whether any.
@@ -155,13 +155,13 @@ def _pair(first: str, second: str, sums: Floats, full: Bools, met: Bools) -> Pai
     )
 
 
-def _mean_single(pairs: Sequence[PairAgreement], documents: int) -> MeanAgreement:
+def _average_single_documents(pairs: Sequence[PairAgreement], documents: int) -> MeanAgreement:
     comparisons = sum(pair.documents for pair in pairs)
     constant = sum(pair.constant for pair in pairs)
     return _mean("single documents", [pair.single for pair in pairs], documents, comparisons, constant)
 
 
-def _mean_shared(pairs: Sequence[PairAgreement], documents: int) -> MeanAgreement:
+def _average_shared_documents(pairs: Sequence[PairAgreement], documents: int) -> MeanAgreement:
     together = [pair.shared for pair in pairs if pair.documents]
     constant = sum(not math.isfinite(tau) for tau in together)
     return _mean("all shared documents", [pair.shared for pair in pairs], documents, len(together), constant)
@@ -216,14 +216,14 @@ def describe_scores(name: str, given: AvailableRatings, own: Bools) -> RaterScor
 
 def compare_with_others(ratings: Ratings, cut: float = CUT) -> tuple[RaterBesideOthers, ...]:
     """Describe every rater who rated anything; time between answers is cut at `cut` seconds."""
-    held = pairable(rated(ratings))
-    total = np.bincount(held.output, held.score)
-    count = np.bincount(held.output)
-    others = (total[held.output] - held.score) / np.maximum(count[held.output] - 1, 1)
+    rated = keep_pairable(number_outputs(ratings))
+    total = np.bincount(rated.output, rated.score)
+    count = np.bincount(rated.output)
+    others = (total[rated.output] - rated.score) / np.maximum(count[rated.output] - 1, 1)
     sign = -1 if ratings.lower_is_better else 1
     there = np.flatnonzero(np.bincount(ratings.rater, minlength=ratings.n_raters)).tolist()
     times = {} if ratings.times is None else ratings.times.split_by_person(cut)
-    return tuple(_compare(ratings, rater, held, others, sign, times) for rater in there)
+    return tuple(_compare(ratings, rater, rated, others, sign, times) for rater in there)
 
 
 def _compare(
@@ -254,7 +254,7 @@ def mean_by_cluster(value: Floats, cluster: Ints) -> tuple[float, float, float]:
     if not len(value):
         return math.nan, math.nan, math.nan
     mean = float(value.mean())
-    return _with_interval(mean, np.bincount(cluster, value - mean) / len(value))
+    return _add_interval(mean, np.bincount(cluster, value - mean) / len(value))
 
 
 def slope_by_cluster(x: Floats, y: Floats, cluster: Ints) -> tuple[float, float, float]:
@@ -268,10 +268,10 @@ def slope_by_cluster(x: Floats, y: Floats, cluster: Ints) -> tuple[float, float,
     along = x - x.mean()
     slope = float(along @ y) / spread
     residual = y - y.mean() - slope * along
-    return _with_interval(slope, np.bincount(cluster, along * residual) / spread)
+    return _add_interval(slope, np.bincount(cluster, along * residual) / spread)
 
 
-def _with_interval(value: float, influence: Floats) -> tuple[float, float, float]:
+def _add_interval(value: float, influence: Floats) -> tuple[float, float, float]:
     """Return an estimate with the interval that the influence of each cluster gives it."""
     n = len(influence)
     if n < 2:
@@ -301,11 +301,11 @@ def add_hours(times: Times | None, cut: float) -> Iterator[HoursWorked]:
     if times is None:
         return
     n = len(times.gap)
-    for one in sorted({*CUTS, cut}):
-        hours = times.hours(one)
+    for limit in sorted({*CUTS, cut}):
+        hours = times.hours(limit)
         yield HoursWorked(
             rule=times.rule,
-            cut=one,
+            cut=limit,
             hours=hours,
             seconds=3600 * hours / n,
             answers=n,
@@ -322,24 +322,24 @@ def predict_hours(known: Times | None, times: Times | None, cut: float, named: s
     learnt = fitted_speeds(known, cut)
     if learnt is None:
         raise InputError(f"{named}: holds no times to learn speeds from; give a table that says when answers ended")
-    held = None if times is None else held_against(learnt, times)
-    if held is None:
+    prediction = None if times is None else compare_predicted_hours(learnt, times)
+    if prediction is None:
         raise InputError(f"{named}: the ratings themselves have no times to hold the prediction against; leave it out")
-    low, median, high = held.predicted
+    low, median, high = prediction.predicted
     return HoursPredicted(
         cut=cut,
         people=len(set(learnt.worked.person.tolist())),
         low=low,
         median=median,
         high=high,
-        happened=held.happened,
-        inside=held.inside,
-        log_score=held.log_score,
-        flat_log_score=held.flat,
+        happened=prediction.happened,
+        inside=prediction.inside,
+        log_score=prediction.log_score,
+        flat_log_score=prediction.flat,
     )
 
 
-def rule_of(times: Times, cut: float) -> str:
+def describe_rule(times: Times, cut: float) -> str:
     """Return what the hours and seconds of a table are."""
     return f"{RULES[times.rule]}; raters' seconds are means with gaps cut at {cut:g} s."
 

@@ -31,7 +31,7 @@ class RatedOutputs(NamedTuple):
     document: Ints
 
 
-def rated(ratings: Ratings) -> RatedOutputs:
+def number_outputs(ratings: Ratings) -> RatedOutputs:
     """Number the outputs, systems on items, that have a rating."""
     key = ratings.system * len(ratings.item_names) + ratings.item
     outputs, output = np.unique(key, return_inverse=True)
@@ -39,7 +39,7 @@ def rated(ratings: Ratings) -> RatedOutputs:
     return RatedOutputs(output, ratings.rater, ratings.score, np.unique(document, return_inverse=True)[1])
 
 
-def pairable(rated: RatedOutputs) -> RatedOutputs:
+def keep_pairable(rated: RatedOutputs) -> RatedOutputs:
     """Keep the ratings of outputs that have two or more."""
     count = np.bincount(rated.output, minlength=len(rated.document))
     keep = count[rated.output] > 1
@@ -54,13 +54,13 @@ def coefficients(ratings: Ratings) -> tuple[Coefficient, ...]:
     Outputs with one rating say nothing of agreement: alpha leaves them out, ICC learns from them how outputs differ.
     Scores that are few categories have an ordinal and a nominal alpha; with two categories all levels are one.
     """
-    whole = rated(ratings)
-    twice = pairable(whole)
+    whole = number_outputs(ratings)
+    twice = keep_pairable(whole)
     values = np.unique(ratings.score)
     levels: tuple[Level, ...] = ("interval",)
     if len(values) <= FEW_CATEGORIES:
         levels = ("nominal",) if len(values) <= 2 else ("interval", "ordinal", "nominal")
-    return *(_alpha(twice, level) for level in levels), *_intraclass(whole)
+    return *(_alpha(twice, level) for level in levels), *_intraclass_coefficients(whole)
 
 
 def alpha(rated: RatedOutputs, level: Level) -> float:
@@ -68,7 +68,7 @@ def alpha(rated: RatedOutputs, level: Level) -> float:
 
     Source: Krippendorff 2004, Content Analysis, section 11.3; Hayes and Krippendorff 2007.
     """
-    kept = pairable(rated)
+    kept = keep_pairable(rated)
     documents = int(kept.document.max(initial=-1)) + 1
     return float(_statistic(kept, level)(np.ones((1, documents)))[0]) if documents else math.nan
 
@@ -85,10 +85,10 @@ def _alpha(rated: RatedOutputs, level: Level) -> Coefficient:
 
 def _statistic(rated: RatedOutputs, level: Level) -> Callable[[Floats], Floats]:
     """Return what computes alpha from `weights[sample, document]`, how often each document is there."""
-    return _by_squares(rated) if level == "interval" else _by_coincidences(rated, level)
+    return _alpha_by_squares(rated) if level == "interval" else _alpha_by_coincidences(rated, level)
 
 
-def _by_squares(rated: RatedOutputs) -> Callable[[Floats], Floats]:
+def _alpha_by_squares(rated: RatedOutputs) -> Callable[[Floats], Floats]:
     """Compute alpha with squared differences from sums over documents."""
     score = rated.score - rated.score.mean()
     count = np.bincount(rated.output)
@@ -99,15 +99,15 @@ def _by_squares(rated: RatedOutputs) -> Callable[[Floats], Floats]:
         [np.bincount(rated.document, within), *(np.bincount(of, score**power) for power in range(3))], axis=1
     )
 
-    def computed(weights: Floats) -> Floats:
+    def compute_alpha(weights: Floats) -> Floats:
         observed, n, total, squares = (weights @ sums).T
         expected = (squares - total**2 / n) / (n - 1)
-        return _one_minus(observed / n, np.where(expected > 1e-12 * squares / n, expected, 0.0))
+        return _correct_for_chance(observed / n, np.where(expected > 1e-12 * squares / n, expected, 0.0))
 
-    return computed
+    return compute_alpha
 
 
-def _by_coincidences(rated: RatedOutputs, level: Level) -> Callable[[Floats], Floats]:
+def _alpha_by_coincidences(rated: RatedOutputs, level: Level) -> Callable[[Floats], Floats]:
     """Compute alpha of categories from their coincidences within outputs, added over documents."""
     values, category = np.unique(rated.score, return_inverse=True)
     counts = np.zeros((len(rated.document), len(values)))
@@ -117,15 +117,15 @@ def _by_coincidences(rated: RatedOutputs, level: Level) -> Callable[[Floats], Fl
     by_document = np.zeros((int(rated.document.max()) + 1, len(values) ** 2))
     np.add.at(by_document, rated.document, pairs.reshape(len(pairs), -1))
 
-    def computed(weights: Floats) -> Floats:
+    def compute_alpha(weights: Floats) -> Floats:
         together = (weights @ by_document).reshape(len(weights), len(values), len(values))
         n = together.sum(2)
         distance = _distance(n, level)
         total = n.sum(1)
         expected = np.einsum("bc,bk,bck->b", n, n, distance) / (total * (total - 1))
-        return _one_minus(np.einsum("bck,bck->b", together, distance) / total, expected)
+        return _correct_for_chance(np.einsum("bck,bck->b", together, distance) / total, expected)
 
-    return computed
+    return compute_alpha
 
 
 def _distance(n: Floats, level: Level) -> Floats:
@@ -138,30 +138,30 @@ def _distance(n: Floats, level: Level) -> Floats:
     return np.asarray((middle[:, :, None] - middle[:, None, :]) ** 2)
 
 
-def _one_minus(observed: Floats, expected: Floats) -> Floats:
+def _correct_for_chance(observed: Floats, expected: Floats) -> Floats:
     shown = np.full(len(expected), np.nan)
     np.divide(observed, expected, out=shown, where=expected > 0)
     return 1 - shown
 
 
-def _intraclass(rated: RatedOutputs) -> list[Coefficient]:
+def _intraclass_coefficients(rated: RatedOutputs) -> list[Coefficient]:
     """Estimate the three correlations and their intervals from one set of resamples."""
-    whole = intraclass(rated.output, rated.rater, rated.score, np.ones(len(rated.document)))
+    whole = intraclass_correlations(rated.output, rated.rater, rated.score, np.ones(len(rated.document)))
     samples = np.zeros((0, 3))
     documents = int(rated.document.max(initial=-1)) + 1
     if documents > 1 and math.isfinite(whole.one_way):
         weights = _weights(documents, ICC_RESAMPLES)[:, rated.document]
-        found = [intraclass(rated.output, rated.rater, rated.score, weight) for weight in weights]
-        samples = np.array([_three(one) for one in found])
+        resampled = [intraclass_correlations(rated.output, rated.rater, rated.score, weight) for weight in weights]
+        samples = np.array([_list_correlations(estimate) for estimate in resampled])
     names = "ICC(1)", "ICC(A,1)", "ICC(A,k)"
     each = math.nan, math.nan, whole.ratings_each
     return [
         _coefficient(name, rated, value, samples[:, k], each[k])
-        for k, (name, value) in enumerate(zip(names, _three(whole), strict=True))
+        for k, (name, value) in enumerate(zip(names, _list_correlations(whole), strict=True))
     ]
 
 
-def _three(intraclass: Intraclass) -> tuple[float, float, float]:
+def _list_correlations(intraclass: Intraclass) -> tuple[float, float, float]:
     return intraclass.one_way, intraclass.single, intraclass.average
 
 
@@ -216,7 +216,7 @@ class _Sums(NamedTuple):
     raters: int
 
 
-def intraclass(output: Ints, rater: Ints, score: Floats, weight: Floats) -> Intraclass:
+def intraclass_correlations(output: Ints, rater: Ints, score: Floats, weight: Floats) -> Intraclass:
     """Estimate the correlations; `weight[output]` says how often each output is there, as an output of its own.
 
     Components are those of the analysis of variance where all rated all, and of Henderson's third method where there
@@ -266,24 +266,24 @@ def _two_way(sums: _Sums, output: Ints, rater: Ints, deviation: Floats, weight: 
 
     met = csr_array((np.ones(len(rater)), (output, rater)), shape=(len(weight), sums.raters))
     counts = np.asarray(met.sum(axis=1)).reshape(-1) * weight
-    seen = np.diag(met.T @ counts) - (met.T @ (met * weight[:, None])).toarray()
+    information = np.diag(met.T @ counts) - (met.T @ (met * weight[:, None])).toarray()
     right = np.asarray(np.bincount(rater, deviation * counts[output], sums.raters), float)
-    rank, reduction = _solved(seen, right)
+    rank, reduction = _solve_semidefinite(information, right)
     free = sums.ratings - sums.outputs - rank
     if rank < 1 or free < 1:
         return None
     residual = max(sums.within_outputs - reduction, 0.0)
     noise = residual / free
-    of_rater = (reduction - noise * rank) / float(np.trace(seen))
+    of_rater = (reduction - noise * rank) / float(np.trace(information))
     of_output = (sums.within_raters - residual - noise * (sums.ratings - free - sums.raters)) / (
         sums.ratings - sums.raters
     )
     return of_output, of_rater + noise
 
 
-def _solved(seen: Floats, right: Floats) -> tuple[int, float]:
-    """Return the rank of a semidefinite matrix, and `right' seen^- right`."""
-    values, vectors = np.linalg.eigh(seen)
+def _solve_semidefinite(matrix: Floats, right: Floats) -> tuple[int, float]:
+    """Return the rank of a semidefinite matrix, and `right' matrix^- right`."""
+    values, vectors = np.linalg.eigh(matrix)
     kept = values > 1e-9 * max(float(values[-1]), 1e-300)
     along = vectors[:, kept].T @ right
     return int(kept.sum()), float((along**2 / values[kept]).sum())

@@ -18,7 +18,7 @@ from scipy.special import stdtrit
 from simlab.answers.fit import PredictionError
 from simlab.effort import current_effort
 from simlab.fitting.laws import FittableLaw, Fitted
-from simlab.fitting.parts import with_scores
+from simlab.fitting.parts import replace_scores
 from simlab.rng import stream
 from simlab.tables.held import Ratings
 from simlab.types import Bools, Floats, Ints
@@ -87,12 +87,12 @@ class FitChecks:
     @property
     def failed(self) -> tuple[Check, ...]:
         """Return the traits in which the real ratings lie outside, the farthest first."""
-        return tuple(sorted((one for one in self.traits if not one.inside), key=_distance, reverse=True))
+        return tuple(sorted((check for check in self.traits if not check.inside), key=_distance, reverse=True))
 
     @property
     def passed(self) -> int:
         """Count the traits in which the real ratings lie inside."""
-        return sum(one.inside for one in self.traits)
+        return sum(check.inside for check in self.traits)
 
 
 def checks(law: FittableLaw, fitted: Fitted, seed: int = 0, n_tables: int | None = None) -> FitChecks:
@@ -101,14 +101,14 @@ def checks(law: FittableLaw, fitted: Fitted, seed: int = 0, n_tables: int | None
     look = look_at(rng, pilot)
     tables = [pilot]
     for k in range(n_tables or current_effort().checked_tables):
-        tables.append(with_scores(pilot, law.answer(rng, fitted.effects[k % len(fitted.effects)], pilot)))
+        tables.append(replace_scores(pilot, law.answer(rng, fitted.effects[k % len(fitted.effects)], pilot)))
     summaries = [traits(table, look) for table in tables]
-    values = np.array([list(one.values()) for one in summaries])
+    values = np.array([list(summary.values()) for summary in summaries])
     judged = judge(list(summaries[0]), values, pilot)
     grid = np.unique(np.quantile(pilot.score, np.linspace(0, 0.999, 60)))
     survival = np.array([[(table.score > at).mean() for at in grid] for table in tables[:101]])
     means = [np.array([_means(table, name) for table in tables[:101]]) for name in ("rater", "system")]
-    return FitChecks(tuple(judged), tuple(_erring(list(summaries[0]), values)), grid, survival, *means)
+    return FitChecks(tuple(judged), tuple(_prediction_errors(list(summaries[0]), values)), grid, survival, *means)
 
 
 def judge(names: Sequence[str], values: Floats, pilot: Ratings) -> list[Check]:
@@ -145,7 +145,7 @@ def _margins(names: Sequence[str], known: Bools, middle: Floats) -> Floats:
     return np.where(shares, SHARE_MARGIN, np.where(spreads, SPREAD_MARGIN * np.abs(middle), 0.0))
 
 
-def _erring(names: Sequence[str], values: Floats) -> Iterator[PredictionError]:
+def _prediction_errors(names: Sequence[str], values: Floats) -> Iterator[PredictionError]:
     for name in CONCLUSIONS:
         real, *rest = values[:, names.index(name)]
         simulated = np.array(rest)[np.isfinite(rest)]
@@ -195,32 +195,32 @@ def look_at(rng: np.random.Generator, pilot: Ratings) -> CheckPoints:
     pairs = np.array(np.triu_indices(pilot.n_systems, 1))
     if pairs.shape[1] > MAX_PAIRS:
         pairs = pairs[:, rng.choice(pairs.shape[1], MAX_PAIRS, replace=False)]
-    return CheckPoints(tuple(thresholds), tuple(common), first, pairs, _of_one_output(pilot))
+    return CheckPoints(tuple(thresholds), tuple(common), first, pairs, _list_rater_pairs(pilot))
 
 
 def traits(table: Ratings, look: CheckPoints) -> dict[str, float]:
     """Describe a table; NaN for what its design cannot show."""
     score = table.score
-    means = _mean_by(table.system, score, table.n_systems)
+    means = _mean_by_index(table.system, score, table.n_systems)
     document = table.document[table.item]
-    cell, held = _cells(table, document)
+    cell, rated = _cells(table, document)
     return {
         "mean score": float(score.mean()),
         "sd of scores": float(score.std()),
         **{f"share of scores at {edge:g}": float((score == edge).mean()) for edge in look.edges},
         **{f"share of scores above {at:g}": float((score > at).mean()) for at in look.thresholds},
         "spread of systems (sd)": _sd(means),
-        "spread of documents (sd)": _sd(_mean_by(document, score - means[table.system], table.n_documents)),
-        "spread of raters (sd)": _sd(_mean_by(table.rater, score - means[table.system], table.n_raters)),
+        "spread of documents (sd)": _sd(_mean_by_index(document, score - means[table.system], table.n_documents)),
+        "spread of raters (sd)": _sd(_mean_by_index(table.rater, score - means[table.system], table.n_raters)),
         "rater x system (sd)": _interaction(table.rater, table.system, score, table.n_raters, table.n_systems),
         "system x document (sd)": _interaction(document, table.system, score, table.n_documents, table.n_systems),
         "scatter of scores, worse systems over better": _scatter(table, means),
         **_agreement(table, look.shared),
-        **conclusions(cell, held, look),
+        **conclusions(cell, rated, look),
     }
 
 
-def _mean_by(index: Ints, score: Floats, n: int) -> Floats:
+def _mean_by_index(index: Ints, score: Floats, n: int) -> Floats:
     number = np.bincount(index, minlength=n)
     total = np.bincount(index, weights=score, minlength=n)
     return np.asarray(np.divide(total, number, out=np.full(n, np.nan), where=number > 0))
@@ -237,9 +237,9 @@ def _interaction(row: Ints, column: Ints, score: Floats, n_rows: int, n_columns:
         return float("nan")
     left = score - score.mean()
     for _ in range(3):
-        left = left - _mean_by(row, left, n_rows)[row]
-        left = left - _mean_by(column, left, n_columns)[column]
-    cells = _mean_by(row * n_columns + column, left, n_rows * n_columns)
+        left = left - _mean_by_index(row, left, n_rows)[row]
+        left = left - _mean_by_index(column, left, n_columns)[column]
+    cells = _mean_by_index(row * n_columns + column, left, n_rows * n_columns)
     return _sd(cells) if np.isfinite(cells).sum() > n_rows + n_columns else float("nan")
 
 
@@ -254,7 +254,7 @@ def _scatter(table: Ratings, means: Floats) -> float:
     return float(low / high) if high > 0 else float("nan")
 
 
-def _of_one_output(table: Ratings) -> Ints:
+def _list_rater_pairs(table: Ratings) -> Ints:
     """List pairs of ratings of one output by two raters, `[2, pair]`: neighbours in the order of outputs."""
     output = table.item.astype(np.int64) * table.n_systems + table.system
     order = np.lexsort((table.rater, output))
@@ -268,7 +268,7 @@ def _agreement(table: Ratings, shared: Ints) -> dict[str, float]:
     nothing = {"two raters of an output differ by (sd)": float("nan"), "correlation of two raters": float("nan")}
     if shared.shape[1] < 10:
         return nothing
-    own = table.score - _mean_by(table.rater, table.score, table.n_raters)[table.rater]
+    own = table.score - _mean_by_index(table.rater, table.score, table.n_raters)[table.rater]
     first, second = own[shared[0]], own[shared[1]]
     if first.std() == 0 or second.std() == 0:
         return nothing
@@ -278,23 +278,23 @@ def _agreement(table: Ratings, shared: Ints) -> dict[str, float]:
 def _cells(table: Ratings, document: Ints) -> tuple[Floats, Bools]:
     """Return mean scores `[document, system]`, and where there are any."""
     shape = table.n_documents, table.n_systems
-    mean = _mean_by(document * table.n_systems + table.system, table.score, shape[0] * shape[1]).reshape(shape)
+    mean = _mean_by_index(document * table.n_systems + table.system, table.score, shape[0] * shape[1]).reshape(shape)
     return np.nan_to_num(mean), np.isfinite(mean)
 
 
-def conclusions(cell: Floats, held: Bools, look: CheckPoints) -> dict[str, float]:
+def conclusions(cell: Floats, rated: Bools, look: CheckPoints) -> dict[str, float]:
     """Test all pairs of systems by a paired t test over documents: on all, and on one half held against the other."""
     i, j = look.pairs
     if cell.shape[0] < FEWEST_DOCUMENTS or not len(i):
         return dict.fromkeys(CONCLUSIONS, float("nan"))
-    both = held[:, i] & held[:, j]
+    both = rated[:, i] & rated[:, j]
     difference = np.where(both, cell[:, i] - cell[:, j], 0.0)
     wanted = np.concatenate([np.ones((1, len(cell)), bool), look.first, ~look.first])
     claims, sign = _claims(wanted, difference, both)
     claimed, claims, (first, second) = claims[:1], claims[1:], np.split(sign[1:], 2)
     again = claims & np.tile(first == second, (2, 1))
-    found = claims.sum()
-    values = claimed.mean(), (again == claims).all(1).mean(), again.sum() / found if found else float("nan")
+    n_claims = claims.sum()
+    values = claimed.mean(), (again == claims).all(1).mean(), again.sum() / n_claims if n_claims else float("nan")
     return dict(zip(CONCLUSIONS, map(float, values), strict=True))
 
 

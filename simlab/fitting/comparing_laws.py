@@ -8,7 +8,7 @@ import numpy as np
 
 from simlab.answers.fit import LawScore
 from simlab.fitting.laws import FittableLaw
-from simlab.fitting.parts import Fold, folds, thinned
+from simlab.fitting.parts import Fold, folds, thin_documents
 from simlab.rng import stream
 from simlab.tables.held import Ratings
 from simlab.types import Floats
@@ -37,7 +37,7 @@ def compare(
     The predictive probability of a held-out rating is the share of simulated ratings, by the same rater of the same
     system on new documents, that fall on its value: on a common grid, so that counts, categories and numbers compare.
     """
-    part = thinned(stream(seed, "compare", "documents"), ratings, MOST_RATINGS)
+    part = thin_documents(stream(seed, "compare", "documents"), ratings, MOST_RATINGS)
     if part.n_documents < 2 or not laws:
         return []
     edges = grid(part.score, part.scale)
@@ -46,12 +46,14 @@ def compare(
     for law in laws:
         if any(law.refused(fold.train) for fold in parts):
             continue
-        scored[law.name] = _by_document([_score(law, fold, edges, seed, k) for k, fold in enumerate(parts)], parts)
+        scored[law.name] = _average_by_document(
+            [_score(law, fold, edges, seed, k) for k, fold in enumerate(parts)], parts
+        )
         advance(law.name)
-    return ranked(scored)
+    return rank_laws(scored)
 
 
-def ranked(scored: dict[str, Floats]) -> list[LawScore]:
+def rank_laws(scored: dict[str, Floats]) -> list[LawScore]:
     """Order laws by their mean score; `scored[law][document]` are means over the ratings of a document."""
     means = {law: float(scores.mean()) for law, scores in scored.items()}
     best = max(means, key=lambda law: means[law], default="")
@@ -63,9 +65,9 @@ def ranked(scored: dict[str, Floats]) -> list[LawScore]:
     return sorted(rows, key=lambda row: -row.log_score)
 
 
-def chosen(compared: Sequence[LawScore]) -> str:
+def choose_simplest_law(compared: Sequence[LawScore]) -> str:
     """Return the simplest law that does not clearly predict worse than the best."""
-    tied = [one.law for one in compared if not one.behind > CLEAR * one.se or one is compared[0]]
+    tied = [score.law for score in compared if not score.behind > CLEAR * score.se or score is compared[0]]
     return min(tied, key=lambda law: SIMPLEST_FIRST.index(law) if law in SIMPLEST_FIRST else len(SIMPLEST_FIRST))
 
 
@@ -100,17 +102,17 @@ def _score(law: FittableLaw, fold: Fold, edges: Floats, seed: int, number: int) 
     counts = np.zeros(len(cells) * n_bins)
     for scores in answers:
         counts += np.bincount(cell * n_bins + np.searchsorted(edges, scores), minlength=len(counts))
-    share = predictive(counts.reshape(len(cells), n_bins))
+    share = predictive_probabilities(counts.reshape(len(cells), n_bins))
     return np.asarray(np.log(share[cell, np.searchsorted(edges, fold.held_out.score)]))
 
 
-def predictive(counts: Floats) -> Floats:
+def predictive_probabilities(counts: Floats) -> Floats:
     """Turn simulated counts `[cell, bin]` into probabilities, alike for all laws: none is 0."""
     overall = (counts.sum(0) + PRIOR) / (counts.sum() + PRIOR * counts.shape[1])
     return np.asarray((counts + PRIOR * overall) / (counts.sum(1, keepdims=True) + PRIOR))
 
 
-def _by_document(scores: Sequence[Floats], parts: Sequence[Fold]) -> Floats:
+def _average_by_document(scores: Sequence[Floats], parts: Sequence[Fold]) -> Floats:
     every, document = np.concatenate(scores), np.concatenate([fold.document for fold in parts])
     _, index = np.unique(document, return_inverse=True)
     return np.asarray(np.bincount(index, weights=every) / np.bincount(index))

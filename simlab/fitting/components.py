@@ -67,7 +67,7 @@ class PilotComponents:
     n_documents: int
     unknown: frozenset[str]
 
-    def listed(self) -> list[Component]:
+    def list_components(self) -> list[Component]:
         """List what makes scores differ; a rating's own noise holds what only a rater of an output differs by."""
         rest = ("rater_segment", "rater_output_document", "residual")
         joined = {name: self.variance[name] for name in SHOWN if name in self.variance}
@@ -87,19 +87,19 @@ def components(law: FittableLaw, fitted: Fitted, seed: int = 0) -> PilotComponen
     size = len(pilot.document) / pilot.n_documents
     n_segments = 1 if size < 1.5 else min(MOST_SEGMENTS, round(size))
     shape = pilot.n_systems, max(CELLS // (pilot.n_systems * n_segments * RATERS), 8), n_segments, RATERS
-    design = balanced(pilot, *shape)
+    design = balanced_design(pilot, *shape)
     rows = []
     for k, effects in enumerate(fitted.effects[:MOST_DRAWS]):
         rng = stream(seed, "fit", "components", k)
         others = other_raters(rng, effects, {name: sd[k] for name, sd in fitted.components.items()}, RATERS)
         known = design if others is not None else _known_raters(design, pilot.n_raters)
         rows.append(variances(law.answer(rng, effects if others is None else others, known).reshape(shape)))
-    held = {name: np.array([row[name] for row in rows]) for name in rows[0]}
+    variance = {name: np.array([row[name] for row in rows]) for name in rows[0]}
     unknown = frozenset(name.removesuffix("_sd") for name in fitted.unknown)
-    return PilotComponents(held, size, pilot.n_raters, pilot.n_documents, unknown)
+    return PilotComponents(variance, size, pilot.n_raters, pilot.n_documents, unknown)
 
 
-def balanced(pilot: Ratings, n_systems: int, n_documents: int, n_segments: int, n_raters: int) -> Ratings:
+def balanced_design(pilot: Ratings, n_systems: int, n_documents: int, n_segments: int, n_raters: int) -> Ratings:
     """Lay out a design in which every rater rates every output once: systems, documents, segments, raters."""
     axes = np.indices((n_systems, n_documents, n_segments, n_raters)).reshape(4, -1)
     n = axes.shape[1]
@@ -137,10 +137,10 @@ def variances(score: Floats) -> dict[str, Floats]:
     square = [float((score.mean(tuple({0, 1, 2, 3} - of)) ** 2).mean()) for of in sets]
     matrix = [[1 / np.prod([score.shape[axis] for axis in u - t]) for u in sets] for t in sets]
     solved = np.linalg.solve(np.array(matrix), np.array(square))[1:]
-    found = {name: np.maximum(value, 0.0) for name, value in zip(wanted, solved, strict=True)}
-    if "residual" not in found and "rater_output_document" in found:
-        found["residual"] = found.pop("rater_output_document")
-    return found
+    estimates = {name: np.maximum(value, 0.0) for name, value in zip(wanted, solved, strict=True)}
+    if "residual" not in estimates and "rater_output_document" in estimates:
+        estimates["residual"] = estimates.pop("rater_output_document")
+    return estimates
 
 
 def other_raters(rng: np.random.Generator, effects: Any, spread: Mapping[str, float], n: int) -> Any | None:
@@ -149,38 +149,38 @@ def other_raters(rng: np.random.Generator, effects: Any, spread: Mapping[str, fl
     What is drawn has exactly the spread that it should have, so that it adds no noise of its own to a component.
     """
     if isinstance(effects, ScaleEffects):
-        return _on_a_scale(rng, effects, n)
+        return _redraw_scale_raters(rng, effects, n)
     if isinstance(effects, Effects) and "leniency_sd" in spread:
-        return _counting(rng, effects, spread, n)
-    return effects.with_other_raters() if isinstance(effects, OwnEffects) else None
+        return _redraw_counting_raters(rng, effects, spread, n)
+    return effects.forget_raters() if isinstance(effects, OwnEffects) else None
 
 
-def _on_a_scale(rng: np.random.Generator, effects: ScaleEffects, n: int) -> ScaleEffects:
+def _redraw_scale_raters(rng: np.random.Generator, effects: ScaleEffects, n: int) -> ScaleEffects:
     taste = rng.standard_normal((len(effects.system), n))
     taste = taste - taste.mean(0) - taste.mean(1, keepdims=True) + taste.mean()
     free = (n - 1) * (len(effects.system) - 1)
     scale = np.sqrt(free / (taste**2).sum()) if free else 0.0
     return replace(
         effects,
-        leniency=effects.leniency_sd * _standard(rng, n),
-        sharpness=np.exp(effects.sharpness_sd * _standard(rng, n)),
+        leniency=effects.leniency_sd * _draw_standardised(rng, n),
+        sharpness=np.exp(effects.sharpness_sd * _draw_standardised(rng, n)),
         taste=effects.rater_system_sd * scale * taste,
     )
 
 
-def _counting(rng: np.random.Generator, effects: Effects, spread: Mapping[str, float], n: int) -> Effects:
+def _redraw_counting_raters(rng: np.random.Generator, effects: Effects, spread: Mapping[str, float], n: int) -> Effects:
     like = rng.integers(len(effects.leniency), size=n)
     leniency, severity = spread["leniency_sd"], spread.get("severity_sd", 0.0)
     return replace(
         effects,
-        leniency=np.exp(leniency * _standard(rng, n) - leniency**2 / 2),
-        severity=np.exp(severity * _standard(rng, n) - severity**2 / 2),
+        leniency=np.exp(leniency * _draw_standardised(rng, n) - leniency**2 / 2),
+        severity=np.exp(severity * _draw_standardised(rng, n) - severity**2 / 2),
         sharpness=effects.sharpness[like],
         punctuation=effects.punctuation[like],
     )
 
 
-def _standard(rng: np.random.Generator, n: int) -> Floats:
+def _draw_standardised(rng: np.random.Generator, n: int) -> Floats:
     """Draw numbers of mean 0 and, as a sample, of standard deviation 1."""
     drawn = rng.standard_normal(n)
     return np.asarray((drawn - drawn.mean()) / drawn.std(ddof=1))
@@ -218,29 +218,31 @@ class Trade(NamedTuple):
 
 def relative_error(components: PilotComponents, size: StudySize, raters: Raters) -> Floats:
     """Return, by draw, half the variance of a difference of two systems' mean scores about its truth."""
-    by_document, by_rating = _per_document(components)
-    taste = _of(components, "rater_system") / size.raters if raters == "drawn" else 0.0
+    by_document, by_rating = _split_document_variance(components)
+    taste = _component_variance(components, "rater_system") / size.raters if raters == "drawn" else 0.0
     return np.asarray(by_document / size.documents + by_rating / (size.documents * size.each) + taste)
 
 
 def absolute_error(components: PilotComponents, size: StudySize, raters: Raters) -> Floats:
     """Return, by draw, the variance of a system's mean score about its truth."""
     m = components.segments
-    shared = _of(components, "document") + _of(components, "segment") / m
-    rated = _of(components, "rater_document") + _of(components, "rater_segment") / m
-    leniency = _of(components, "leniency") / size.raters if raters == "drawn" else 0.0
+    shared = _component_variance(components, "document") + _component_variance(components, "segment") / m
+    rated = _component_variance(components, "rater_document") + _component_variance(components, "rater_segment") / m
+    leniency = _component_variance(components, "leniency") / size.raters if raters == "drawn" else 0.0
     more = shared / size.documents + rated / (size.documents * size.each) + leniency
     return np.asarray(relative_error(components, size, raters) + more)
 
 
-def _per_document(components: PilotComponents) -> tuple[Floats, Floats]:
+def _split_document_variance(components: PilotComponents) -> tuple[Floats, Floats]:
     """Split what differs between systems on a document: what all its raters share, and what each rating brings."""
     m = components.segments
-    by_document = _of(components, "system_document") + _of(components, "output") / m
-    return by_document, _of(components, "rater_output_document") + _of(components, "residual") / m
+    by_document = _component_variance(components, "system_document") + _component_variance(components, "output") / m
+    return by_document, _component_variance(components, "rater_output_document") + _component_variance(
+        components, "residual"
+    ) / m
 
 
-def _of(components: PilotComponents, name: str) -> Floats:
+def _component_variance(components: PilotComponents, name: str) -> Floats:
     return np.asarray(components.variance.get(name, np.zeros(1)))
 
 
@@ -249,7 +251,7 @@ def coefficients(components: PilotComponents, each: int, documents: Sequence[int
     return [
         Dependability(name=name, raters=raters, documents=n, each=each, value=value, low=low, high=high)
         for name in NAMES
-        for raters in _known(components)
+        for raters in _estimable_raters(components)
         for n in documents
         for value, low, high in [
             _summary(_coefficient(components, StudySize(n, each, components.n_raters), name, raters))
@@ -257,13 +259,15 @@ def coefficients(components: PilotComponents, each: int, documents: Sequence[int
     ]
 
 
-def _known(components: PilotComponents) -> tuple[Raters, ...]:
+def _estimable_raters(components: PilotComponents) -> tuple[Raters, ...]:
     """Leave out what a pilot cannot tell: raters at large, where it had one."""
     return ("fixed",) if {"rater_system", "leniency"} & components.unknown else ("drawn", "fixed")
 
 
 def _coefficient(components: PilotComponents, size: StudySize, name: str, raters: Raters) -> Floats:
-    true = _of(components, "system") + (_of(components, "rater_system") / size.raters if raters == "fixed" else 0.0)
+    true = _component_variance(components, "system") + (
+        _component_variance(components, "rater_system") / size.raters if raters == "fixed" else 0.0
+    )
     error = (relative_error if name == "e_rho2" else absolute_error)(components, size, raters)
     return np.asarray(np.divide(true, true + error, out=np.zeros_like(true), where=true > 0))
 
@@ -288,18 +292,22 @@ def trade(components: PilotComponents, ratings: float, most: int = MOST_EACH) ->
         for k in each
         for error, low, high in [_summary(errors[k])]
     )
-    shared, own = _per_document(components)
+    shared, own = _split_document_variance(components)
     price = np.divide(2 * m * shared, own, out=np.full_like(own, np.inf), where=own > 0)
     low, middle, high = np.quantile(price, INTERVAL)
-    return Trade(ratings, rows, (float(low), float(middle), float(high)), tuple(best_each(components, most=most)))
+    return Trade(
+        ratings, rows, (float(low), float(middle), float(high)), tuple(choose_ratings_each(components, most=most))
+    )
 
 
-def best_each(components: PilotComponents, prices: Sequence[float] = PRICES, most: int = MOST_EACH) -> list[Best]:
+def choose_ratings_each(
+    components: PilotComponents, prices: Sequence[float] = PRICES, most: int = MOST_EACH
+) -> list[Best]:
     """Return how many ratings each are best where a document costs as much as so many ratings, and 1 .. `most` can be.
 
     `K = sqrt(price B / (segments A))`, to the whole number that is better (Brennan 2001, section 8.1).
     """
-    shared, own = _per_document(components)
+    shared, own = _split_document_variance(components)
     each = np.arange(1, most + 1)[:, None]
     rows = []
     for price in prices:

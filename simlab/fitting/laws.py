@@ -57,7 +57,7 @@ class FittableLaw(NamedTuple):
     content: Callable[[Fitted], Mapping[str, Any]]
 
 
-def law_named(name: str) -> tuple[FittableLaw, ...]:
+def laws_by_name(name: str) -> tuple[FittableLaw, ...]:
     """List the laws among which a name chooses: those of simlab, or one of one's own, MODULE:FUNCTION.
 
     Raises InputError for a function that is none, or no law.
@@ -77,6 +77,6 @@ def laws() -> tuple[FittableLaw, ...]:
     return BINARY, GAUSSIAN, NORMAL_SCORES, ORDINAL, MQM
 
 
-def world_on(law: FittableLaw, rng: np.random.Generator, effects: Any, frame: Frame) -> World:
+def draw_fixed_world(law: FittableLaw, rng: np.random.Generator, effects: Any, frame: Frame) -> World:
     """Draw a world for a frame, every rating fixed, as in a recorded table."""
     return law.world(rng, effects, frame, potential=True)

@@ -31,7 +31,7 @@ def points(priors: Priors, system: Any, document: Any, rater: Any, score: Any) -
     }
     expected = numpyro.sample("mean", dist.Normal(priors.mean, priors.mean_sd))
     for name, index in levels.items():
-        shape = tuple(int(one.max()) + 1 for one in index)
+        shape = tuple(int(level.max()) + 1 for level in index)
         sd = numpyro.sample(f"{name}_sd", dist.HalfNormal(priors.spread[name]))
         unit = numpyro.sample(f"{name}_unit", dist.Normal(0.0, 1.0).expand(shape).to_event(len(shape)))
         effect = numpyro.deterministic(EFFECT.get(name, name), sd * unit)

@@ -71,9 +71,9 @@ class OwnEffects:
     of_raters: frozenset[str]
     scale: Scale
 
-    def with_other_raters(self) -> OwnEffects:
+    def forget_raters(self) -> OwnEffects:
         """Let raters be drawn, as the model says that they are at large."""
-        return replace(self, sites={name: held for name, held in self.sites.items() if name not in self.of_raters})
+        return replace(self, sites={name: value for name, value in self.sites.items() if name not in self.of_raters})
 
 
 class Site(NamedTuple):
@@ -117,7 +117,7 @@ def fit(path: str, model: Model, ratings: Ratings, *, seed: int = 0, draws: int 
     """
     import jax
 
-    sites = checked_sites(path, model, ratings)
+    sites = validate_sites(path, model, ratings)
     given = arguments(model, ratings, ratings.score)
     effort = current_effort().nuts
     key = int(stream(seed, "fit", "own").integers(2**31))
@@ -126,23 +126,23 @@ def fit(path: str, model: Model, ratings: Ratings, *, seed: int = 0, draws: int 
         sampler.run(jax.random.PRNGKey(key), extra_fields=("diverging", "accept_prob", "num_steps", "energy"))
     except Exception as error:
         raise InputError(f"--law {path}: cannot be sampled: {_first_line(error)}") from error
-    held = {name: np.asarray(value, float) for name, value in sampler.get_samples(group_by_chain=True).items()}
-    held = {name: value for name, value in held.items() if name in sites}
+    draws_by_site = {name: np.asarray(value, float) for name, value in sampler.get_samples(group_by_chain=True).items()}
+    draws_by_site = {name: value for name, value in draws_by_site.items() if name in sites}
     stats = {name: np.asarray(value) for name, value in sampler.get_extra_fields(group_by_chain=True).items()}
     staying = {name for name, site in sites.items() if not OF_DOCUMENTS & set(site.plates)}
     of_raters = frozenset(name for name in staying if "raters" in sites[name].plates)
     scale = gaussian_scale(ratings)
-    n_chains, kept = next(iter(held.values())).shape[:2]
+    n_chains, kept = next(iter(draws_by_site.values())).shape[:2]
     picked = [divmod(int(at), kept) for at in np.linspace(0, n_chains * kept - 1, draws).round()]
     return Fitted(
         law=path,
         ratings=ratings,
-        effects=[OwnEffects({name: held[name][at] for name in staying}, of_raters, scale) for at in picked],
+        effects=[OwnEffects({name: draws_by_site[name][at] for name in staying}, of_raters, scale) for at in picked],
         components={},
-        not_identified=_not_identified(ratings, sites),
+        not_identified=_list_unidentified(ratings, sites),
         unknown=frozenset({"leniency_sd", "rater_system_sd", "rater_document_sd"} if ratings.n_raters == 1 else ()),
-        diagnosis=_diagnosed(held, stats),
-        posterior=SampledPosterior(held, {name: _dims(name, site) for name, site in sites.items()}, stats),
+        diagnosis=_diagnose_chains(draws_by_site, stats),
+        posterior=SampledPosterior(draws_by_site, {name: _dims(name, site) for name, site in sites.items()}, stats),
     )
 
 
@@ -162,20 +162,20 @@ def arguments(model: Model, design: Ratings, score: Floats | None) -> dict[str, 
     return {name: every[name] for name in inspect.signature(model).parameters}
 
 
-def checked_sites(path: str, model: Model, ratings: Ratings) -> dict[str, Site]:
+def validate_sites(path: str, model: Model, ratings: Ratings) -> dict[str, Site]:
     """Return the latent sites of a model, traced on a table and on a larger design that shows what belongs to whom.
 
     Raises InputError for a model that fails, lacks the site `score`, or has one whose shape does not follow the plates.
     """
     where = f"--law {path}"
-    sites, score = _traced(where, model, arguments(model, ratings, ratings.score))
+    sites, score = _trace_model(where, model, arguments(model, ratings, ratings.score))
     if score is None:
         raise InputError(f"{where}: has no site named score; end it with numpyro.sample('score', ..., obs=score)")
     if not score["is_observed"]:
         raise InputError(f"{where}: its site score does not observe the scores; give it obs=score")
-    found, wanted = (*score["fn"].batch_shape, *score["fn"].event_shape), ratings.score.shape
-    if found != wanted:
-        raise InputError(f"{where}: its site score has shape {found}; the table has {wanted[0]} ratings, give one each")
+    shape, wanted = (*score["fn"].batch_shape, *score["fn"].event_shape), ratings.score.shape
+    if shape != wanted:
+        raise InputError(f"{where}: its site score has shape {shape}; the table has {wanted[0]} ratings, give one each")
     if not sites:
         raise InputError(f"{where}: has no latent site beside score; there is nothing to learn from ratings")
     for plate in OF_DOCUMENTS - {"ratings"} | {"raters"}:
@@ -188,7 +188,7 @@ def _check_shapes(where: str, model: Model, ratings: Ratings, sites: Mapping[str
     given = arguments(model, ratings, None)
     if f"n_{plate}" not in given:
         return
-    larger, score = _traced(where, model, given | {f"n_{plate}": given[f"n_{plate}"] + 1})
+    larger, score = _trace_model(where, model, given | {f"n_{plate}": given[f"n_{plate}"] + 1})
     if score is not None and score["is_observed"]:
         raise InputError(f"{where}: its site score is observed where no score is given; give it obs=score")
     for name, site in sites.items():
@@ -199,7 +199,7 @@ def _check_shapes(where: str, model: Model, ratings: Ratings, sites: Mapping[str
             )
 
 
-def _traced(where: str, model: Model, given: Mapping[str, Any]) -> tuple[dict[str, Site], Any]:
+def _trace_model(where: str, model: Model, given: Mapping[str, Any]) -> tuple[dict[str, Site], Any]:
     """Run a model once, and return its latent sites and that of the scores."""
     import jax
     from numpyro import handlers
@@ -221,8 +221,8 @@ def _shape(site: Mapping[str, Any]) -> tuple[int, ...]:
 
 
 def _first_line(error: Exception) -> str:
-    said = str(error).strip().splitlines()
-    return clip(f"{type(error).__name__}: {said[0] if said else ''}", 200)
+    lines = str(error).strip().splitlines()
+    return clip(f"{type(error).__name__}: {lines[0] if lines else ''}", 200)
 
 
 def _dims(name: str, site: Site) -> tuple[str, ...]:
@@ -231,29 +231,29 @@ def _dims(name: str, site: Site) -> tuple[str, ...]:
     return (*(PLATES.get(plate, plate) for plate in site.plates), *(f"{name}_dim_{k}" for k in range(own)))
 
 
-def _diagnosed(held: Mapping[str, Floats], stats: Mapping[str, Array]) -> dict[str, float]:
+def _diagnose_chains(draws: Mapping[str, Floats], stats: Mapping[str, Array]) -> dict[str, float]:
     """Return the worst R-hat and fewest effective draws of all sites, and how many transitions diverged."""
-    single = [np.moveaxis(one.reshape(*one.shape[:2], -1), -1, 0) for one in held.values()]
-    columns = [column.T for one in single for column in one]
-    n_chains, kept = next(iter(held.values())).shape[:2]
+    single = [np.moveaxis(values.reshape(*values.shape[:2], -1), -1, 0) for values in draws.values()]
+    columns = [column.T for values in single for column in values]
+    n_chains, kept = next(iter(draws.values())).shape[:2]
     return {
-        "r_hat": max(r_hat(one) for one in columns),
-        "effective_draws": min(effective_draws(one) for one in columns),
+        "r_hat": max(r_hat(values) for values in columns),
+        "effective_draws": min(effective_draws(values) for values in columns),
         "draws": float(n_chains * kept),
         "chains": float(n_chains),
         "divergences": float(stats["diverging"].sum()),
     }
 
 
-def _not_identified(ratings: Ratings, sites: Mapping[str, Site]) -> Sequence[str]:
-    held = {plate for site in sites.values() for plate in site.plates}
-    said = []
+def _list_unidentified(ratings: Ratings, sites: Mapping[str, Site]) -> Sequence[str]:
+    plates = {plate for site in sites.values() for plate in site.plates}
+    sentences = []
     if ratings.n_raters == 1:
-        said.append("one rater: how far raters differ is what the priors say")
+        sentences.append("one rater: how far raters differ is what the priors say")
     for plate in ("documents", "raters"):
-        if plate not in held:
-            said.append(f"the law has no site in the plate {plate}: to it all of them are alike")
-    return said
+        if plate not in plates:
+            sentences.append(f"the law has no site in the plate {plate}: to it all of them are alike")
+    return sentences
 
 
 class _Simulator:
@@ -270,18 +270,18 @@ class _Simulator:
         import jax
 
         key = jax.random.PRNGKey(int(rng.integers(2**31)))
-        drawn, sites = self._of(design, frozenset(effects.sites), each)(key, dict(effects.sites))
+        drawn, sites = self._compile_once(design, frozenset(effects.sites), each)(key, dict(effects.sites))
         return convert_to_scores(effects.scale, np.asarray(drawn, float)), replace(effects, sites=sites)
 
-    def _of(self, design: Ratings, names: frozenset[str], each: int) -> Callable[..., Any]:
+    def _compile_once(self, design: Ratings, names: frozenset[str], each: int) -> Callable[..., Any]:
         arrays = design.system, design.item, design.rater, design.document
         of = (names, each, design.n_systems, design.n_raters, *(hash(np.asarray(one).tobytes()) for one in arrays))
         if of not in self._compiled:
-            self._compiled[of] = _compiled(self.model, arguments(self.model, design, None), each)
+            self._compiled[of] = _compile_model(self.model, arguments(self.model, design, None), each)
         return self._compiled[of]
 
 
-def _compiled(model: Model, given: Mapping[str, Any], each: int) -> Callable[..., Any]:
+def _compile_model(model: Model, given: Mapping[str, Any], each: int) -> Callable[..., Any]:
     import jax
     from numpyro import handlers
 
@@ -306,7 +306,7 @@ def answer(simulate: _Simulator, rng: np.random.Generator, effects: OwnEffects, 
     return np.asarray(simulate(rng, effects, design)[0][0])
 
 
-def _no_world(*given: Any, **told: Any) -> Any:
+def _no_world(*given: Any, **named: Any) -> Any:
     raise InputError("a law of one's own draws worlds from its file only: `simlab fit TABLE --law LAW --out FILE.yaml`")
 
 
@@ -318,7 +318,7 @@ def content(path: str, simulate: _Simulator, fitted: Fitted) -> Mapping[str, Any
     a_document = n_draws * pilot.n_systems * (pilot.n_raters + AT_LARGE) * EACH * sizes.mean()
     sizes = rng.choice(sizes, int(np.clip(KEPT_ANSWERS / a_document, *DOCUMENTS)))
     at = np.linspace(0, len(fitted.effects) - 1, n_draws).round().astype(int)
-    answers = np.stack([_kept(rng, simulate, fitted.effects[k], pilot, sizes) for k in at])
+    answers = np.stack([_draw_kept_answers(rng, simulate, fitted.effects[k], pilot, sizes) for k in at])
     least, step = float(answers.min()), fitted.effects[0].scale.step
     step = step or float(np.ptp(answers)) / MOST_STEPS or 1.0
     code = np.rint((answers - least) / step)
@@ -342,10 +342,12 @@ def content(path: str, simulate: _Simulator, fitted: Fitted) -> Mapping[str, Any
     }
 
 
-def _kept(rng: np.random.Generator, simulate: _Simulator, effects: OwnEffects, pilot: Ratings, sizes: Ints) -> Floats:
+def _draw_kept_answers(
+    rng: np.random.Generator, simulate: _Simulator, effects: OwnEffects, pilot: Ratings, sizes: Ints
+) -> Floats:
     """Draw answers of the pilot's raters, then of raters at large, to new documents: `[system, item, rater, each]`."""
-    own, known = simulate(rng, effects, _crossed(pilot, sizes, pilot.n_raters), SIMULATED)
-    at_large, _ = simulate(rng, known, _crossed(pilot, sizes, AT_LARGE), SIMULATED)
+    own, known = simulate(rng, effects, _crossed_design(pilot, sizes, pilot.n_raters), SIMULATED)
+    at_large, _ = simulate(rng, known, _crossed_design(pilot, sizes, AT_LARGE), SIMULATED)
     shape = SIMULATED, pilot.n_systems, int(sizes.sum()), -1
     scores = np.concatenate([own.reshape(shape), at_large.reshape(shape)], axis=-1)
     quarters = np.sort(scores, axis=0).reshape(EACH, SIMULATED // EACH, *scores.shape[1:])
@@ -353,7 +355,7 @@ def _kept(rng: np.random.Generator, simulate: _Simulator, effects: OwnEffects, p
     return np.asarray(np.moveaxis(np.take_along_axis(quarters, chosen, axis=1)[:, 0], 0, -1))
 
 
-def _crossed(pilot: Ratings, sizes: Ints, n_raters: int) -> Ratings:
+def _crossed_design(pilot: Ratings, sizes: Ints, n_raters: int) -> Ratings:
     """Lay out a design in which every rater rates every output of new documents once: systems, items, raters."""
     n_items = int(sizes.sum())
     system, item, rater = np.indices((pilot.n_systems, n_items, n_raters)).reshape(3, -1)

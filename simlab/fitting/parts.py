@@ -25,7 +25,7 @@ class Fold(NamedTuple):
     document: Ints
 
 
-def kept(ratings: Ratings, rows: Bools) -> Ratings:
+def keep_ratings(ratings: Ratings, rows: Bools) -> Ratings:
     """Keep some ratings; items and documents without any are left out, systems and raters keep their indices."""
     items, item = np.unique(ratings.item[rows], return_inverse=True)
     documents, document = np.unique(ratings.document[items], return_inverse=True)
@@ -44,12 +44,12 @@ def kept(ratings: Ratings, rows: Bools) -> Ratings:
     )
 
 
-def of_documents(ratings: Ratings, documents: Bools) -> Ratings:
+def keep_documents(ratings: Ratings, documents: Bools) -> Ratings:
     """Keep the ratings of some documents, `documents[document]`; raters who rated none of these are left out."""
-    return without_idle(kept(ratings, documents[ratings.document[ratings.item]]))
+    return drop_idle(keep_ratings(ratings, documents[ratings.document[ratings.item]]))
 
 
-def without_idle(ratings: Ratings) -> Ratings:
+def drop_idle(ratings: Ratings) -> Ratings:
     """Leave out systems and raters without a rating: a law that has not seen them can only guess."""
     systems, system = np.unique(ratings.system, return_inverse=True)
     raters, rater = np.unique(ratings.rater, return_inverse=True)
@@ -62,7 +62,7 @@ def without_idle(ratings: Ratings) -> Ratings:
     )
 
 
-def with_scores(ratings: Ratings, score: Floats) -> Ratings:
+def replace_scores(ratings: Ratings, score: Floats) -> Ratings:
     """Put other scores in the place of those that the raters gave."""
     return replace(ratings, score=score)
 
@@ -74,15 +74,15 @@ def folds(rng: np.random.Generator, ratings: Ratings, most: int = MOST_FOLDS) ->
     of_rating = ratings.document[ratings.item]
     for number in range(min(most, n)):
         out = part[of_rating] == number
-        train = kept(ratings, ~out)
+        train = keep_ratings(ratings, ~out)
         known = np.isin(ratings.rater, train.rater) & np.isin(ratings.system, train.system)
         asked = out & known
         if not asked.any():
             continue
-        yield Fold(without_idle(train), _numbered_as(kept(ratings, asked), train), of_rating[asked])
+        yield Fold(drop_idle(train), _match_indices(keep_ratings(ratings, asked), train), of_rating[asked])
 
 
-def _numbered_as(held_out: Ratings, train: Ratings) -> Ratings:
+def _match_indices(held_out: Ratings, train: Ratings) -> Ratings:
     """Number systems and raters as in the part that is fitted, where idle ones are left out."""
     systems, raters = np.unique(train.system), np.unique(train.rater)
     return replace(
@@ -94,7 +94,7 @@ def _numbered_as(held_out: Ratings, train: Ratings) -> Ratings:
     )
 
 
-def thinned(rng: np.random.Generator, ratings: Ratings, most: int) -> Ratings:
+def thin_documents(rng: np.random.Generator, ratings: Ratings, most: int) -> Ratings:
     """Keep documents at random until they hold `most` ratings; a smaller table is kept whole."""
     if len(ratings.score) <= most:
         return ratings
@@ -104,4 +104,4 @@ def thinned(rng: np.random.Generator, ratings: Ratings, most: int) -> Ratings:
     within[:2] = True
     wanted = np.zeros(ratings.n_documents, bool)
     wanted[order[within]] = True
-    return of_documents(ratings, wanted)
+    return keep_documents(ratings, wanted)

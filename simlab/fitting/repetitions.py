@@ -13,11 +13,11 @@ from typing import Any, cast
 import numpy as np
 from scipy.special import expit, logit
 
-from simlab.fitting.backtest.choosing import chosen
+from simlab.fitting.backtest.choosing import choose_law
 from simlab.fitting.checks import checks
 from simlab.fitting.laws import FittableLaw, Fitted, laws
 from simlab.fitting.scales.fitting import LawName
-from simlab.fitting.scales.outputs import OnOutputs, on_outputs
+from simlab.fitting.scales.outputs import OutputDraw, fit_outputs
 from simlab.messages import pluralise
 from simlab.tables.held import Ratings, flip_signs
 from simlab.types import Floats, InputError
@@ -49,7 +49,7 @@ class TableWorld:
 
     law: FittableLaw
     fitted: Fitted
-    own: Sequence[OnOutputs] | None
+    own: Sequence[OutputDraw] | None
     passed: int
     failed: tuple[str, ...]
     turned: bool
@@ -67,46 +67,46 @@ class TableWorld:
         failed = f"; failed: {', '.join(self.failed[:3])}{', ...' if len(self.failed) > 3 else ''}"
         return f"{self.law.name}, {self.passed} of {n} checks passed{failed if self.failed else ''}"
 
-    def same(self, rng: np.random.Generator, draw: int) -> Floats:
+    def same_raters(self, rng: np.random.Generator, draw: int) -> Floats:
         """Let the same raters rate the same outputs again; raises ValueError where `own` is None."""
-        held = self._on_outputs(draw)
-        return self._as_the_table(draw_repeated_answers(rng, held.effects, held.seen, **self._design))
+        output = self._require_outputs(draw)
+        return self._restore_sign(draw_repeated_answers(rng, output.effects, output.seen, **self._design))
 
     def new_raters(self, rng: np.random.Generator, draw: int) -> Floats:
         """Let other raters, in the same seats, rate the same outputs; raises ValueError where `own` is None."""
-        held = self._on_outputs(draw)
-        return self._as_the_table(
-            draw_repeated_answers(rng, self._others(rng, held.effects, draw), held.seen, **self._design)
+        output = self._require_outputs(draw)
+        return self._restore_sign(
+            draw_repeated_answers(rng, self._draw_other_raters(rng, output.effects, draw), output.seen, **self._design)
         )
 
-    def _on_outputs(self, draw: int) -> OnOutputs:
+    def _require_outputs(self, draw: int) -> OutputDraw:
         if self.own is None:
             raise ValueError(f"the law {self.law.name} keeps nothing of single outputs")
         return self.own[draw]
 
     def new_documents(self, rng: np.random.Generator, draw: int) -> Floats:
         """Let the same raters rate outputs for other documents."""
-        return self._answered(rng, self.fitted.effects[draw])
+        return self._answer_table(rng, self.fitted.effects[draw])
 
-    def all_new(self, rng: np.random.Generator, draw: int) -> Floats:
+    def new_raters_and_documents(self, rng: np.random.Generator, draw: int) -> Floats:
         """Let other raters, in the same seats, rate outputs for other documents."""
-        return self._answered(rng, self._others(rng, self.fitted.effects[draw], draw))
+        return self._answer_table(rng, self._draw_other_raters(rng, self.fitted.effects[draw], draw))
 
-    def equal(self, rng: np.random.Generator, draw: int, *, raters_drawn: bool) -> Floats:
+    def equal_systems(self, rng: np.random.Generator, draw: int, *, raters_drawn: bool) -> Floats:
         """Let equal systems be rated, for other documents: by other raters, or by these, who together favour none.
 
         Leniency and tastes stay what they are, for raters at large by their laws, for these raters one by one.
         """
         effects = self.fitted.effects[draw]
         if raters_drawn:
-            return self._answered(rng, self._others(rng, equal(effects), draw))
+            return self._answer_table(rng, self._draw_other_raters(rng, make_equal(effects), draw))
         if draw not in self._even:
             design = self.fitted.ratings
             load = np.bincount(design.rater, minlength=design.n_raters) / len(design.rater)
-            self._even[draw] = equal_over(effects, load)
-        return self._answered(rng, self._even[draw])
+            self._even[draw] = make_equal_over(effects, load)
+        return self._answer_table(rng, self._even[draw])
 
-    def _others(self, rng: np.random.Generator, effects: Any, draw: int) -> Any:
+    def _draw_other_raters(self, rng: np.random.Generator, effects: Any, draw: int) -> Any:
         if isinstance(effects, ScaleEffects):
             return draw_raters(rng, effects, len(effects.leniency))
         spread: dict[str, Any] = {
@@ -114,10 +114,10 @@ class TableWorld:
         }
         return new_raters(rng, effects, **spread)
 
-    def _answered(self, rng: np.random.Generator, effects: Any) -> Floats:
-        return self._as_the_table(self.law.answer(rng, effects, self.fitted.ratings))
+    def _answer_table(self, rng: np.random.Generator, effects: Any) -> Floats:
+        return self._restore_sign(self.law.answer(rng, effects, self.fitted.ratings))
 
-    def _as_the_table(self, score: Floats) -> Floats:
+    def _restore_sign(self, score: Floats) -> Floats:
         return -score if self.turned else score
 
     @property
@@ -134,15 +134,15 @@ def table_world(ratings: Ratings, seed: int, draws: int) -> TableWorld:
     counted = flip_signs(ratings)
     turned = counted is not ratings
     _refuse_few(counted)
-    first = chosen(laws(), counted, "auto")
-    found = _looked_at(first, counted, seed, draws, turned)
-    for law in _others(first, counted) if found.failed else ():
-        other = _looked_at(law, counted, seed, draws, turned)
-        found = min(found, other, key=lambda one: len(one.failed))
-    return found
+    first = choose_law(laws(), counted, "auto")
+    best = _fit_and_check(first, counted, seed, draws, turned)
+    for law in _list_other_laws(first, counted) if best.failed else ():
+        other = _fit_and_check(law, counted, seed, draws, turned)
+        best = min(best, other, key=lambda world: len(world.failed))
+    return best
 
 
-def _others(first: FittableLaw, ratings: Ratings) -> Iterator[FittableLaw]:
+def _list_other_laws(first: FittableLaw, ratings: Ratings) -> Iterator[FittableLaw]:
     yield from (law for law in laws() if law.name != first.name and law.refused(ratings) is None)
 
 
@@ -155,21 +155,21 @@ def _refuse_few(ratings: Ratings) -> None:
         )
 
 
-def _looked_at(law: FittableLaw, ratings: Ratings, seed: int, draws: int, turned: bool) -> TableWorld:
+def _fit_and_check(law: FittableLaw, ratings: Ratings, seed: int, draws: int, turned: bool) -> TableWorld:
     """Fit a law and check it; of a law on a scale the table's own outputs are drawn with it."""
     rough = len(ratings.score) > THOROUGH
     scaled = None if law.name == "mqm" else cast(LawName, law.name)
-    own = None if scaled is None else on_outputs(scaled, ratings, seed=seed, draws=draws, rough=rough)
-    fitted = law.fit(ratings, seed=seed, draws=draws, rough=rough) if own is None else _of_outputs(law, ratings, own)
-    held = checks(law, fitted, seed, TABLES)
-    return TableWorld(law, fitted, own, held.passed, tuple(one.name for one in held.failed), turned)
+    own = None if scaled is None else fit_outputs(scaled, ratings, seed=seed, draws=draws, rough=rough)
+    fitted = law.fit(ratings, seed=seed, draws=draws, rough=rough) if own is None else _build_fitted(law, ratings, own)
+    checked = checks(law, fitted, seed, TABLES)
+    return TableWorld(law, fitted, own, checked.passed, tuple(check.name for check in checked.failed), turned)
 
 
-def _of_outputs(law: FittableLaw, ratings: Ratings, own: Sequence[OnOutputs]) -> Fitted:
-    return Fitted(law.name, ratings, [one.effects for one in own], {}, (), frozenset(), {})
+def _build_fitted(law: FittableLaw, ratings: Ratings, own: Sequence[OutputDraw]) -> Fitted:
+    return Fitted(law.name, ratings, [draw.effects for draw in own], {}, (), frozenset(), {})
 
 
-def equal(effects: Any) -> Any:
+def make_equal(effects: Any) -> Any:
     """Make all systems alike: each as good as they are on average."""
     if isinstance(effects, ScaleEffects):
         return replace(effects, system=np.full_like(effects.system, effects.system.mean()))
@@ -177,13 +177,13 @@ def equal(effects: Any) -> Any:
     return replace(effects, system_mean=np.full_like(effects.system_mean, mean))
 
 
-def equal_over(effects: Any, load: Floats) -> Any:
+def make_equal_over(effects: Any, load: Floats) -> Any:
     """Make all systems alike over these raters, whose tastes stay; raters count as their `load[rater]` says.
 
     On a scale each system is moved until the mean of its scores is that of all: a scale with ends or steps turns tastes
     that cancel out into scores that do not.
     """
-    even = equal(effects)
+    even = make_equal(effects)
     if isinstance(effects, Effects):
         major = expit(logit(effects.major_share) + np.log(effects.severity))
         points = (1 - major) * effects.minor_weight + major * effects.major_weight
@@ -197,13 +197,13 @@ def equal_over(effects: Any, load: Floats) -> Any:
     fine = effects.scale.step <= effects.residual_sd
     rough = replace(even, scale=replace(effects.scale, tail=np.inf, step=0.0 if fine else effects.scale.step))
 
-    def off(at: Floats) -> Floats:
+    def pool_scores(at: Floats) -> Floats:
         return truth_of_pool(replace(rough, system=at), load)
 
-    score = off(system)
+    score = pool_scores(system)
     wanted, before, system = float(score.mean()), system, system + (score.mean() - score) / pull.sum()
     for _ in range(SECANTS):
-        new = off(system)
+        new = pool_scores(system)
         move = system - before
         slope = np.divide(new - score, move, out=np.ones_like(move), where=np.abs(move) > NEAR)
         before, score = system, new

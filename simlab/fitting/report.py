@@ -19,10 +19,17 @@ from simlab.answers.tables import ReadTable
 from simlab.effort import current_effort
 from simlab.files import write_whole
 from simlab.fitting.checks import Check, FitChecks, checks
-from simlab.fitting.comparing_laws import chosen, compare
+from simlab.fitting.comparing_laws import choose_simplest_law, compare
 from simlab.fitting.components import PilotComponents, Trade, coefficients, components, trade
 from simlab.fitting.laws import FittableLaw, Fitted
-from simlab.fitting.speeds import KEPT, EstimateInterval, FittedSpeeds, by_rater, fitted_speeds, hours_again
+from simlab.fitting.speeds import (
+    KEPT,
+    EstimateInterval,
+    FittedSpeeds,
+    fitted_speeds,
+    predict_hours_again,
+    speed_by_rater,
+)
 from simlab.messages import clip, show, suggest
 from simlab.tables.held import Ratings
 from simlab.tables.times import CUT, CUTS
@@ -43,22 +50,22 @@ SPANS = ("seconds_per_answer", "median_seconds", "rater_sd", "login_sd", "screen
 def disagreement(diagnosis: Mapping[str, Any]) -> tuple[str, ...]:
     """State that chains disagree, and that transitions diverged; nothing where all is well."""
     r_hat, stray = float(diagnosis.get("r_hat", 1.0)), int(diagnosis.get("divergences", 0))
-    said = []
+    sentences = []
     if r_hat > AGREE:
         much = "do not rely on the numbers" if r_hat > DIFFER else "intervals are rough"
-        said.append(
+        sentences.append(
             f"the chains of this fit do not quite agree (R-hat {r_hat:.3f}; above {AGREE}): {much};"
             " other random numbers: --seed N"
         )
     if stray:
-        said.append(
+        sentences.append(
             f"{stray:,} of {int(diagnosis['draws']):,} transitions diverged: chains may miss part of what is possible;"
             " draw effects as standard normal ones times their spread"
         )
-    return tuple(said)
+    return tuple(sentences)
 
 
-def _with_chains(checks: FitChecks, diagnosis: Mapping[str, float]) -> FitChecks:
+def _add_chain_check(checks: FitChecks, diagnosis: Mapping[str, float]) -> FitChecks:
     """Count chains that disagree as a check that failed, where a law of one's own is sampled by NUTS."""
     if "divergences" not in diagnosis:
         return checks
@@ -73,14 +80,16 @@ def answer_checks(
     """Return the checks of a fit as its answer has them."""
     return answers.Checks(
         passed=len(traits) - len(failed),
-        failed=tuple(answers.FailedCheck(name=one.name, real=one.real, low=one.low, high=one.high) for one in failed),
-        all=tuple(answers.CheckedTrait(**one._asdict(), inside=one.inside) for one in traits),
+        failed=tuple(
+            answers.FailedCheck(name=check.name, real=check.real, low=check.low, high=check.high) for check in failed
+        ),
+        all=tuple(answers.CheckedTrait(**check._asdict(), inside=check.inside) for check in traits),
         erring=tuple(erring),
     )
 
 
-def silent(line: str) -> None:
-    """Ignore what is said."""
+def ignore_message(line: str) -> None:
+    """Ignore a message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +125,7 @@ class FitReport:
     @property
     def listed(self) -> list[Component]:
         """List what makes scores differ."""
-        return self.components.listed()
+        return self.components.list_components()
 
     def answer(self, read: Mapping[str, Any]) -> answers.Fit:
         """Return what is said of the fit, and of what was `read` of the table."""
@@ -143,7 +152,7 @@ class FitReport:
             self.law,
             self.fitted,
             about=about,
-            checks=checked(self.checks),
+            checks=summarise_checks(self.checks),
             components=self.listed,
             speeds=self.speeds,
             timing=None if self.timing is None else speed_content(self.timing),
@@ -151,7 +160,7 @@ class FitReport:
 
 
 def report(
-    ratings: Ratings, laws: Sequence[FittableLaw], name: str, seed: int, say: Say = silent, cut: float = CUT
+    ratings: Ratings, laws: Sequence[FittableLaw], name: str, seed: int, say: Say = ignore_message, cut: float = CUT
 ) -> FitReport:
     """Choose a law by what it predicts of documents held out (or take the named one), fit it, and look at the fit.
 
@@ -161,17 +170,17 @@ def report(
     """
     # Arrays are small: threads that share them cost more than they do.
     with threadpool_limits(1):
-        found = _report(ratings, laws, name, seed, say)
-        return replace(found, speeds=by_rater(ratings, cut), timing=fitted_speeds(ratings.times, cut))
+        fitted = _report(ratings, laws, name, seed, say)
+        return replace(fitted, speeds=speed_by_rater(ratings, cut), timing=fitted_speeds(ratings.times, cut))
 
 
 def _report(ratings: Ratings, laws: Sequence[FittableLaw], name: str, seed: int, say: Say) -> FitReport:
     _check_comparable(ratings)
     refused = {law.name: why for law in laws if (why := law.refused(ratings)) is not None}
-    law, compared = _chosen(ratings, laws, refused, name, seed, say)
+    law, compared = _choose_law(ratings, laws, refused, name, seed, say)
     say(f"fitting {law.name}")
-    found = looked_at(law, law.fit(ratings, seed=seed, draws=current_effort().draws), compared, refused, seed, say)
-    return replace(found, asked=name != AUTO)
+    examined = examine_fit(law, law.fit(ratings, seed=seed, draws=current_effort().draws), compared, refused, seed, say)
+    return replace(examined, asked=name != AUTO)
 
 
 def _check_comparable(ratings: Ratings) -> None:
@@ -186,33 +195,33 @@ def _check_comparable(ratings: Ratings) -> None:
         )
 
 
-def looked_at(
+def examine_fit(
     law: FittableLaw,
     fitted: Fitted,
     compared: Sequence[LawScore],
     refused: Mapping[str, str],
     seed: int,
-    say: Say = silent,
+    say: Say = ignore_message,
 ) -> FitReport:
     """Look at a fit: check it against its pilot, and say what makes scores differ."""
     say(f"checking {law.name} against the pilot")
-    held = components(law, fitted, seed)
+    parts = components(law, fitted, seed)
     ratings = fitted.ratings
-    each = ratings_each(ratings)
+    each = ratings_per_output(ratings)
     return FitReport(
         law,
         fitted,
         compared,
         refused,
-        _with_chains(checks(law, fitted, seed), fitted.diagnosis),
-        held,
-        coefficients(held, each),
-        trade(held, len(ratings.score) / ratings.n_systems),
+        _add_chain_check(checks(law, fitted, seed), fitted.diagnosis),
+        parts,
+        coefficients(parts, each),
+        trade(parts, len(ratings.score) / ratings.n_systems),
         {},
     )
 
 
-def _chosen(
+def _choose_law(
     ratings: Ratings, laws: Sequence[FittableLaw], refused: Mapping[str, str], name: str, seed: int, say: Say
 ) -> tuple[FittableLaw, Sequence[LawScore]]:
     by_name = {law.name: law for law in laws}
@@ -225,27 +234,27 @@ def _chosen(
         raise InputError(f"no law fits such a table: {'; '.join(f'{law}: {why}' for law, why in refused.items())}")
     if name != AUTO:
         return by_name[name], ()
-    compared = _compared(ratings, allowed, seed, say) if len(allowed) > 1 and ratings.n_documents > 1 else []
-    return by_name[chosen(compared)] if compared else allowed[0], compared
+    compared = _compare_laws(ratings, allowed, seed, say) if len(allowed) > 1 and ratings.n_documents > 1 else []
+    return by_name[choose_simplest_law(compared)] if compared else allowed[0], compared
 
 
-def _compared(ratings: Ratings, allowed: Sequence[FittableLaw], seed: int, say: Say) -> list[LawScore]:
+def _compare_laws(ratings: Ratings, allowed: Sequence[FittableLaw], seed: int, say: Say) -> list[LawScore]:
     say(f"comparing {', '.join(law.name for law in allowed)} on documents held out")
     return compare(allowed, ratings, seed, lambda law: say(f"compared {law}"))
 
 
-def ratings_each(ratings: Ratings) -> int:
+def ratings_per_output(ratings: Ratings) -> int:
     """Return how many ratings an output of the pilot has, on average."""
     output = ratings.item.astype(np.int64) * ratings.n_systems + ratings.system
     return max(1, round(len(output) / len(np.unique(output))))
 
 
-def checked(checks: FitChecks) -> dict[str, Any]:
+def summarise_checks(checks: FitChecks) -> dict[str, Any]:
     """Return how many checks a world passed, and of those that failed what was found."""
-    return {"passed": checks.passed, "failed": [_failed(one) for one in checks.failed]}
+    return {"passed": checks.passed, "failed": [_describe_failure(check) for check in checks.failed]}
 
 
-def _failed(check: Check) -> dict[str, Any]:
+def _describe_failure(check: Check) -> dict[str, Any]:
     numbers = (float(f"{value:.5g}") for value in (check.real, check.low, check.high))
     return {"name": check.name, **dict(zip(("real", "low", "high"), numbers, strict=True))}
 
@@ -267,7 +276,7 @@ def content(
     more = {"components": spreads, "lower_is_better": ratings.lower_is_better}
     return {
         **schemas.head_of_fitted("world"),
-        "about": {**about, **counted(ratings)},
+        "about": {**about, **table_counts(ratings)},
         "checks": dict(checks),
         "law": law.name,
         "not_identified": list(fitted.not_identified),
@@ -282,7 +291,7 @@ def content(
     }
 
 
-def counted(ratings: Ratings) -> dict[str, int]:
+def table_counts(ratings: Ratings) -> dict[str, int]:
     """Count what a table holds."""
     return {
         "ratings": len(ratings.score),
@@ -300,42 +309,46 @@ def seats(ratings: Ratings) -> list[list[int]]:
     return [list(one) for one in sorted({tuple(raters.tolist()) for raters in np.split(together[1], starts)})]
 
 
-def text(held: Mapping[str, Any]) -> str:
+def text(world: Mapping[str, Any]) -> str:
     """Write the file as text."""
     import yaml
 
     dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
     head = "# A fitted world, made by `simlab fit`; use it with systems=fitted systems.path=THIS_FILE.\n"
     return head + yaml.dump(
-        dict(held), Dumper=dumper, sort_keys=False, allow_unicode=True, default_flow_style=None, width=120
+        dict(world), Dumper=dumper, sort_keys=False, allow_unicode=True, default_flow_style=None, width=120
     )
 
 
-def named_as(earlier: str, held: Mapping[str, Any]) -> Mapping[str, Any]:
+def keep_table_name(earlier: str, world: Mapping[str, Any]) -> Mapping[str, Any]:
     """Name the table of a world as an earlier file of it does; one of another digest keeps its own name."""
     import yaml
 
     try:
         about = dict(yaml.load(earlier, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))["about"])  # noqa: S506
     except (yaml.YAMLError, LookupError, TypeError, ValueError):
-        return held
-    same = about.get("sha256") == held["about"].get("sha256")
-    return {**held, "about": {**held["about"], "table": about.get("table")}} if same else held
+        return world
+    same = about.get("sha256") == world["about"].get("sha256")
+    return {**world, "about": {**world["about"], "table": about.get("table")}} if same else world
 
 
-def write(path: Path, held: Mapping[str, Any]) -> None:
+def write(path: Path, world: Mapping[str, Any]) -> None:
     """Write the file, in one step, so that nobody reads half of it."""
-    write_whole({path: text(held)})
+    write_whole({path: text(world)})
 
 
 def _spread(component: Component) -> dict[str, Any]:
     """Format a component in points; of one that the pilot says nothing about what the priors put in its place."""
     if math.isnan(component.sd):
-        return {"estimate": _short(component.assumed), "assumed": True}
-    return {"low": _short(component.low), "estimate": _short(component.sd), "high": _short(component.high)}
+        return {"estimate": _round_digits(component.assumed), "assumed": True}
+    return {
+        "low": _round_digits(component.low),
+        "estimate": _round_digits(component.sd),
+        "high": _round_digits(component.high),
+    }
 
 
-def _short(value: float) -> float:
+def _round_digits(value: float) -> float:
     return float(f"{value:.5g}")
 
 
@@ -343,21 +356,21 @@ def speed_content(fitted: FittedSpeeds) -> dict[str, Any]:
     """Return what the file of a world says: the rule, what was there, estimates, and a draw for each world."""
     draws = fitted.draws[:KEPT].T.tolist()
     names = ("log_mean", "rater_sd", "login_sd")
-    drawn = {name: [_short(value) for value in column] for name, column in zip(names, draws, strict=True)}
+    drawn = {name: [_round_digits(value) for value in column] for name, column in zip(names, draws, strict=True)}
     return {**_summary_of_speeds(fitted), "draws": drawn}
 
 
 def answer_of_speeds(fitted: FittedSpeeds, raters: Mapping[str, Mapping[str, float]]) -> PilotSpeeds:
     """Return the same as an answer, with the hours that the same work would take other people, and each rater's."""
-    again = hours_again(fitted)
-    held = {
+    again = predict_hours_again(fitted)
+    fields = {
         **_summary_of_speeds(fitted),
         "logins_left_out": fitted.left_out,
         "logins_split": fitted.sittings,
-        "hours_again": {name: _short(value) for name, value in again._asdict().items()},
+        "hours_again": {name: _round_digits(value) for name, value in again._asdict().items()},
         "raters": {name: dict(speed) for name, speed in raters.items()},
     }
-    return read_record(PilotSpeeds, held, "speeds")
+    return read_record(PilotSpeeds, fields, "speeds")
 
 
 def _summary_of_speeds(fitted: FittedSpeeds) -> dict[str, Any]:
@@ -367,16 +380,16 @@ def _summary_of_speeds(fitted: FittedSpeeds) -> dict[str, Any]:
     return {
         "rule": times.rule,
         "cut": fitted.cut,
-        "hours": [{"cut": cut, "hours": _short(times.hours(cut))} for cut in cuts],
+        "hours": [{"cut": cut, "hours": _round_digits(times.hours(cut))} for cut in cuts],
         "people": len(set(worked.person.tolist())),
         "logins": len(worked.person),
         "answers": len(times.gap),
-        "answers_per_screen": _short(fitted.screens.answers),
+        "answers_per_screen": _round_digits(fitted.screens.answers),
         **{name: _span(getattr(fitted, name)) for name in SPANS},
-        "log_mean": _short(mean),
-        "log_mean_se": _short(error),
+        "log_mean": _round_digits(mean),
+        "log_mean_se": _round_digits(error),
     }
 
 
 def _span(interval: EstimateInterval) -> dict[str, float]:
-    return {name: _short(value) for name, value in interval._asdict().items() if math.isfinite(value)}
+    return {name: _round_digits(value) for name, value in interval._asdict().items() if math.isfinite(value)}

@@ -22,7 +22,7 @@ _NOTHING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Worked:
+class LoginTimes:
     """Hold how long people took, one entry per login: `answers[login]` in `seconds[login]`, by `person[login]`.
 
     People are numbered from 0, each with a login. `noise[login]` is the variance of the logarithm of the mean of its
@@ -39,10 +39,10 @@ class Worked:
         """Return log seconds per answer; the mean of lognormal screens with mean 1 has a log of half its variance."""
         return np.log(self.seconds / self.answers) + self.noise / 2
 
-    def and_then(self, other: Worked) -> Worked:
+    def add_people(self, other: LoginTimes) -> LoginTimes:
         """Put the logins of other people behind these."""
         people = other.person + (self.person.max() + 1 if len(self.person) else 0)
-        return Worked(
+        return LoginTimes(
             np.concatenate([self.person, people]),
             np.concatenate([self.answers, other.answers]),
             np.concatenate([self.seconds, other.seconds]),
@@ -89,18 +89,20 @@ class SpeedPosterior:
         return np.stack([log_mean, self.rater_sd[row], self.login_sd[column]], axis=1)
 
 
-def posterior(worked: Worked, *, flat: bool = False) -> SpeedPosterior:
+def posterior(worked: LoginTimes, *, flat: bool = False) -> SpeedPosterior:
     """Weigh every pair of spreads by the logins, log_mean integrated out; `flat`: people do not differ (rater_sd is 0).
 
     Given the spreads the logins of a person have covariance `rater_sd^2 + diag(d)`, with `d = login_sd^2 + noise`; by
     Sherman and Morrison the person's precision about log_mean is `S / (1 + rater_sd^2 S)` with `S = sum 1 / d`.
     Tails are those of t, since both spreads are integrated over. Source: Gelman et al. 2013, section 5.4.
     """
-    far = _on_grid(worked, _RATER_SD[:1] if flat else _RATER_SD, _LOGIN_SD)
-    return _on_grid(worked, _nearer(far.rater_sd, far.weight.sum(1)), _nearer(far.login_sd, far.weight.sum(0)))
+    far = _posterior_on_grid(worked, _RATER_SD[:1] if flat else _RATER_SD, _LOGIN_SD)
+    return _posterior_on_grid(
+        worked, _narrow_grid(far.rater_sd, far.weight.sum(1)), _narrow_grid(far.login_sd, far.weight.sum(0))
+    )
 
 
-def _nearer(grid: Floats, weight: Floats) -> Floats:
+def _narrow_grid(grid: Floats, weight: Floats) -> Floats:
     """Spread the points of a grid over the part of it that matters."""
     if len(grid) == 1:
         return grid
@@ -109,16 +111,18 @@ def _nearer(grid: Floats, weight: Floats) -> Floats:
     return np.asarray(np.linspace(np.sqrt(low), np.sqrt(high), len(grid)) ** 2)
 
 
-def _on_grid(worked: Worked, rater_sd: Floats, login_sd: Floats) -> SpeedPosterior:
-    people, log_scale = _by_person(worked, login_sd)
+def _posterior_on_grid(worked: LoginTimes, rater_sd: Floats, login_sd: Floats) -> SpeedPosterior:
+    people, log_scale = _summarise_people(worked, login_sd)
     # One spread between people at a time: tables of a crowd have thousands of them.
-    log, mean, variance = (np.array(rows) for rows in zip(*(_given(sd, *people) for sd in rater_sd), strict=True))
+    log, mean, variance = (
+        np.array(rows) for rows in zip(*(_weigh_spread(sd, *people) for sd in rater_sd), strict=True)
+    )
     constant = -0.5 * (log_scale + (len(worked.person) - 1) * np.log(2 * np.pi))
     own = np.log(_rater_prior(rater_sd)[:, None] * np.exp(-0.5 * (login_sd / LOGIN_SPREAD) ** 2) * _steps(login_sd))
     return SpeedPosterior(log + constant + own, mean, variance, rater_sd, login_sd)
 
 
-def _given(rater_sd: float, precision: Floats, mean: Floats, within: Floats) -> tuple[Floats, Floats, Floats]:
+def _weigh_spread(rater_sd: float, precision: Floats, mean: Floats, within: Floats) -> tuple[Floats, Floats, Floats]:
     """Return for each login_sd the log weight of a spread between people, and the mean and variance of log_mean."""
     total = precision / (1 + rater_sd**2 * precision)
     variance = 1 / total.sum(-1)
@@ -127,7 +131,7 @@ def _given(rater_sd: float, precision: Floats, mean: Floats, within: Floats) -> 
     return -0.5 * (squares + np.log1p(rater_sd**2 * precision).sum(-1) - np.log(variance)), middle, variance
 
 
-def _by_person(worked: Worked, login_sd: Floats) -> tuple[tuple[Floats, Floats, Floats], Floats]:
+def _summarise_people(worked: LoginTimes, login_sd: Floats) -> tuple[tuple[Floats, Floats, Floats], Floats]:
     """Return for each login_sd the precision and mean of each person, the squares within people, and log scales."""
     order = np.argsort(worked.person, kind="stable")
     person, log = worked.person[order], worked.log[order]
@@ -154,12 +158,12 @@ def _steps(grid: Floats) -> Floats:
     return np.asarray(np.append(between, 0) + np.append(0, between))
 
 
-def log_score(known: Worked, new: Worked, *, flat: bool = False) -> float:
+def log_score(known: LoginTimes, new: LoginTimes, *, flat: bool = False) -> float:
     """Return the log predictive density per login of log seconds per answer of other people's logins.
 
     All logins of the others count together, so that what the first logins of a person say of the later ones counts,
     as it does where work goes on; parameters are integrated over what is known of them. `flat`: one lognormal for
     everybody, without a rater effect, fitted and predicting in the same way.
     """
-    before, both = posterior(known, flat=flat), posterior(known.and_then(new), flat=flat)
+    before, both = posterior(known, flat=flat), posterior(known.add_people(new), flat=flat)
     return (both.log_evidence - before.log_evidence) / len(new.person)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simlab.fitting.speed_law import SpeedPosterior, Worked, log_score, posterior
+from simlab.fitting.speed_law import LoginTimes, SpeedPosterior, log_score, posterior
 from simlab.rng import stream
 from simlab.tables.held import Ratings
 from simlab.tables.times import CUT, CUTS, Times
@@ -57,7 +57,7 @@ class FittedSpeeds:
 
     times: Times
     cut: float
-    worked: Worked
+    worked: LoginTimes
     screens: Screens
     law: SpeedPosterior
     left_out: int
@@ -95,7 +95,7 @@ class FittedSpeeds:
         reach = math.exp(1.645 * error / cv) if cv > 0 and math.isfinite(error) else math.nan
         return EstimateInterval(log_sd(cv / reach), log_sd(cv), log_sd(cv * reach))
 
-    def of_worlds(self, n: int = KEPT) -> list[Speeds]:
+    def speeds_by_world(self, n: int = KEPT) -> list[Speeds]:
         """Return draws of speeds, one for each world: what the table left open differs between them."""
         draws, spread = self.draws[:n], self.screen_sd.estimate
         means = mean_seconds_per_answer(draws)
@@ -111,19 +111,19 @@ def fitted_speeds(times: Times | None, cut: float = CUT) -> FittedSpeeds | None:
     """
     if times is None or not len(times.gap):
         return None
-    login, sittings = _goes(times)
+    login, sittings = _number_sittings(times)
     seconds = times.seconds(cut)
     usable = np.bincount(login, seconds) >= LEAST_SECONDS * np.bincount(login)
     if not usable.any():
         return None
     kept = usable[login]
     screens = _screens(login[kept], times.screen[kept], seconds[kept])
-    worked = _worked(times, login, seconds, kept, screens)
+    worked = _summarise_logins(times, login, seconds, kept, screens)
     left_out = int((~usable).sum())
     return FittedSpeeds(times, cut, worked, screens, posterior(worked), left_out, sittings)
 
 
-def _goes(times: Times) -> tuple[Ints, bool]:
+def _number_sittings(times: Times) -> tuple[Ints, bool]:
     """Number what a person did in one go: a login; where nobody has two, a login between pauses longer than any cut.
 
     Else the spread between people could not be told from that between the logins of one.
@@ -153,14 +153,14 @@ def _screens(login: Ints, screen: Ints, seconds: Floats) -> Screens:
     return Screens(cv, error / (2 * cv) if cv else math.nan, float((size**2).sum() / size.sum()))
 
 
-def _worked(times: Times, login: Ints, seconds: Floats, kept: Bools, screens: Screens) -> Worked:
+def _summarise_logins(times: Times, login: Ints, seconds: Floats, kept: Bools, screens: Screens) -> LoginTimes:
     number, of_answer = np.unique(login[kept], return_inverse=True)
     answers: Floats = np.bincount(of_answer).astype(float)
     first = np.unique(login, return_index=True)[1]
     people = times.person[times.login[first]][number]
     noise = np.log1p(screens.variation**2 * np.minimum(screens.answers / answers, 1))
     took = np.asarray(np.bincount(of_answer, seconds[kept]), float)
-    return Worked(np.unique(people, return_inverse=True)[1], answers, took, noise)
+    return LoginTimes(np.unique(people, return_inverse=True)[1], answers, took, noise)
 
 
 def mean_seconds_per_answer(draws: Floats) -> Floats:
@@ -177,7 +177,7 @@ def _span(values: Floats) -> EstimateInterval:
     return EstimateInterval(*(float(value) for value in np.quantile(values, _MIDDLE)))
 
 
-def by_rater(ratings: Ratings, cut: float = CUT) -> dict[str, dict[str, float | int]]:
+def speed_by_rater(ratings: Ratings, cut: float = CUT) -> dict[str, dict[str, float | int]]:
     """Return each rater's speed: seconds per answer are taken to be lognormal, with the mean and spread that they have.
 
     Gaps between answers are cut at so many seconds. Logarithms would be at the mercy of answers that were given in one
@@ -187,10 +187,10 @@ def by_rater(ratings: Ratings, cut: float = CUT) -> dict[str, dict[str, float | 
     if times is None:
         return {}
     own = times.split_by_person(cut)
-    return {name: _lognormal(own[name]) for name in sorted(own) if len(own[name]) >= FEWEST and own[name].any()}
+    return {name: _fit_lognormal(own[name]) for name in sorted(own) if len(own[name]) >= FEWEST and own[name].any()}
 
 
-def _lognormal(seconds: Floats) -> dict[str, float | int]:
+def _fit_lognormal(seconds: Floats) -> dict[str, float | int]:
     mean = float(seconds.mean())
     spread = log_sd(float(seconds.std(ddof=1)) / mean)
     return {
@@ -229,8 +229,8 @@ def predicted_hours(
 ) -> Hours:
     """Predict the hours that people whom nobody has met take; `loads[person]` are the answers of each of their logins.
 
-    `speeds` are draws of what is known of people at large (`FittedSpeeds.of_worlds`, or one for speeds that are taken
-    for known); `per_screen` is how many answers a screen has.
+    `speeds` are draws of what is known of people at large (`FittedSpeeds.speeds_by_world`, or one for speeds that are
+    taken for known); `per_screen` is how many answers a screen has.
     """
     totals = campaigns(rng, speeds, loads, per_screen, max(1, math.ceil(CAMPAIGNS / len(speeds))))
     return Hours(*(float(value) for value in np.quantile(totals, INTERVAL)))
@@ -275,7 +275,7 @@ class HoursPrediction(NamedTuple):
         return self.predicted.low <= self.happened <= self.predicted.high
 
 
-def held_against(known: FittedSpeeds, times: Times) -> HoursPrediction | None:
+def compare_predicted_hours(known: FittedSpeeds, times: Times) -> HoursPrediction | None:
     """Predict the hours of another table's logins from what one table says, under its cut, and look; None: no times.
 
     Who answered how much is taken from the other table, what they are like from the first: none of them is known.
@@ -283,13 +283,13 @@ def held_against(known: FittedSpeeds, times: Times) -> HoursPrediction | None:
     other = fitted_speeds(times, known.cut)
     if other is None:
         return None
-    speeds = known.of_worlds(len(known.draws))
+    speeds = known.speeds_by_world(len(known.draws))
     predicted = predicted_hours(stream(0, "held against"), speeds, loads(times), known.screens.answers)
     scores = (log_score(known.worked, other.worked, flat=flat) for flat in (False, True))
     return HoursPrediction(predicted, times.hours(known.cut), *scores)
 
 
-def hours_again(fitted: FittedSpeeds) -> Hours:
+def predict_hours_again(fitted: FittedSpeeds) -> Hours:
     """Predict the hours of the same answers, shared out alike, by other people."""
-    speeds = fitted.of_worlds(len(fitted.draws))
+    speeds = fitted.speeds_by_world(len(fitted.draws))
     return predicted_hours(stream(0, "hours"), speeds, loads(fitted.times), fitted.screens.answers)

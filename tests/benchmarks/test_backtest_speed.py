@@ -10,8 +10,8 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from simlab.analysis import normalization
-from simlab.fitting.backtest.campaigns import campaigns, measured, sums
-from simlab.fitting.backtest.designs import NORMALIZATIONS, BacktestDesign, dealt, prepared
+from simlab.fitting.backtest.campaigns import campaigns, measure_worlds, sums
+from simlab.fitting.backtest.designs import NORMALIZATIONS, BacktestDesign, deal_studies, prepare_studies
 from simlab.measures.stability import srp
 from simlab.rng import stream
 from simlab.studies.ratings.collecting import collect, lay
@@ -40,7 +40,7 @@ def worlds() -> list[World]:
 
 def one_after_the_other(held: list[World], design: BacktestDesign) -> list[float]:
     """Carry out studies as the engine does, world by world, and conclude them once per normalisation."""
-    asking = prepared(design, 1, PER_SET)
+    asking = prepare_studies(design, 1, PER_SET)
     study = np.arange(SETS * PER_SET)
     zero = np.zeros(len(study), np.int32)
     where = {"world": zero, "study": study, "document_set": study // PER_SET, "status": zero + OK}
@@ -56,9 +56,9 @@ def one_after_the_other(held: list[World], design: BacktestDesign) -> list[float
 
 
 def all_at_once(held: list[World], design: BacktestDesign) -> list[float]:
-    asked = dealt(held[0], design, seed=1, sets=SETS, per_set=PER_SET)
+    asked = deal_studies(held[0], design, seed=1, sets=SETS, per_set=PER_SET)
     said = campaigns(sums(held), asked, NORMALIZATIONS)
-    shares = np.array([measured(said[name])["srp"].value for name in NORMALIZATIONS])
+    shares = np.array([measure_worlds(said[name])["srp"].value for name in NORMALIZATIONS])
     return list(shares.T.ravel().tolist())
 
 

@@ -21,7 +21,7 @@ from simlab.concluding.wanted import ConcludeOptions
 from simlab.drawing.reports.answers.conclude import report
 from simlab.effort import current_effort, use_effort
 from simlab.fitting.mqm import MQM
-from simlab.fitting.repetitions import equal_over, table_world
+from simlab.fitting.repetitions import make_equal_over, table_world
 from simlab.tables.reading import read
 from simlab.world.laws.scales import truth_of_pool
 from tests.concluding.nested_tables import write_nested
@@ -170,7 +170,7 @@ def test_equal_systems_keep_the_tastes_of_these_raters(answers, tmp_path, short_
     ratings = read(table)
     world = table_world(ratings, 0, 4)
     effects, load = world.fitted.effects[0], np.bincount(ratings.rater) / len(ratings.rater)
-    even = equal_over(effects, load)
+    even = make_equal_over(effects, load)
     np.testing.assert_array_equal(even.taste, effects.taste)
     np.testing.assert_array_equal(even.leniency, effects.leniency)
     assert np.ptp(truth_of_pool(even, load)) < 1e-3 * (np.ptp(ratings.score) or 1) < np.ptp(ratings.score)
@@ -187,7 +187,7 @@ def test_equal_counts_of_errors_have_one_mean_over_these_raters(tmp_path, short_
     ratings = read(table, replace(ConcludeOptions().told, better="lower"))
     load = np.bincount(ratings.rater) / len(ratings.rater)
     effects = MQM.fit(ratings, draws=2, rough=True).effects[0]
-    even = equal_over(replace(effects, rater_system_sd=1.0), load)
+    even = make_equal_over(replace(effects, rater_system_sd=1.0), load)
     score = [MQM.answer(np.random.default_rng(k), even, ratings) for k in range(300)]
     gap = np.array([one[ratings.system == 0].mean() - one[ratings.system == 1].mean() for one in score])
     assert abs(gap.mean()) < 4 * gap.std() / np.sqrt(len(gap))

@@ -33,7 +33,11 @@ def test_raters_of_one_system_each_have_a_world(design, answers, tmp_path, short
     table = write_nested(tmp_path / "t.csv", answers=answers, **DESIGNS[design])
     world = table_world(read(table), 0, 4)
     rng = np.random.default_rng(0)
-    for score in (world.new_documents(rng, 0), world.all_new(rng, 1), world.equal(rng, 2, raters_drawn=True)):
+    for score in (
+        world.new_documents(rng, 0),
+        world.new_raters_and_documents(rng, 1),
+        world.equal_systems(rng, 2, raters_drawn=True),
+    ):
         assert np.isfinite(score).all()
 
 

@@ -48,7 +48,7 @@ def test_other_people_confirm_less_often_than_the_same():
 
 @pytest.mark.slow
 def test_a_world_that_takes_systems_for_equal_expects_no_confirmation(usual_effort: None, monkeypatch):
-    monkeypatch.setattr(repetitions.TableWorld, "new_documents", lambda world, rng, draw: world.equal(
+    monkeypatch.setattr(repetitions.TableWorld, "new_documents", lambda world, rng, draw: world.equal_systems(
         rng, draw, raters_drawn=False))  # fmt: skip
     study = study_of(table_of(pilot(np.random.default_rng(0), n_systems=6, n_documents=30)))
     found = repetition(study, table_world(study.ratings, 0, 20), 0)

@@ -29,7 +29,7 @@ from simlab.drawing.figures import (
 from simlab.drawing.reports.answers import agreement, conclude, fit, mutt, plan, report_answer
 from simlab.drawing.reports.static import plot_report
 from simlab.engine import timelines
-from simlab.fitting.agreement import agreement_of
+from simlab.fitting.agreement import measure_agreement
 from simlab.fitting.laws import laws
 from simlab.fitting.report import report
 from simlab.store.query import add_companion
@@ -133,7 +133,7 @@ ANSWERS: dict[str, Any] = {
     "mutt": noticed,
     "conclusion": lambda: plot_report(conclude.report(made_conclusions.rated())),
     "plan": lambda: plot_report(plan.report(made_plans.answered())),
-    "agreement": lambda: plot_report(agreement.report(agreement_of(table(EXAMPLES / "ratings.csv")))),
+    "agreement": lambda: plot_report(agreement.report(measure_agreement(table(EXAMPLES / "ratings.csv")))),
 }
 
 
@@ -285,7 +285,7 @@ def test_raters_have_their_leniency_sharpness_and_speed(tmp_path: Path) -> None:
     file.write_text("\n".join(timed) + "\n", encoding="utf-8")
     for worn in (look.SCREEN, PAPER):
         with look.figure_style(worn):
-            figure = files.write(lambda: plot_report(agreement.report(agreement_of(table(file)))), None)
+            figure = files.write(lambda: plot_report(agreement.report(measure_agreement(table(file)))), None)
         assert [fault for fault in faults(figure, "agreement") if fault != "no title"] == []
         drawn = {" ".join(axes.get_title().split()): axes for axes in figure.axes}
         assert {"How lenient are raters?", "How sharp are raters?", "How fast are raters?"} <= set(drawn)

@@ -44,7 +44,7 @@ def fit(*, failed: bool = False, held: PilotComponents = HELD, raters: int = 3) 
                 PredictionError(measure="SRP", real=0.9, simulated=0.91, below=0.4),
             ),
         ),
-        components=tuple(held.listed()),
+        components=tuple(held.list_components()),
         coefficients=tuple(coefficients(held, 1)),
         each=weighed.rows if weighed else (),
         price=weighed.price if weighed else None,

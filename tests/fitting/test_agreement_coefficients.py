@@ -15,9 +15,9 @@ from scipy.stats import binomtest
 from simlab.drawing.reports.answers.agreement import report
 from simlab.drawing.reports.static import plot_report
 from simlab.fitting.agreement import (
-    agreement_of,
     compare_with_others,
     mean_by_cluster,
+    measure_agreement,
     share_interval,
     slope_by_cluster,
 )
@@ -27,8 +27,8 @@ from simlab.fitting.agreement_coefficients import (
     RatedOutputs,
     alpha,
     coefficients,
-    intraclass,
-    rated,
+    intraclass_correlations,
+    number_outputs,
 )
 from simlab.tables.held import ControlAnswers, Ratings
 from simlab.tables.times import take_durations
@@ -80,7 +80,7 @@ def test_alpha_is_that_of_the_library(level: Level, seed: int) -> None:
 
 def test_intraclass_correlations_are_the_published_ones() -> None:
     held = flat(SHROUT_FLEISS)
-    found = intraclass(held.output, held.rater, held.score, np.ones(6))
+    found = intraclass_correlations(held.output, held.rater, held.score, np.ones(6))
     assert [round(value, 2) for value in found[:3]] == [0.17, 0.29, 0.62]
     assert found.ratings_each == 4
 
@@ -98,7 +98,7 @@ def test_with_gaps_reductions_are_those_of_least_squares() -> None:
     rank = np.trace(fits[2]) - np.trace(fits[0]), np.trace(fits[2]) - np.trace(fits[1])
     rater_part = (both - output - noise * rank[0]) / np.trace(of_rater.T @ (np.eye(n) - fits[0]) @ of_rater)
     output_part = (both - rater - noise * rank[1]) / np.trace(of_output.T @ (np.eye(n) - fits[1]) @ of_output)
-    found = intraclass(held.output, held.rater, held.score, np.ones(len(held.document)))
+    found = intraclass_correlations(held.output, held.rater, held.score, np.ones(len(held.document)))
     assert found.single == pytest.approx(output_part / (output_part + rater_part + noise))
     assert found.average == pytest.approx(output_part / (output_part + (rater_part + noise) / 2))
 
@@ -108,8 +108,8 @@ def test_an_output_that_counts_twice_is_two() -> None:
     table = simulated(rng, rng.standard_normal(5), documents=10).reshape(-1, 5)
     weight = rng.integers(0, 3, len(table))
     held, repeated = flat(table), flat(np.repeat(table, weight, axis=0))
-    found = intraclass(held.output, held.rater, held.score, weight.astype(float))
-    expected = intraclass(repeated.output, repeated.rater, repeated.score, np.ones(len(repeated.document)))
+    found = intraclass_correlations(held.output, held.rater, held.score, weight.astype(float))
+    expected = intraclass_correlations(repeated.output, repeated.rater, repeated.score, np.ones(len(repeated.document)))
     assert found == pytest.approx(expected)
 
 
@@ -119,7 +119,7 @@ def test_components_find_the_truth_with_gaps() -> None:
     found: list[Intraclass] = []
     for _ in range(150):
         held = flat(simulated(rng, 0.7 * rng.standard_normal(12)).reshape(-1, 12))
-        found.append(intraclass(held.output, held.rater, held.score, np.ones(len(held.document))))
+        found.append(intraclass_correlations(held.output, held.rater, held.score, np.ones(len(held.document))))
     single, average = (np.array([getattr(one, name) for one in found]) for name in ("single", "average"))
     assert abs(single.mean() - 1 / 2.49) < 4 * single.std() / 150**0.5
     assert abs(average.mean() - 1 / (1 + 1.49 / 2)) < 4 * average.std() / 150**0.5 + 0.01  # a ratio: biased by 1 / n
@@ -130,8 +130,8 @@ def covered(studies: int) -> list[float]:
     """Return how often intervals of alpha and ICC(A,1) hold what the same raters show on very many documents."""
     rng = np.random.default_rng(6)
     raters = np.array([-0.8, -0.2, 0.0, 0.3, 0.7])
-    held = rated(ratings_of(simulated(rng, raters, 5000)))
-    single = intraclass(held.output, held.rater, held.score, np.ones(len(held.document))).single
+    held = number_outputs(ratings_of(simulated(rng, raters, 5000)))
+    single = intraclass_correlations(held.output, held.rater, held.score, np.ones(len(held.document))).single
     many = {"Krippendorff's alpha (interval)": alpha(held, "interval"), "ICC(A,1)": single}
     hits = []
     for _ in range(studies):
@@ -191,7 +191,7 @@ def test_shares_of_failed_controls_are_exact(n: int, k: int) -> None:
 
 def test_controls_and_seconds_are_those_of_their_rater() -> None:
     controls = ControlAnswers(np.array([0, 0, 0, 2]), np.array([True, False, True, False]), "it was missed")
-    found = agreement_of(ratings_of(simulated(np.random.default_rng(1), np.zeros(3), 6), controls=controls))
+    found = measure_agreement(ratings_of(simulated(np.random.default_rng(1), np.zeros(3), 6), controls=controls))
     assert [(rater.controls, rater.failed) for rater in found.corated] == [(3, 2), (0, 0), (1, 0)]
     assert math.isnan(found.corated[1].failed_share)
     assert found.controls == "it was missed"
@@ -203,7 +203,7 @@ def test_what_took_no_time_has_no_usual_time(took: float, shown: float) -> None:
     held = ratings_of(simulated(np.random.default_rng(1), np.zeros(3), 6))
     names = [held.rater_names[rater] for rater in held.rater]
     times = take_durations(names, [took] * len(names), names, {})
-    found = agreement_of(replace(held, times=times))
+    found = measure_agreement(replace(held, times=times))
     assert [rater.seconds for rater in found.corated] == pytest.approx([shown] * 3, nan_ok=True)
     assert [rater.timed for rater in found.corated] == np.bincount(held.rater).tolist()
     assert [one.cut for one in found.hours] == [30, 300, 1800]
@@ -256,7 +256,7 @@ def test_what_a_table_cannot_tell_is_said(
 @pytest.mark.slow
 def test_the_figure_shows_leniency_where_it_is_known() -> None:
     rng = np.random.default_rng(8)
-    drawn = plot_report(report(agreement_of(ratings_of(60 + 10 * simulated(rng, np.array([-1.0, 0, 1]), 8)))))
+    drawn = plot_report(report(measure_agreement(ratings_of(60 + 10 * simulated(rng, np.array([-1.0, 0, 1]), 8)))))
     drawn.draw_without_rendering()
     assert [" ".join(axes.get_title().split()) for axes in drawn.axes] == [
         "How lenient are raters?",
@@ -264,5 +264,5 @@ def test_the_figure_shows_leniency_where_it_is_known() -> None:
         "What scores do raters give?",
     ]
     assert "higher is better" in drawn.axes[2].get_xlabel()
-    alone = plot_report(report(agreement_of(ratings_of(simulated(rng, np.zeros(1), 8)))))
+    alone = plot_report(report(measure_agreement(ratings_of(simulated(rng, np.zeros(1), 8)))))
     assert [" ".join(axes.get_title().split()) for axes in alone.axes] == ["What scores do raters give?"]

@@ -15,17 +15,23 @@ from simlab.cli import answer
 from simlab.commands import backtest as commands
 from simlab.commands.backtest import BacktestOptions
 from simlab.fitting.backtest import planning
-from simlab.fitting.backtest.campaigns import MEASURES, campaigns, measured, sums
+from simlab.fitting.backtest.campaigns import MEASURES, campaigns, measure_worlds, sums
 from simlab.fitting.backtest.carrying_out import NO_TRUTH, BacktestRun, compare, observe, predict, summarize_errors
-from simlab.fitting.backtest.choosing import chosen
-from simlab.fitting.backtest.designs import BacktestDesign, dealt, designs, normalizations, repeatable
+from simlab.fitting.backtest.choosing import choose_law
+from simlab.fitting.backtest.designs import (
+    BacktestDesign,
+    deal_studies,
+    designs,
+    list_normalizations,
+    repeatable_design,
+)
 from simlab.fitting.backtest.planning import (
     QUICK,
     PredictionSource,
     PredictionTask,
     SimulationSize,
-    part_of,
-    ratings_of,
+    flatten_ratings,
+    select_documents,
     sources,
     split_documents,
     tasks,
@@ -55,7 +61,7 @@ def test_a_split_takes_documents_from_every_bucket(world: World) -> None:
 
 def test_a_part_keeps_its_documents_ratings(world: World) -> None:
     kept = split_documents(world, 0.5, 0, 0)
-    part = part_of(world, kept)
+    part = select_documents(world, kept)
     assert part.frame.n_documents == 15
     of_part = fixed_ratings(part)
     assert of_part is not None
@@ -80,26 +86,26 @@ def test_designs_that_a_table_does_not_allow_are_left_out(world: World) -> None:
 
 def test_who_cannot_ask_anybody_else_asks_about_other_documents(world: World) -> None:
     """All three raters of an output are asked: studies of the same documents would be one study."""
-    three = repeatable(world, BacktestDesign("ungrouped", 20, 3))
+    three = repeatable_design(world, BacktestDesign("ungrouped", 20, 3))
     assert three is not None
     assert three.repetition == "other documents"
-    assert repeatable(world, BacktestDesign("ungrouped", 30, 3)) is None
-    assert repeatable(world, BacktestDesign("ungrouped", 30, 2)) == BacktestDesign("ungrouped", 30, 2)
-    asked = dealt(world, three, seed=0, sets=2, per_set=3)
+    assert repeatable_design(world, BacktestDesign("ungrouped", 30, 3)) is None
+    assert repeatable_design(world, BacktestDesign("ungrouped", 30, 2)) == BacktestDesign("ungrouped", 30, 2)
+    asked = deal_studies(world, three, seed=0, sets=2, per_set=3)
     assert len({tuple(documents) for documents in asked.document.tolist()}) == 6
     said = campaigns(sums([world]), asked, ("none",))["none"]
     assert said.claim.shape[:3] == (1, 1, 6)
-    assert np.isfinite(measured(said)["srp"].error[0])
+    assert np.isfinite(measure_worlds(said)["srp"].error[0])
 
 
 def test_normalisations_that_make_no_sense_for_a_scale_are_left_out(world: World) -> None:
     ratings = fixed_ratings(world)
     assert ratings is not None
-    assert normalizations(world) == ("none", "mean", "error", "zscore")
+    assert list_normalizations(world) == ("none", "mean", "error", "zscore")
     unmarked = world.replace_answers(RATE, replace(ratings, errors=np.full_like(ratings.errors, -1)))
-    assert normalizations(unmarked) == ("none", "mean", "zscore")
+    assert list_normalizations(unmarked) == ("none", "mean", "zscore")
     points = replace(unmarked, frame=replace(world.frame, lower_is_better=False))
-    assert normalizations(points) == ("none", "zscore")
+    assert list_normalizations(points) == ("none", "zscore")
 
 
 def planned(world: World, size: SimulationSize = TINY) -> BacktestRun:
@@ -132,7 +138,7 @@ def test_power_is_predicted_and_never_observed_on_a_real_table(world: World) -> 
 
 
 def test_ratings_laid_out_flat_are_those_of_the_world(world: World) -> None:
-    flat, ratings = ratings_of(world, table(None)), fixed_ratings(world)
+    flat, ratings = flatten_ratings(world, table(None)), fixed_ratings(world)
     assert ratings is not None
     assert len(flat.score) == np.isfinite(ratings.value).sum()
     assert flat.score.sum() == np.nansum(ratings.value)
@@ -140,8 +146,8 @@ def test_ratings_laid_out_flat_are_those_of_the_world(world: World) -> None:
 
 
 def stable(world: World, design: BacktestDesign, per_set: int) -> float:
-    asked = dealt(world, design, seed=1, sets=1, per_set=per_set)
-    return float(measured(campaigns(sums([world]), asked, ("none",))["none"])["srp"].value[0])
+    asked = deal_studies(world, design, seed=1, sets=1, per_set=per_set)
+    return float(measure_worlds(campaigns(sums([world]), asked, ("none",))["none"])["srp"].value[0])
 
 
 def test_studies_without_noise_are_stable_and_pure_noise_is_not(world: World) -> None:
@@ -228,7 +234,7 @@ def test_preferences_give_the_same_records(
 )
 def test_the_law_is_the_one_that_is_asked_for_or_the_first_that_the_table_allows(law: str, said: str | None) -> None:
     if said is None:
-        assert chosen(laws(), table(None), law).name == "mqm"
+        assert choose_law(laws(), table(None), law).name == "mqm"
         return
     with pytest.raises(InputError, match=said):
-        chosen(laws(), table(None), law)
+        choose_law(laws(), table(None), law)

@@ -18,13 +18,13 @@ from simlab.drawing.reports.terms import ReportTable
 from simlab.drawing.text import tables
 from simlab.fitting.backtest import papers
 from simlab.fitting.backtest.carrying_out import BacktestRun
-from simlab.fitting.backtest.papers import ArmMeasures, Setting
+from simlab.fitting.backtest.papers import AdviceSetting, ArmMeasures
 from simlab.rng import stream
 from simlab.types import Floats, World
 from simlab.world.segment_metrics import agreed_quality
 from tests.pilots import Truth, pilot, write
 
-EVERY = Setting(30, same=True)
+EVERY = AdviceSetting(30, same=True)
 USUAL = Truth()
 
 
@@ -74,14 +74,14 @@ def _table(place: Path, n_documents: int, truth: Truth = USUAL, ratings: int = 2
 
 def test_what_a_table_does_not_allow_is_said(tmp_path: Path) -> None:
     plan = plan_backtest(_table(tmp_path, 30), BacktestOptions(law="gaussian"))
-    parts = papers.parts_of(plan)
+    parts = papers.cut_parts(plan)
     assert [part.frame.n_documents for part in parts] == [6] * 5
-    assert papers.setting_of(parts, "grouping") == Setting(6, same=True)
-    assert "which takes 12 in each of 5 parts" in str(papers.setting_of(parts, "documents"))
-    assert "fewer than 24 documents" in str(papers.setting_of([], "grouping"))
+    assert papers.find_setting(parts, "grouping") == AdviceSetting(6, same=True)
+    assert "which takes 12 in each of 5 parts" in str(papers.find_setting(parts, "documents"))
+    assert "fewer than 24 documents" in str(papers.find_setting([], "grouping"))
     one = plan_backtest(_table(tmp_path, 30, ratings=1), BacktestOptions(law="gaussian"))
-    assert papers.setting_of([one.world], "documents") == papers.ONE_RATER
-    assert papers.setting_of([one.world], "grouping") == Setting(20, same=False)
+    assert papers.find_setting([one.world], "documents") == papers.ONE_RATER
+    assert papers.find_setting([one.world], "grouping") == AdviceSetting(20, same=False)
 
 
 @pytest.mark.parametrize(("n_documents", "said"), [(10, "too small"), (30, "one person rated everything")])
@@ -153,9 +153,9 @@ def _scored_table(place: Path) -> Path:
 def _effects(file: Path, column: str, test: papers.TestName) -> list[float]:
     """Return how many more of the pairs are told apart with a metric, on each part of the documents."""
     plan = plan_backtest(file, BacktestOptions(law="gaussian"))
-    parts = papers.parts_of(plan, _read_metric(file, column, BacktestOptions().told, plan))
-    setting = papers.setting_of(parts, "metric")
-    assert setting == Setting(6, same=False)
+    parts = papers.cut_parts(plan, _read_metric(file, column, BacktestOptions().told, plan))
+    setting = papers.find_setting(parts, "metric")
+    assert setting == AdviceSetting(6, same=False)
     found = [[papers.measure_arm(part, arm, setting, test, 3, 8) for arm in papers.ADVICE["metric"]] for part in parts]
     return [one.found - other.found for one, other in found]  # type: ignore[union-attr]
 
@@ -173,14 +173,14 @@ def test_fitted_worlds_have_a_metric_as_close_as_that_of_the_table(tmp_path: Pat
     file = _scored_table(tmp_path)
     plan = plan_backtest(file, BacktestOptions(law="gaussian"))
     told = BacktestOptions().told
-    assert papers.correlation_within(plan.world, _read_metric(file, "good", told, plan)) > 0.95
-    assert abs(papers.correlation_within(plan.world, _read_metric(file, "random", told, plan))) < 0.2
+    assert papers.correlate_within_systems(plan.world, _read_metric(file, "good", told, plan)) > 0.95
+    assert abs(papers.correlate_within_systems(plan.world, _read_metric(file, "random", told, plan))) < 0.2
     # One that follows half: of its own noise and of what raters agree on.
     quality = agreed_quality(plan.world)
     half = quality + quality.std(axis=1, keepdims=True) * stream(2, "half").standard_normal(quality.shape)
-    wanted = papers.correlation_within(plan.world, half)
+    wanted = papers.correlate_within_systems(plan.world, half)
     worlds = papers.draw_worlds(plan, 2, half)
-    found = [papers.correlation_within(world, world.metric) for world in worlds]
+    found = [papers.correlate_within_systems(world, world.metric) for world in worlds]
     assert np.mean(found) == pytest.approx(wanted, abs=0.1)
     assert all(world.metric is None for world in papers.draw_worlds(plan, 2))
 

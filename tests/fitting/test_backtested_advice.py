@@ -21,14 +21,14 @@ from simlab.fitting.backtest.advising import (
     THUMBS,
     AdviceCandidate,
     Worth,
+    candidate_by_rule,
     candidates,
-    named,
+    choose_candidate,
     shortfall,
     summarize_rules,
-    thumb,
 )
-from simlab.fitting.backtest.designs import BacktestDesign, normalizations
-from simlab.fitting.backtest.planning import part_of, split_documents
+from simlab.fitting.backtest.designs import BacktestDesign, list_normalizations
+from simlab.fitting.backtest.planning import select_documents, split_documents
 from simlab.types import RATE, InputError, World
 from simlab.world.laws.fixed import fixed_ratings
 from simlab.world.recorded import make_world, table
@@ -40,7 +40,7 @@ NAN = float("nan")
 def world() -> World:
     """Return half of the built-in table: 15 documents, three raters of each output."""
     whole = make_world(table(None))
-    return part_of(whole, ~split_documents(whole, 0.5, 0, 0))
+    return select_documents(whole, ~split_documents(whole, 0.5, 0, 0))
 
 
 def seated(world: World, seats: int) -> World:
@@ -60,24 +60,24 @@ def candidate(
 
 def test_all_candidates_cost_the_same(world: World) -> None:
     of = candidates(world)
-    assert len(of) == len(set(of)) == 3 * 2 * len(normalizations(world)) == 24
+    assert len(of) == len(set(of)) == 3 * 2 * len(list_normalizations(world)) == 24
     assert {one.design.documents * one.design.ratings_per_item for one in of} == {14}
     assert {(one.design.documents, one.design.ratings_per_item) for one in of} == {(14, 1), (7, 2)}
-    assert all(thumb(of, rule) in of for rule in THUMBS)
-    assert thumb(of, "half twice") == candidate("pseudo_side_by_side", 7, 2)
+    assert all(candidate_by_rule(of, rule) in of for rule in THUMBS)
+    assert candidate_by_rule(of, "half twice") == candidate("pseudo_side_by_side", 7, 2)
 
 
 def test_studies_that_cannot_be_repeated_alike_are_not_held_against_others(world: World) -> None:
     """With two raters of each output both are asked where two ratings are: a repetition would be the same study."""
     of = candidates(seated(world, 2))
     assert {one.design.ratings_per_item for one in of} == {1}
-    assert thumb(of, "half twice") is None
+    assert candidate_by_rule(of, "half twice") is None
     alone = candidates(seated(world, 1))
     assert {(one.design.documents, one.design.repetition) for one in alone} == {(10, "other documents")}
 
 
 def test_tables_that_leave_nothing_to_choose_are_refused(world: World) -> None:
-    few = part_of(world, split_documents(world, 5 / 15, 0, 0))
+    few = select_documents(world, split_documents(world, 5 / 15, 0, 0))
     with pytest.raises(InputError, match="5 documents held out allow no two designs of equal cost"):
         candidates(few)
 
@@ -85,12 +85,14 @@ def test_tables_that_leave_nothing_to_choose_are_refused(world: World) -> None:
 def test_the_largest_gain_among_the_confirmed_is_named() -> None:
     bold, sure, best = candidate(name="zscore"), candidate(), candidate("system_balanced")
     worth = {bold: Worth(0.7, 0.89), sure: Worth(0.4, 0.99), best: Worth(0.5, 0.9)}
-    assert named(worth) == best
-    assert named(worth, 0.8) == bold
-    assert named({one: held._replace(confirmed=0.1 * k) for k, (one, held) in enumerate(worth.items())}) == best
+    assert choose_candidate(worth) == best
+    assert choose_candidate(worth, 0.8) == bold
+    assert (
+        choose_candidate({one: held._replace(confirmed=0.1 * k) for k, (one, held) in enumerate(worth.items())}) == best
+    )
     silent = {sure: Worth(0.0, NAN), bold: Worth(0.1, 0.2)}
-    assert named(silent) == bold
-    assert named({sure: Worth(0.0, NAN)}) == sure
+    assert choose_candidate(silent) == bold
+    assert choose_candidate({sure: Worth(0.0, NAN)}) == sure
 
 
 def test_a_shortfall_is_that_from_the_best_confirmed_one() -> None:
@@ -164,7 +166,7 @@ def test_a_design_is_named_and_judged() -> None:
     real = {_named(one): Worth(one.significant_share, one.confirmed) for one in rows}
     by = {rule.rule: _named(one) for rule in answered.rules for one in rows if rule.rule in one.rules}
     assert set(by) == {ADVICE, BEST, *THUMBS}
-    assert (by[ADVICE], by[BEST]) == (named(expected), named(real))
+    assert (by[ADVICE], by[BEST]) == (choose_candidate(expected), choose_candidate(real))
     found = {one.rule: one.shortfall for one in answered.rules}
     assert found == pytest.approx({rule: shortfall(real, one) for rule, one in by.items()})
     assert found["ungrouped"] > 0.05

@@ -9,9 +9,16 @@ import pytest
 from pilots import Truth
 from plain_law import TRUTH, drawn, law
 
-from simlab.fitting.comparing_laws import MOST_VALUES, chosen, compare, grid, predictive, ranked
+from simlab.fitting.comparing_laws import (
+    MOST_VALUES,
+    choose_simplest_law,
+    compare,
+    grid,
+    predictive_probabilities,
+    rank_laws,
+)
 from simlab.fitting.laws import FittableLaw, laws
-from simlab.fitting.parts import folds, of_documents, thinned
+from simlab.fitting.parts import folds, keep_documents, thin_documents
 from simlab.tables.held import Ratings
 
 LATENT = Truth(
@@ -39,7 +46,7 @@ def test_the_law_that_knows_the_spreads_wins_over_one_that_does_not() -> None:
     found = compare([wrong, right], drawn(1), seed=0)
     assert [one.law for one in found] == ["right", "wrong"]
     assert found[1].behind > 5 * found[1].se
-    assert chosen(found) == "right"
+    assert choose_simplest_law(found) == "right"
     # A law that says the same is no worse.
     twins = compare([right, law(TRUTH, "twin")], drawn(1), seed=0)
     assert abs(twins[1].behind) < 0.05
@@ -66,8 +73,8 @@ def test_ties_go_to_the_simpler_law() -> None:
     rng = np.random.default_rng(1)
     base = rng.standard_normal(40)
     close, far = base + 0.01 + 0.2 * rng.standard_normal(40), base - 1
-    assert chosen(ranked({"ordinal": close, "gaussian": base, "mqm": far})) == "gaussian"
-    assert chosen(ranked({"ordinal": base + 1, "gaussian": base})) == "ordinal"
+    assert choose_simplest_law(rank_laws({"ordinal": close, "gaussian": base, "mqm": far})) == "gaussian"
+    assert choose_simplest_law(rank_laws({"ordinal": base + 1, "gaussian": base})) == "ordinal"
 
 
 def test_the_grid_gives_floor_ceiling_and_zero_bins_of_their_own() -> None:
@@ -81,7 +88,7 @@ def test_the_grid_gives_floor_ceiling_and_zero_bins_of_their_own() -> None:
 
 
 def test_no_probability_is_zero_and_all_add_up() -> None:
-    share = predictive(np.array([[4.0, 0.0, 0.0], [0.0, 6.0, 0.0]]))
+    share = predictive_probabilities(np.array([[4.0, 0.0, 0.0], [0.0, 6.0, 0.0]]))
     assert (share > 0).all()
     assert share.sum(1) == pytest.approx([1, 1])
 
@@ -95,8 +102,8 @@ def test_documents_are_held_out_once_and_only_known_raters_are_asked() -> None:
         assert fold.train.rater_names == fold.held_out.rater_names
         assert not set(fold.train.document_names) & set(fold.held_out.document_names)
         assert set(np.unique(fold.held_out.rater)) <= set(np.unique(fold.train.rater))
-    assert of_documents(pilot, np.arange(7) < 2).n_documents == 2
-    assert len(thinned(np.random.default_rng(1), pilot, 20).score) <= 24
+    assert keep_documents(pilot, np.arange(7) < 2).n_documents == 2
+    assert len(thin_documents(np.random.default_rng(1), pilot, 20).score) <= 24
 
 
 CASES = {
@@ -116,5 +123,5 @@ def test_tables_of_a_law_choose_it(name: str) -> None:
     for seed in (1, 2):
         pilot = CASES[name](seed)
         found = compare(allowed(pilot), pilot, seed=seed)
-        assert chosen(found) == name
+        assert choose_simplest_law(found) == name
         assert len(found) > 1 or name != "ordinal"

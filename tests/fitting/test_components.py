@@ -12,7 +12,7 @@ from simlab.fitting.components import (
     PilotComponents,
     StudySize,
     absolute_error,
-    best_each,
+    choose_ratings_each,
     coefficients,
     components,
     relative_error,
@@ -53,7 +53,7 @@ def test_components_are_the_mean_squares_of_a_textbook() -> None:
 def test_components_of_a_law_are_its_spreads() -> None:
     truth = replace(TRUTH, low=-1e9, high=1e9)
     one = law(truth)
-    found = {one.name: one for one in components(one, one.fit(drawn(1, truth), draws=60)).listed()}
+    found = {one.name: one for one in components(one, one.fit(drawn(1, truth), draws=60)).list_components()}
     for name, sd in (("document", 3.0), ("leniency", 3.0), ("rater_system", 0.7), ("residual", 4.2)):
         # Rounding to whole points adds a variance of 1/12; medians over 60 draws are within a few percent.
         assert found[name].sd == pytest.approx(sd, rel=0.08), name
@@ -75,7 +75,7 @@ def test_segments_are_told_from_documents() -> None:
 
 def test_what_the_pilot_says_nothing_of_has_no_number() -> None:
     unknown = replace(held(), unknown=frozenset({"leniency", "rater_system"}))
-    listed = {one.name: one for one in unknown.listed()}
+    listed = {one.name: one for one in unknown.list_components()}
     assert np.isnan(listed["leniency"].sd)
     assert listed["leniency"].assumed == pytest.approx(np.sqrt(6))
     assert {one.raters for one in coefficients(unknown, 1)} == {"fixed"}
@@ -142,7 +142,7 @@ def test_more_ratings_each_pay_only_where_documents_cost() -> None:
     assert weighed.rows[1].error == pytest.approx(np.sqrt(2 * (2 / 40 + 12 / 80)))
     # A second rating pays from a price of 2 A / B ratings on.
     assert weighed.price[1] == pytest.approx(2 * 2 / 12)
-    below, above = best_each(held(), (0.3, 0.4))
+    below, above = choose_ratings_each(held(), (0.3, 0.4))
     assert (below.each, above.each) == (1, 2)
     # K = sqrt(price B / A).
-    assert best_each(held(), (50.0,))[0].each == round(np.sqrt(50 * 12 / 2))
+    assert choose_ratings_each(held(), (50.0,))[0].each == round(np.sqrt(50 * 12 / 2))

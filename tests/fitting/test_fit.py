@@ -47,7 +47,7 @@ def test_timings_become_speeds(tmp_path: Path) -> None:
     rows.append(("s", "d", 9, "r2", "No-error", "No-error", '{"timing": {"a": {"timeMS": 5}}}'))
     file = table(tmp_path / "t.tsv", rows, "system doc seg_id rater category severity metadata")
     times = np.array([10, 20, 40, 20, 20, 20])
-    found = speeds.by_rater(read(file))
+    found = speeds.speed_by_rater(read(file))
     assert set(found) == {"r1"}
     # A lognormal with their mean and spread.
     cv = times.std(ddof=1) / times.mean()
@@ -62,7 +62,7 @@ def test_timings_become_speeds(tmp_path: Path) -> None:
 @pytest.mark.needs_shared(PUBLISHED.name)
 def test_published_timings() -> None:
     """Time between ends, gaps cut at 300 s: what the actions of a rating took spans a screen with all its sides."""
-    found = speeds.by_rater(read(PUBLISHED))
+    found = speeds.speed_by_rater(read(PUBLISHED))
     assert len(found) == 10
     assert found["rater1"] == {"median_seconds": 88.52, "log_sd": 0.7588, "segments": 319}
 

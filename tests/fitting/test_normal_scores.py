@@ -11,7 +11,7 @@ from scipy.stats import binom, norm
 
 from simlab.fitting import report
 from simlab.fitting.checks import checks
-from simlab.fitting.comparing_laws import chosen, compare
+from simlab.fitting.comparing_laws import choose_simplest_law, compare
 from simlab.fitting.scales import GAUSSIAN, NORMAL_SCORES, ORDINAL
 from simlab.fitting.scales.chain import ranked_scale, seen_ranks
 from simlab.tables.held import Ratings
@@ -60,7 +60,7 @@ def test_a_latent_is_cut_where_as_many_scores_lie_below() -> None:
 @pytest.mark.slow
 def test_the_law_is_chosen_where_scores_crowd_and_passes_where_points_fail() -> None:
     table, _ = skewed(2, 80)
-    assert chosen(compare((GAUSSIAN, NORMAL_SCORES), table, 1)) == "normal_scores"
+    assert choose_simplest_law(compare((GAUSSIAN, NORMAL_SCORES), table, 1)) == "normal_scores"
     right = checks(NORMAL_SCORES, NORMAL_SCORES.fit(table, draws=60), n_tables=100)
     wrong = checks(GAUSSIAN, GAUSSIAN.fit(table, draws=60), n_tables=100)
     assert not right.failed
@@ -70,7 +70,7 @@ def test_the_law_is_chosen_where_scores_crowd_and_passes_where_points_fail() -> 
 def test_points_that_add_up_stay_points() -> None:
     made = pilot(np.random.default_rng(5))
     table = replace(design(Size(8, 40)), system=made.system, item=made.document, rater=made.rater, score=made.score)
-    assert chosen(compare((GAUSSIAN, NORMAL_SCORES), table, 1)) == "gaussian"
+    assert choose_simplest_law(compare((GAUSSIAN, NORMAL_SCORES), table, 1)) == "gaussian"
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ import pytest
 
 from simlab.cli import answer
 from simlab.fitting.laws import Fitted
-from simlab.fitting.own_law import OwnEffects, checked_sites, own_law
+from simlab.fitting.own_law import OwnEffects, own_law, validate_sites
 from simlab.fitting.scales.chain import gaussian_scale
 from simlab.rng import stream
 from simlab.tables.held import ColumnOverrides
@@ -158,7 +158,7 @@ def test_a_law_finds_what_made_its_table_and_answers_alike() -> None:
     first, second = (one - one.mean() for one in tables[:2])
     assert not np.allclose(first, second, atol=1)
     # Other raters are drawn: their shifts vary from table to table as the law says (sd 3), those of the pilot hardly.
-    others = [law.answer(stream(1, "t", k), fitted.effects[k].with_other_raters(), pilot) for k in range(60)]
+    others = [law.answer(stream(1, "t", k), fitted.effects[k].forget_raters(), pilot) for k in range(60)]
     spread = [np.std([shift_of_raters(pilot, one)[0] for one in some]) for some in (tables, others)]
     assert spread[0] < 1 < spread[1]
 
@@ -183,7 +183,7 @@ def test_the_example_answers_on_the_scale_of_its_table(monkeypatch: pytest.Monke
     ratings = recorded.table(EXAMPLE.parent / "ratings.csv", ColumnOverrides())
     from house_rules.laws import beta_raters
 
-    sites = checked_sites(law.name, beta_raters, ratings)
+    sites = validate_sites(law.name, beta_raters, ratings)
     plates = {name: sites[name].plates for name in ("level", "quality", "ease", "leniency", "sharpness")}
     of_raters = ("raters",)
     assert list(plates.values()) == [(), ("systems",), ("documents",), of_raters, of_raters]

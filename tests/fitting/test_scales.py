@@ -211,7 +211,7 @@ def test_draws_of_outputs_end_when_starts_are_forgotten_or_after_all_rounds(
     monkeypatch.setattr(outputs, "FORGOTTEN", limit)
     table = scored(Size(3, 5, 1, 2, 2))
     with use_effort(USUAL._replace(outputs=ManyChains(2, 10, 4, 2, 5))):
-        found = outputs.on_outputs("gaussian", table, draws=16)
+        found = outputs.fit_outputs("gaussian", table, draws=16)
     assert len(found) == 16
     assert found[0].seen.shape == (3, 5)
     # The second half of what was drawn, two draws a round.

@@ -10,18 +10,18 @@ import pytest
 from scipy.stats import multivariate_normal
 from shared_data import SHARED
 
-from simlab.fitting.speed_law import LOGIN_SPREAD, RATER_SPREAD, Worked, log_score, posterior
+from simlab.fitting.speed_law import LOGIN_SPREAD, RATER_SPREAD, LoginTimes, log_score, posterior
 from simlab.fitting.speeds import (
     EstimateInterval,
     FittedSpeeds,
     Hours,
     campaigns,
+    compare_predicted_hours,
     even_loads,
     fitted_speeds,
-    held_against,
-    hours_again,
     log_sd,
     mean_seconds_per_answer,
+    predict_hours_again,
     predicted_hours,
 )
 from simlab.rng import stream
@@ -84,7 +84,7 @@ def covered(n: int, seed: int, always: Speeds | None = None) -> Floats:
             holds(found.median_seconds, math.exp(log_mean)),
             holds(found.rater_sd, truth.rater_sd),
             holds(found.login_sd, truth.login_sd),
-            holds(predicted_hours(rng, found.of_worlds(400), work, found.screens.answers), happened),
+            holds(predicted_hours(rng, found.speeds_by_world(400), work, found.screens.answers), happened),
             holds(predicted_hours(rng, without, work, found.screens.answers), happened),
         ])  # fmt: skip
     return np.array(rows, float)
@@ -127,7 +127,7 @@ def test_many_people_tell_the_truth() -> None:
 def test_quadrature_weighs_spreads_as_the_normal_density_does() -> None:
     """log_mean, whose prior is flat, is integrated out: a normal prior so wide that it is flat gives the same."""
     rng = stream(2, "dense")
-    worked = Worked(
+    worked = LoginTimes(
         np.array([0, 0, 1, 2, 2, 2]), np.full(6, 10.0), 600 * np.exp(rng.normal(0, 0.5, 6)), np.full(6, 0.03)
     )
     law, wide = posterior(worked), 1e3
@@ -155,8 +155,8 @@ def test_log_scores_are_densities_of_what_came_given_what_was_known() -> None:
     known = fitted(made(stream(3, "known"), Speeds(50.0, 0.4, 0.2, 0.5, 1e9), 8, 4)).worked
     grid = np.linspace(math.log(50) - 5, math.log(50) + 5, 81)
 
-    def one(log: float) -> Worked:
-        return Worked(np.zeros(1, int), np.ones(1), np.array([math.exp(log)]), np.zeros(1))
+    def one(log: float) -> LoginTimes:
+        return LoginTimes(np.zeros(1, int), np.ones(1), np.array([math.exp(log)]), np.zeros(1))
 
     density = np.exp([log_score(known, one(log)) for log in grid])
     assert density.sum() * (grid[1] - grid[0]) == pytest.approx(1, abs=0.01)
@@ -198,7 +198,7 @@ def test_one_person_tells_no_spread_between_people_and_the_prior_says_so() -> No
     found = fitted(made(stream(6, "one"), Speeds(50.0, 0.4, 0.2, 0.5, 1e9), 1, 6))
     assert found.rater_sd.low == pytest.approx(RATER_SPREAD * math.sqrt(-2 * math.log(0.95)), rel=0.2)
     assert found.rater_sd.high == pytest.approx(RATER_SPREAD * math.sqrt(-2 * math.log(0.05)), rel=0.2)
-    low, _, high = hours_again(found)
+    low, _, high = predict_hours_again(found)
     assert high / low > 3
 
 
@@ -271,13 +271,13 @@ def test_speeds_of_one_campaign_predict_the_hours_of_others(campaign: str, cut: 
     """
     known, other = fitted_speeds(published("ESA"), cut), published(campaign)
     assert known is not None
-    held = held_against(known, other)
+    held = compare_predicted_hours(known, other)
     assert held is not None
     assert held.happened == other.hours(cut)
     assert held.log_score > held.flat + 0.05
     # Neither who answered how much is needed, only how many they were.
     work = even_loads(len(other.gap), len(other.person_names), 81)
-    alike = predicted_hours(stream(10, campaign), known.of_worlds(4000), work, known.screens.answers)
+    alike = predicted_hours(stream(10, campaign), known.speeds_by_world(4000), work, known.screens.answers)
     for low, median, high in (held.predicted, alike):
         assert low < held.happened < high
         assert max(median / low, high / median) < 2
@@ -291,7 +291,7 @@ def test_speeds_of_a_published_campaign() -> None:
     assert found.seconds_per_answer == pytest.approx((50.0, 59.5, 76.8), abs=0.2)
     assert found.rater_sd == pytest.approx((0.12, 0.26, 0.51), abs=0.02)
     assert found.screen_sd == pytest.approx((0.573, 0.598, 0.625), abs=0.002)
-    assert [round(value) for value in hours_again(found)] == [41, 54, 76]
+    assert [round(value) for value in predict_hours_again(found)] == [41, 54, 76]
 
 
 @pytest.mark.long

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from simlab.analysis.significance import patterns
-from simlab.fitting.backtest.campaigns import significant
-from simlab.fitting.scales.outputs import OnOutputs, on_outputs
+from simlab.fitting.backtest.campaigns import find_significant_pairs
+from simlab.fitting.scales.outputs import OutputDraw, fit_outputs
 from simlab.rng import stream
 from simlab.tables.held import ColumnOverrides, Ratings
 from simlab.tables.reading import read
@@ -66,14 +66,14 @@ def repeated(first: Floats, second: Floats, n: int, draws: int = DRAWS) -> Repea
 
 def _once(rng: np.random.Generator, first: Floats, second: Floats, chosen: Ints) -> tuple[Floats, ...]:
     signs = patterns(rng, len(chosen), 500)
-    (a, up_a), (b, up_b) = (significant(total[:, chosen], signs, LEVEL) for total in (first, second))
+    (a, up_a), (b, up_b) = (find_significant_pairs(total[:, chosen], signs, LEVEL) for total in (first, second))
     same = np.sign(up_a) == np.sign(up_b)
     kept = (a & same).sum(1) + (b & same).sum(1)
     stable = (same | ~a).all(1).astype(int) + (same | ~b).all(1)
     return a.sum(1) + b.sum(1), kept, stable, b.mean(1)
 
 
-def by_others(pilot: Sequence[OnOutputs], frame: Frame, seed: int = 0) -> Floats:
+def by_others(pilot: Sequence[OutputDraw], frame: Frame, seed: int = 0) -> Floats:
     """Draw what other people in the same seats say of the pilot's own outputs: totals `[world, document, system]`."""
     return np.stack([_by_others(stream(seed, "repetition", k), *one, frame) for k, one in enumerate(pilot)])
 
@@ -106,7 +106,7 @@ def main() -> None:
     """Fit, predict, and print all that is compared; ESA-1's own share is that of the study that is given."""
     table = campaign("ESA")
     real, frame = observed("ESA"), make_world(table).frame
-    others = by_others(on_outputs("gaussian", table), frame)
+    others = by_others(fit_outputs("gaussian", table), frame)
     for n in DOCUMENTS:
         expected = repeated(real, others, n)
         print(f"{n:3} ESA-1 itself tells {float(repeated(real, real, n).significant[0]):.3f} apart")

@@ -10,9 +10,9 @@ from places import places
 
 from simlab.answers.backtest import Prediction
 from simlab.config import compose
-from simlab.fitting.backtest.campaigns import campaigns, measured, sums
-from simlab.fitting.backtest.carrying_out import BacktestRun, compare, fitted, observe, predict
-from simlab.fitting.backtest.designs import GROUPINGS, NORMALIZATIONS, BacktestDesign, dealt
+from simlab.fitting.backtest.campaigns import campaigns, measure_worlds, sums
+from simlab.fitting.backtest.carrying_out import BacktestRun, compare, fit_effects, observe, predict
+from simlab.fitting.backtest.designs import GROUPINGS, NORMALIZATIONS, BacktestDesign, deal_studies
 from simlab.fitting.backtest.planning import FULL, QUICK, SimulationSize, sources, tasks
 from simlab.fitting.mqm import MQM
 from simlab.measures.errors import significant_share
@@ -34,8 +34,8 @@ MEASURES = {"srp": srp, "confirmed": confirmed, "kendall": kendall, "significant
 @pytest.mark.parametrize("grouping", GROUPINGS)
 @pytest.mark.parametrize("documents", [8, 20])
 def test_studies_are_the_same_bits_as_those_of_the_engine(world: World, grouping: str, documents: int) -> None:
-    asked = dealt(world, BacktestDesign(grouping, documents, 1), seed=1, sets=2, per_set=8)
-    found = {name: measured(said) for name, said in campaigns(sums([world]), asked, NORMALIZATIONS).items()}
+    asked = deal_studies(world, BacktestDesign(grouping, documents, 1), seed=1, sets=2, per_set=8)
+    found = {name: measure_worlds(said) for name, said in campaigns(sums([world]), asked, NORMALIZATIONS).items()}
     for name in NORMALIZATIONS:
         words = [f"design.grouping={grouping}", f"analysis.normalization={name}", f"design.documents={documents}"]
         config = compose(["systems=recorded", *PUBLISHED, *words, "design.studies_per_document_set=8", "worlds=1"])
@@ -48,7 +48,7 @@ def test_studies_are_the_same_bits_as_those_of_the_engine(world: World, grouping
 def carried_out(world: World, size: SimulationSize, splits: int, methods: tuple[str, ...]) -> list[Prediction]:
     plan = BacktestRun(world, MQM, table(None), 0.5, size, 0)
     wanted = [task for task in tasks(world, 0.5, splits, size) if task.source.method in methods]
-    effects = {source: fitted(plan, source) for source in sources(wanted)}
+    effects = {source: fit_effects(plan, source) for source in sources(wanted)}
     real = {(task.source.split, task.target): observe(plan, task.source.split, task.target) for task in wanted}
     found = ((task, predict(plan, task, effects.get(task.source, ()))) for task in wanted)
     return [

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from simlab.fitting.scales.outputs import on_outputs
+from simlab.fitting.scales.outputs import fit_outputs
 from simlab.types import Floats
 from simlab.world.recorded import make_world
 from tests.oracles.other_people import DOCUMENTS, by_others, campaign, observed, repeated
@@ -30,7 +30,7 @@ def test_campaigns_as_they_are_read_repeat_each_other_as_they_did(n: int) -> Non
 @cache
 def others() -> Floats:
     table = campaign("ESA")
-    return by_others(on_outputs("gaussian", table, draws=100), make_world(table).frame)
+    return by_others(fit_outputs("gaussian", table, draws=100), make_world(table).frame)
 
 
 @pytest.mark.long

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simlab.fitting.backtest.advising import AdviceCandidate, Worth, candidates, worths
-from simlab.fitting.backtest.carrying_out import studied_as
+from simlab.fitting.backtest.advising import AdviceCandidate, Worth, candidates, worth_by_candidate
+from simlab.fitting.backtest.carrying_out import run_designs
 from simlab.types import World
 from simlab.world.laws.scales import ScaleEffects
 from tests.pilots import Pilot, Truth, law_of
@@ -42,7 +42,7 @@ def _judged(law: ScaleEffects, laws: Effects, size: Size, seed: int, truths: int
 def _worths(worlds: list[World], seed: int, sets: int, per_set: int) -> Worths:
     of = candidates(worlds[0])
     designs = list(dict.fromkeys(one.design for one in of))
-    return worths(studied_as(worlds, worlds[0], designs, seed, sets, per_set), of, GAIN)
+    return worth_by_candidate(run_designs(worlds, worlds[0], designs, seed, sets, per_set), of, GAIN)
 
 
 def mean_and_mcse(values: Sequence[float]) -> tuple[float, float]:

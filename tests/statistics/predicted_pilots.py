@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simlab.fitting.backtest.campaigns import Campaigns, campaigns, measured, sums
+from simlab.fitting.backtest.campaigns import Campaigns, campaigns, measure_worlds, sums
 from simlab.fitting.backtest.carrying_out import interval
-from simlab.fitting.backtest.designs import BacktestDesign, dealt
+from simlab.fitting.backtest.designs import BacktestDesign, deal_studies
 from simlab.fitting.scales.chain import for_points
 from simlab.fitting.scales.fitting import assembled, prepare, scale_of, seen_scores
 from simlab.fitting.scales.sampling import ScaleDraws, begin, go_on
@@ -146,7 +146,7 @@ def worlds_of(laws: Sequence[ScaleEffects], frame: Frame, seed: int, word: str) 
 
 def studied(worlds: Sequence[World], design: BacktestDesign, seed: int, sets: int, per_set: int) -> Campaigns:
     """Carry out the same studies in all worlds."""
-    asked = dealt(worlds[0], design, seed=seed, sets=sets, per_set=per_set)
+    asked = deal_studies(worlds[0], design, seed=seed, sets=sets, per_set=per_set)
     return campaigns(sums(worlds), asked, ("none",))["none"]
 
 
@@ -182,11 +182,13 @@ def judged(
     True worlds are drawn from the law of each pilot, and studied so often that little is left open.
     """
     frame = frame_of(size, max(2 * design.documents, size.n_documents))
-    true = measured(studied(worlds_of([law_of(one) for one in pilots], frame, seed, "true"), design, seed, 10, 12))
+    true = measure_worlds(
+        studied(worlds_of([law_of(one) for one in pilots], frame, seed, "true"), design, seed, 10, 12)
+    )
     found: dict[str, list[tuple[float, ...]]] = {name: [] for name in true}
     for k, laws in enumerate(effects):
         worlds = worlds_of(laws, frame, seed, f"predicted {k}")
-        for name, values in measured(studied(worlds, design, seed + 1, size.sets, size.per_set)).items():
+        for name, values in measure_worlds(studied(worlds, design, seed + 1, size.sets, size.per_set)).items():
             truth, error = float(true[name].value[k]), float(true[name].error[k])
             row = (*interval(name, values, error**2), float(np.nanmean(values.value)), truth)
             found[name] += [row] if np.isfinite(truth) else []
@@ -197,4 +199,4 @@ def power(laws: Sequence[ScaleEffects], size: Size, n_documents: int, seed: int,
     """Return the power of studies of so many documents, over worlds of all laws."""
     worlds = worlds_of(laws, frame_of(size, n_documents), seed, "power")
     design = BacktestDesign("pseudo_side_by_side", n_documents, 1)
-    return float(measured(studied(worlds, design, seed, 1, studies))["power"].value.mean())
+    return float(measure_worlds(studied(worlds, design, seed, 1, studies))["power"].value.mean())

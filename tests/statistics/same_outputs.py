@@ -10,7 +10,7 @@ import numpy as np
 
 from simlab.fitting.scales.chain import SHARES, Priors, for_points
 from simlab.fitting.scales.fitting import assembled, prepare, scale_of, seen_scores
-from simlab.fitting.scales.outputs import OnOutputs, with_outputs
+from simlab.fitting.scales.outputs import OutputDraw, add_outputs
 from simlab.fitting.scales.sampling import begin, go_on
 from simlab.fitting.scales.terms import OF_SEGMENTS
 from simlab.rng import stream
@@ -78,7 +78,7 @@ def priors() -> Priors:
     return replace(found, mean=Truth().mean, tails=(np.inf,))
 
 
-def fitted(pilots: Sequence[Pilot], size: Size, seed: int) -> list[list[OnOutputs]]:
+def fitted(pilots: Sequence[Pilot], size: Size, seed: int) -> list[list[OutputDraw]]:
     """Fit all pilots side by side, one chain each; draws of the law and of the outputs of each."""
     first = ratings_of(pilots[0])
     score = np.stack([one.score for one in pilots], axis=1)
@@ -90,7 +90,7 @@ def fitted(pilots: Sequence[Pilot], size: Size, seed: int) -> list[list[OnOutput
     for k in range(len(pilots)):
         one = only(held, k)
         laws = assembled(rng, model, one, scale, size.kept, size.n_systems)
-        found.append(with_outputs(rng, model, one, laws, first))
+        found.append(add_outputs(rng, model, one, laws, first))
     return found
 
 
@@ -105,7 +105,7 @@ def frame_of(held: Pilot, size: Size) -> Frame:
 
 def predicted(
     pilots: Sequence[Pilot],
-    laws: Sequence[Sequence[OnOutputs]],
+    laws: Sequence[Sequence[OutputDraw]],
     size: Size,
     n: int,
     seed: int,
@@ -121,7 +121,7 @@ def predicted(
     for k, (one, drawn_laws) in enumerate(zip(pilots, laws, strict=True)):
         first = np.zeros((1, size.n_documents, size.n_systems))
         first[0, one.document, one.system] = one.score
-        true = by_others([OnOutputs(law_of(one, one.truth), one.seen)], frame, seed + 2 * k)
+        true = by_others([OutputDraw(law_of(one, one.truth), one.seen)], frame, seed + 2 * k)
         at = seed + 2 * k + 1
         worlds = by_others(drawn_laws, frame, at) if given else anew([law.effects for law in drawn_laws], frame, at)
         expected, found = (repeated(first, second, n, size.sets) for second in (worlds, true))

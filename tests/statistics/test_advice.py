@@ -13,7 +13,7 @@ import pytest
 
 from simlab.answers.backtest import ADVICE, RuleName, RuleResult
 from simlab.commands.backtest import BacktestOptions, judge_advice
-from simlab.fitting.backtest.advising import CONFIRMED, named, shortfall, thumb
+from simlab.fitting.backtest.advising import CONFIRMED, candidate_by_rule, choose_candidate, shortfall
 from simlab.rng import stream
 from tests.pilots import Truth, pilot
 from tests.statistics.advised_pilots import Judged, judged, mean_and_mcse
@@ -32,7 +32,7 @@ def shortfalls(pilots: Sequence[Judged], rule: RuleName = ADVICE) -> list[float]
 
 
 def _chosen(one: Judged, rule: RuleName):  # type: ignore[no-untyped-def]
-    chosen = named(one.expected) if rule == ADVICE else thumb(list(one.true), rule)
+    chosen = choose_candidate(one.expected) if rule == ADVICE else candidate_by_rule(list(one.true), rule)
     assert chosen is not None
     return chosen
 

@@ -28,9 +28,9 @@ def verdicts(
     for k in range(tables):
         write(pilot(stream(17, "papers", k), truth, n_systems=10, n_documents=documents), place / "t.csv")
         plan = plan_backtest(place / "t.csv", BacktestOptions(law="gaussian", seed=k))
-        parts = papers.parts_of(plan)
+        parts = papers.cut_parts(plan)
         for name in names:
-            setting = papers.setting_of(parts, name)
+            setting = papers.find_setting(parts, name)
             assert not isinstance(setting, str)
             pairs = [
                 tuple(papers.measure_arm(part, arm, setting, "published", k, studies) for arm in papers.ADVICE[name])

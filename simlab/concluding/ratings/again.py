@@ -177,9 +177,9 @@ def repetition(study: RepeatedStudy, world: TableWorld, seed: int) -> Repetition
         return None
     ways: dict[str, Answer] = {
         "new_documents": world.new_documents,
-        "new_study": world.all_new,
+        "new_study": world.new_raters_and_documents,
     }
-    on_the_same = {"same": world.same, "new_raters": world.new_raters}
+    on_the_same = {"same": world.same_raters, "new_raters": world.new_raters}
     if world.own is not None:
         ways |= on_the_same
     leads, claims = _repeat(study, ways, world.n_draws, claimed, seed)
@@ -256,7 +256,7 @@ def control(study: RepeatedStudy, world: TableWorld, seed: int, studies: int | N
         drawn, scores = [], []
         for k in some:
             rng = stream(seed, "conclude", "control", k)
-            score = world.equal(rng, k % world.n_draws, raters_drawn=study.raters_drawn)
+            score = world.equal_systems(rng, k % world.n_draws, raters_drawn=study.raters_drawn)
             scores.append(score)
             drawn.append(_reseed_study(replace_scores(study, score), seed, k))
         claims = study.claims(drawn)
@@ -299,7 +299,7 @@ def _simulate_other_raters(study: RepeatedStudy, world: TableWorld, seed: int, s
     def simulate(some: range) -> Bools:
         tested = []
         for k in some:
-            score = world.equal(stream(seed, "conclude", "at_large", k), int(at[k]), raters_drawn=True)
+            score = world.equal_systems(stream(seed, "conclude", "at_large", k), int(at[k]), raters_drawn=True)
             tested.append(_reseed_study(replace_scores(study, score), seed, k, "at_large"))
         return np.asarray(study.judge(tested)[1].any(1))
 

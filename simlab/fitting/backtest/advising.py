@@ -14,8 +14,21 @@ from typing import NamedTuple
 import numpy as np
 
 from simlab.answers.backtest import ADVICE, BEST, JudgedCandidate, Measure, RuleName, RuleResult
-from simlab.fitting.backtest.carrying_out import BacktestRun, Found, fitted, fitted_worlds, studied_as, target_of
-from simlab.fitting.backtest.designs import FEWEST_DOCUMENTS, GROUPINGS, BacktestDesign, normalizations, repeatable
+from simlab.fitting.backtest.carrying_out import (
+    BacktestRun,
+    StudyMeasures,
+    fit_effects,
+    fitted_worlds,
+    run_designs,
+    target_world,
+)
+from simlab.fitting.backtest.designs import (
+    FEWEST_DOCUMENTS,
+    GROUPINGS,
+    BacktestDesign,
+    list_normalizations,
+    repeatable_design,
+)
 from simlab.fitting.backtest.planning import PredictionSource, SimulationSize
 from simlab.messages import pluralise
 from simlab.rng import stream
@@ -59,8 +72,8 @@ def candidates(world: World) -> list[AdviceCandidate]:
     same documents are not held against others. Raises InputError for a table that leaves nothing to choose.
     """
     n = world.frame.n_documents
-    found = next((allowed for k in range(n - n % 2, 1, -2) if (allowed := _allowed(world, k))), [])
-    both = [AdviceCandidate(design, name) for design in found for name in normalizations(world)]
+    designs = next((allowed for k in range(n - n % 2, 1, -2) if (allowed := _allowed_designs(world, k))), [])
+    both = [AdviceCandidate(design, name) for design in designs for name in list_normalizations(world)]
     if len(both) < 2:
         raise InputError(
             f"--advice: the {pluralise(n, 'document')} held out allow no two designs of equal cost; "
@@ -69,26 +82,26 @@ def candidates(world: World) -> list[AdviceCandidate]:
     return both
 
 
-def _allowed(world: World, n: int) -> list[BacktestDesign]:
+def _allowed_designs(world: World, n: int) -> list[BacktestDesign]:
     """Return designs of n documents once or n/2 twice; none where a grouping cannot ask about n documents."""
     shapes = [(grouping, documents, r) for documents, r in ((n, 1), (n // 2, 2)) for grouping in GROUPINGS]
-    every = [repeatable(world, BacktestDesign(*one)) for one in shapes if one[1] >= FEWEST_DOCUMENTS]
-    once = [one for one in every if one is not None and one.ratings_per_item == 1]
+    every = [repeatable_design(world, BacktestDesign(*design)) for design in shapes if design[1] >= FEWEST_DOCUMENTS]
+    once = [design for design in every if design is not None and design.ratings_per_item == 1]
     if len(once) < len(GROUPINGS):
         return []
-    same = [one for one in every if one is not None and one.repetition == "same documents"]
+    same = [design for design in every if design is not None and design.repetition == "same documents"]
     return same or (once if n <= APART * world.frame.n_documents else [])
 
 
-def named(expected: Mapping[AdviceCandidate, Worth], least: float = CONFIRMED) -> AdviceCandidate:
+def choose_candidate(expected: Mapping[AdviceCandidate, Worth], least: float = CONFIRMED) -> AdviceCandidate:
     """Name the candidate of the largest gain among those whose claims are confirmed; of ties the first.
 
     Where none is confirmed often enough, it is the one that is confirmed most often.
     """
-    sure = [one for one, worth in expected.items() if worth.confirmed >= least]
+    sure = [candidate for candidate, worth in expected.items() if worth.confirmed >= least]
     if sure:
-        return max(sure, key=lambda one: expected[one].gain)
-    return max(expected, key=lambda one: np.nan_to_num(expected[one].confirmed, nan=-1.0))
+        return max(sure, key=lambda candidate: expected[candidate].gain)
+    return max(expected, key=lambda candidate: np.nan_to_num(expected[candidate].confirmed, nan=-1.0))
 
 
 def shortfall(observed: Mapping[AdviceCandidate, Worth], chosen: AdviceCandidate, least: float = CONFIRMED) -> float:
@@ -96,23 +109,28 @@ def shortfall(observed: Mapping[AdviceCandidate, Worth], chosen: AdviceCandidate
 
     A candidate that gains more because its claims are not confirmed makes up for nothing.
     """
-    return max(observed[named(observed, least)].gain - observed[chosen].gain, 0.0)
+    return max(observed[choose_candidate(observed, least)].gain - observed[chosen].gain, 0.0)
 
 
-def worths(result: Found, of: Sequence[AdviceCandidate], gain: Measure) -> dict[AdviceCandidate, Worth]:
+def worth_by_candidate(
+    result: StudyMeasures, of: Sequence[AdviceCandidate], gain: Measure
+) -> dict[AdviceCandidate, Worth]:
     """Average measures of candidates over worlds."""
-    return {one: Worth(*(_mean_over_worlds(result, one, measure) for measure in (gain, "confirmed"))) for one in of}
+    return {
+        candidate: Worth(*(_mean_over_worlds(result, candidate, measure) for measure in (gain, "confirmed")))
+        for candidate in of
+    }
 
 
-def _mean_over_worlds(result: Found, candidate: AdviceCandidate, measure: Measure) -> float:
+def _mean_over_worlds(result: StudyMeasures, candidate: AdviceCandidate, measure: Measure) -> float:
     value = result[candidate.design, candidate.normalization, measure].value
     known = value[np.isfinite(value)]
     return float(known.mean()) if len(known) else float("nan")
 
 
-def thumb(of: Sequence[AdviceCandidate], rule: RuleName) -> AdviceCandidate | None:
+def candidate_by_rule(of: Sequence[AdviceCandidate], rule: RuleName) -> AdviceCandidate | None:
     """Return the candidate that a rule of thumb names; None where the table does not allow it."""
-    return next((one for one in of if _key(one) == (*THUMBS[rule], "none")), None)
+    return next((candidate for candidate in of if _key(candidate) == (*THUMBS[rule], "none")), None)
 
 
 def _key(candidate: AdviceCandidate) -> tuple[str, int, str]:
@@ -121,57 +139,61 @@ def _key(candidate: AdviceCandidate) -> tuple[str, int, str]:
 
 def advise(plan: BacktestRun, split: int) -> list[JudgedCandidate]:
     """Name a design from a split's pilot, and carry out all candidates on the real ratings of the other documents."""
-    target = target_of(plan, split, "held_out")
+    target = target_world(plan, split, "held_out")
     of, size = candidates(target), plan.size
-    effects = fitted(plan, PredictionSource(split, "fit"))
+    effects = fit_effects(plan, PredictionSource(split, "fit"))
     rng = stream(plan.seed, "backtest", "worlds", split, "held_out", "fit")
     worlds = list(fitted_worlds(rng, plan.law, effects, target.frame, size.worlds))
-    designs = list(dict.fromkeys(one.design for one in of))
-    expected = studied_as(worlds, target, designs, plan.seed + 2, size.sets, size.per_set)
-    real = studied_as([target], target, designs, plan.seed + 1, size.observed_sets, size.observed_per_set)
-    expected_worths, real_worths = (worths(found, of, "significant_share") for found in (expected, real))
-    return list(_judged(split, expected_worths, real_worths))
+    designs = list(dict.fromkeys(candidate.design for candidate in of))
+    expected = run_designs(worlds, target, designs, plan.seed + 2, size.sets, size.per_set)
+    real = run_designs([target], target, designs, plan.seed + 1, size.observed_sets, size.observed_per_set)
+    expected_worths, real_worths = (
+        worth_by_candidate(measures, of, "significant_share") for measures in (expected, real)
+    )
+    return list(_judge_candidates(split, expected_worths, real_worths))
 
 
-def _judged(
+def _judge_candidates(
     split: int, expected: Mapping[AdviceCandidate, Worth], real: Mapping[AdviceCandidate, Worth]
 ) -> Iterator[JudgedCandidate]:
     of = list(expected)
-    chosen: dict[RuleName, AdviceCandidate | None] = {ADVICE: named(expected)}
-    chosen |= {rule: thumb(of, rule) for rule in THUMBS} | {BEST: named(real)}
-    for one in of:
+    chosen: dict[RuleName, AdviceCandidate | None] = {ADVICE: choose_candidate(expected)}
+    chosen |= {rule: candidate_by_rule(of, rule) for rule in THUMBS} | {BEST: choose_candidate(real)}
+    for candidate in of:
         yield JudgedCandidate(
             split=split,
-            grouping=one.design.grouping,
-            normalization=one.normalization,
-            documents=one.design.documents,
-            ratings_per_item=one.design.ratings_per_item,
-            repetition=one.design.repetition,
-            predicted_significant_share=expected[one].gain,
-            predicted_confirmed=expected[one].confirmed,
-            significant_share=real[one].gain,
-            confirmed=real[one].confirmed,
-            rules=" ".join(rule for rule, own in chosen.items() if own == one),
+            grouping=candidate.design.grouping,
+            normalization=candidate.normalization,
+            documents=candidate.design.documents,
+            ratings_per_item=candidate.design.ratings_per_item,
+            repetition=candidate.design.repetition,
+            predicted_significant_share=expected[candidate].gain,
+            predicted_confirmed=expected[candidate].confirmed,
+            significant_share=real[candidate].gain,
+            confirmed=real[candidate].confirmed,
+            rules=" ".join(rule for rule, own in chosen.items() if own == candidate),
         )
 
 
 def summarize_rules(candidates: Sequence[JudgedCandidate]) -> tuple[RuleResult, ...]:
     """Sum up the advice, the rules of thumb that the table allows, and the best, known afterwards only."""
     rules = (ADVICE, *THUMBS, BEST)
-    found = {rule: [one for one in candidates if rule in one.rules] for rule in rules}
-    best = {one.split: one.significant_share for one in found[BEST]}
-    return tuple(_result(rule, own, best) for rule, own in found.items() if own)
+    by_rule = {rule: [candidate for candidate in candidates if rule in candidate.rules] for rule in rules}
+    best = {candidate.split: candidate.significant_share for candidate in by_rule[BEST]}
+    return tuple(_result(rule, own, best) for rule, own in by_rule.items() if own)
 
 
 def _result(rule: RuleName, own: Sequence[JudgedCandidate], best: Mapping[int, float]) -> RuleResult:
-    share, share_error = _mean_and_error([one.significant_share for one in own])
-    shortfall, shortfall_error = _mean_and_error([max(best[one.split] - one.significant_share, 0.0) for one in own])
-    confirmed = np.array([one.confirmed for one in own])
+    share, share_error = _mean_and_error([candidate.significant_share for candidate in own])
+    shortfall, shortfall_error = _mean_and_error(
+        [max(best[candidate.split] - candidate.significant_share, 0.0) for candidate in own]
+    )
+    confirmed = np.array([candidate.confirmed for candidate in own])
     known = confirmed[np.isfinite(confirmed)]
     return RuleResult(
         rule=rule,
         splits=len(own),
-        named=tuple(Counter(one.shape for one in own).most_common()),
+        named=tuple(Counter(candidate.shape for candidate in own).most_common()),
         significant_share=share,
         significant_share_mcse=share_error,
         confirmed=float(known.mean()) if len(known) else float("nan"),

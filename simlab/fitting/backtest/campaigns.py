@@ -47,21 +47,21 @@ class Campaigns:
 
 def campaigns(sums: DocumentSums, dealt: DealtStudies, normalizations: Sequence[str]) -> dict[str, Campaigns]:
     """Carry out studies, concluding once for each normalisation of the same ratings."""
-    found: dict[str, list[tuple[Floats, Floats]]] = {name: [] for name in normalizations}
+    concluded: dict[str, list[tuple[Floats, Floats]]] = {name: [] for name in normalizations}
     up = -1.0 if sums.frame.lower_is_better else 1.0
     for study in range(len(dealt.document)):
-        asked = picked(sums, dealt, study)
-        for name, own in found.items():
-            claimed, difference = significant(totals(asked, name), dealt.patterns[study], LEVEL)
+        answers = pick_sums(sums, dealt, study)
+        for name, own in concluded.items():
+            claimed, difference = find_significant_pairs(totals(answers, name), dealt.patterns[study], LEVEL)
             direction = up * np.sign(difference)
             own.append((direction * claimed, direction))
     truth = None if sums.truth is None else up * sign(differences(sums.truth))
-    return {name: Campaigns(*_by_set(own, dealt.per_set), truth) for name, own in found.items()}
+    return {name: Campaigns(*_group_by_set(own, dealt.per_set), truth) for name, own in concluded.items()}
 
 
-def _by_set(own: Sequence[tuple[Floats, Floats]], per_set: int) -> tuple[Array, Array]:
+def _group_by_set(own: Sequence[tuple[Floats, Floats]], per_set: int) -> tuple[Array, Array]:
     """Order by sets what was concluded study by study; single studies of other documents are one set."""
-    claim, direction = (np.stack([one[k] for one in own], axis=1).astype(np.float32) for k in (0, 1))
+    claim, direction = (np.stack([pair[k] for pair in own], axis=1).astype(np.float32) for k in (0, 1))
     shape = len(claim), -1 if per_set > 1 else 1, per_set if per_set > 1 else len(own), claim.shape[-1]
     return claim.reshape(shape), direction.reshape(shape)
 
@@ -83,7 +83,7 @@ class DocumentSums:
 
 
 @dataclass(frozen=True, slots=True)
-class Picked:
+class PickedSums:
     """Hold what a study asks of every world: `value[world, system, k, rating]`, squares and errors alike.
 
     `rater[system, k, rating]` answered about the k-th document, which has `segments[k]`; `n_raters` are in the pool.
@@ -101,31 +101,31 @@ def sums(worlds: Sequence[World]) -> DocumentSums:
     """Add up worlds of one frame, their ratings being fixed."""
     frame = worlds[0].frame
     ratings = [fixed_ratings(world) for world in worlds]
-    if any(one is None for one in ratings):
+    if any(rating is None for rating in ratings):
         raise ValueError("only fixed ratings can be added up once for all studies")
     order = np.argsort(frame.document, kind="stable")
     start = np.searchsorted(frame.document[order], np.arange(frame.n_documents))
 
-    def added(values: Sequence[Floats]) -> Floats:
+    def sum_by_document(values: Sequence[Floats]) -> Floats:
         return np.stack([np.add.reduceat(value[:, order], start, axis=1) for value in values])
 
-    values = [one.value for one in ratings if one is not None]
+    values = [rating.value for rating in ratings if rating is not None]
     known = [world.truth for world in worlds if world.truth is not None]
     return DocumentSums(
         frame,
-        added(values),
-        added([value**2 for value in values]),
-        added([one.errors.astype(float) for one in ratings if one is not None]),
+        sum_by_document(values),
+        sum_by_document([value**2 for value in values]),
+        sum_by_document([rating.errors.astype(float) for rating in ratings if rating is not None]),
         np.bincount(frame.document, minlength=frame.n_documents),
         np.stack(known) if len(known) == len(worlds) else None,
     )
 
 
-def picked(sums: DocumentSums, dealt: DealtStudies, study: int) -> Picked:
+def pick_sums(sums: DocumentSums, dealt: DealtStudies, study: int) -> PickedSums:
     """Pick what a study asks."""
     slot, document = dealt.slot[study], dealt.document[study]
     at = slice(None), np.arange(len(slot))[:, None, None], document[None, :, None], slot
-    return Picked(
+    return PickedSums(
         sums.value[at],
         sums.square[at],
         sums.errors[at],
@@ -135,7 +135,7 @@ def picked(sums: DocumentSums, dealt: DealtStudies, study: int) -> Picked:
     )
 
 
-def totals(picked: Picked, name: str) -> Floats:
+def totals(picked: PickedSums, name: str) -> Floats:
     """Return normalised totals `[world, document, system]`; several ratings of an output are averaged."""
     value = picked.value
     if name != "none":
@@ -147,49 +147,49 @@ def totals(picked: Picked, name: str) -> Floats:
     return np.asarray(value.mean(axis=3).transpose(0, 2, 1))
 
 
-def _mean(picked: Picked) -> tuple[Floats, None]:
-    count, total = _count(picked), _per_rater(picked, picked.value)
+def _mean(picked: PickedSums) -> tuple[Floats, None]:
+    count, total = _count(picked), _sum_by_rater(picked, picked.value)
     target = total.sum(1, keepdims=True) / count.sum()
     return np.divide(target * count, total, out=np.ones_like(total), where=total != 0), None
 
 
-def _error(picked: Picked) -> tuple[Floats, None]:
+def _error(picked: PickedSums) -> tuple[Floats, None]:
     level, _ = _mean(picked)
-    total, errors = level * _per_rater(picked, picked.value), _per_rater(picked, picked.errors)
+    total, errors = level * _sum_by_rater(picked, picked.value), _sum_by_rater(picked, picked.errors)
     scaled = (errors * total).sum(1, keepdims=True)
     share = np.divide(total.sum(1, keepdims=True), scaled, out=np.zeros_like(scaled), where=scaled != 0)
     return np.where(scaled == 0, level, level * errors * share), None
 
 
-def _zscore(picked: Picked) -> tuple[Floats, Floats]:
+def _zscore(picked: PickedSums) -> tuple[Floats, Floats]:
     count = _count(picked)
-    mean, square = (_per_rater(picked, one) / np.maximum(count, 1) for one in (picked.value, picked.square))
+    mean, square = (_sum_by_rater(picked, values) / np.maximum(count, 1) for values in (picked.value, picked.square))
     variance = (square - mean**2) * count / np.maximum(count - 1, 1)
     usable = (count > 1) & (variance > NEGLIGIBLE * square)
     factor = np.divide(1.0, np.sqrt(np.maximum(variance, 0)), out=np.zeros_like(variance), where=usable)
     return factor, -mean * factor
 
 
-NORMALIZERS: Mapping[str, Callable[[Picked], tuple[Floats, Floats | None]]] = {
+NORMALIZERS: Mapping[str, Callable[[PickedSums], tuple[Floats, Floats | None]]] = {
     "mean": _mean,
     "error": _error,
     "zscore": _zscore,
 }
 
 
-def _per_rater(picked: Picked, value: Floats) -> Floats:
+def _sum_by_rater(picked: PickedSums, value: Floats) -> Floats:
     """Add up what each rater gave, `[world, rater]`."""
     mine = picked.rater.ravel()[:, None] == np.arange(picked.n_raters)
     return np.asarray(value.reshape(len(value), -1) @ mine.astype(float))
 
 
-def _count(picked: Picked) -> Floats:
+def _count(picked: PickedSums) -> Floats:
     """Count the ratings of single segments that each rater gave."""
     each = np.broadcast_to(picked.segments[:, None], picked.rater.shape)
     return np.asarray(np.bincount(picked.rater.ravel(), weights=each.ravel(), minlength=picked.n_raters), float)
 
 
-def significant(total: Floats, patterns: Floats, level: float) -> tuple[Bools, Floats]:
+def find_significant_pairs(total: Floats, patterns: Floats, level: float) -> tuple[Bools, Floats]:
     """Return what is significant and the difference of both systems' sums, each `[world, pair]`.
 
     `total[world, document, system]` is complete; `patterns[pattern, document]` are the signs of the test.
@@ -200,12 +200,12 @@ def significant(total: Floats, patterns: Floats, level: float) -> tuple[Bools, F
     difference = sums[:, first] - sums[:, second]
     difference[np.abs(difference) <= tolerance[:, None]] = 0.0
     ratio = _ratios(total, difference)
-    found = ratio >= SURELY
-    world, pair = np.nonzero((ratio > SURELY_NOT) & ~found)
+    significant = ratio >= SURELY
+    world, pair = np.nonzero((ratio > SURELY_NOT) & ~significant)
     gap = total[world, :, first[pair]] - total[world, :, second[pair]]
     least = np.abs(difference[world, pair]) - tolerance[world]
-    found[world, pair] = _passes(gap, least, patterns, level)
-    return found & (difference != 0), difference
+    significant[world, pair] = _passes(gap, least, patterns, level)
+    return significant & (difference != 0), difference
 
 
 def _ratios(total: Floats, difference: Floats) -> Floats:
@@ -225,13 +225,13 @@ def _passes(gap: Floats, least: Floats, patterns: Floats, level: float) -> Bools
     band = SINGLE * np.abs(gap).sum(1)
     sums = gap.astype(np.float32) @ patterns.T.astype(np.float32)
     np.abs(sums, out=sums)
-    loose, strict = (_enough(sums, (least + side).astype(np.float32), patterns, level) for side in (-band, band))
+    loose, strict = (_reaches_level(sums, (least + side).astype(np.float32), patterns, level) for side in (-band, band))
     unsure = np.flatnonzero(loose != strict)
-    loose[unsure] = _enough(np.abs(gap[unsure] @ patterns.T), least[unsure], patterns, level)
+    loose[unsure] = _reaches_level(np.abs(gap[unsure] @ patterns.T), least[unsure], patterns, level)
     return loose
 
 
-def _enough(sums: Array, least: Array, patterns: Floats, level: float) -> Bools:
+def _reaches_level(sums: Array, least: Array, patterns: Floats, level: float) -> Bools:
     n_patterns, n_documents = patterns.shape
     # A sum of bytes is several times as fast as count_nonzero along an axis.
     extreme = (sums >= least[:, None]).view(np.int8).sum(1, dtype=np.int16)
@@ -249,19 +249,19 @@ class MeasuredWorlds(NamedTuple):
     error: Floats
 
 
-def measured(campaigns: Campaigns) -> dict[Measure, MeasuredWorlds]:
+def measure_worlds(campaigns: Campaigns) -> dict[Measure, MeasuredWorlds]:
     """Measure each world by itself; errors are jackknifed over sets of documents, or over studies of one set."""
-    return {name: _measured(measure(campaigns), pairwise=name in PAIRWISE) for name, measure in MEASURES.items()}
+    return {name: _estimate_ratio(measure(campaigns), pairwise=name in PAIRWISE) for name, measure in MEASURES.items()}
 
 
-def _measured(ratio: tuple[Floats, Floats], *, pairwise: bool) -> MeasuredWorlds:
+def _estimate_ratio(ratio: tuple[Floats, Floats], *, pairwise: bool) -> MeasuredWorlds:
     """Divide sums over studies, `[world, set, study]`, or over ordered pairs of them, `[world, set, first, second]`."""
-    top, below = (_without_itself(side) if pairwise else side for side in ratio)
+    top, below = (_clear_diagonal(side) if pairwise else side for side in ratio)
     axes = tuple(range(1, top.ndim))
     whole_top, whole_below = top.sum(axes), below.sum(axes)
-    lost_top, lost_below = (_lost(side, pairwise=pairwise) for side in (top, below))
-    value = _divided(whole_top, whole_below)
-    without = _divided(whole_top[:, None] - lost_top, whole_below[:, None] - lost_below)
+    lost_top, lost_below = (_sum_by_cluster(side, pairwise=pairwise) for side in (top, below))
+    value = _divide_or_nan(whole_top, whole_below)
+    without = _divide_or_nan(whole_top[:, None] - lost_top, whole_below[:, None] - lost_below)
     n = without.shape[1]
     influence = (n - 1) * np.where(np.isfinite(without), without, value[:, None])
     influence = influence - influence.mean(1, keepdims=True)
@@ -269,18 +269,18 @@ def _measured(ratio: tuple[Floats, Floats], *, pairwise: bool) -> MeasuredWorlds
     return MeasuredWorlds(value, np.where(np.isfinite(value), error, np.nan))
 
 
-def _lost(side: Floats, *, pairwise: bool) -> Floats:
+def _sum_by_cluster(side: Floats, *, pairwise: bool) -> Floats:
     """Add up what is lost with each cluster: a set, or a study where there is one set, `[world, cluster]`."""
     if side.shape[1] > 1:
         return np.asarray(side.reshape(*side.shape[:2], -1).sum(2))
     return np.asarray(side[:, 0].sum(2) + side[:, 0].sum(1) if pairwise else side[:, 0])
 
 
-def _without_itself(matrix: Floats) -> Floats:
+def _clear_diagonal(matrix: Floats) -> Floats:
     return np.asarray(matrix * (1 - np.eye(matrix.shape[-1])))
 
 
-def _divided(top: Floats, below: Floats) -> Floats:
+def _divide_or_nan(top: Floats, below: Floats) -> Floats:
     return np.asarray(np.divide(top, below, out=np.full(np.shape(top), np.nan), where=below > 0))
 
 
@@ -290,7 +290,7 @@ def _srp(campaigns: Campaigns) -> tuple[Floats, Floats]:
     return stable, np.ones_like(stable)
 
 
-def _confirmed(campaigns: Campaigns) -> tuple[Floats, Floats]:
+def _confirmed_share(campaigns: Campaigns) -> tuple[Floats, Floats]:
     claimed = np.abs(campaigns.claim)
     judged = claimed @ np.abs(campaigns.direction).swapaxes(2, 3)
     balance = campaigns.claim @ campaigns.direction.swapaxes(2, 3)
@@ -324,7 +324,7 @@ def _power(campaigns: Campaigns) -> tuple[Floats, Floats]:
 
 MEASURES: Mapping[Measure, Callable[[Campaigns], tuple[Floats, Floats]]] = {
     "srp": _srp,
-    "confirmed": _confirmed,
+    "confirmed": _confirmed_share,
     "significant_share": _significant_share,
     "power": _power,
     "kendall": _kendall,

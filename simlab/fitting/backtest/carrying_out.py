@@ -12,17 +12,17 @@ import numpy as np
 from simlab.answers.backtest import NOTHING_CLAIMED, Backtest, Measure, Prediction, PredictionErrors, Target
 from simlab.answers.records import read_record
 from simlab.answers.tables import ReadTable
-from simlab.fitting.backtest.campaigns import MeasuredWorlds, campaigns, measured, sums
-from simlab.fitting.backtest.designs import BacktestDesign, dealt, designs, normalizations
+from simlab.fitting.backtest.campaigns import MeasuredWorlds, campaigns, measure_worlds, sums
+from simlab.fitting.backtest.designs import BacktestDesign, deal_studies, designs, list_normalizations
 from simlab.fitting.backtest.planning import (
     PredictionSource,
     PredictionTask,
     SimulationSize,
-    part_of,
-    ratings_of,
+    flatten_ratings,
+    select_documents,
     split_documents,
 )
-from simlab.fitting.laws import FittableLaw, world_on
+from simlab.fitting.laws import FittableLaw, draw_fixed_world
 from simlab.fitting.predictions import prediction_interval
 from simlab.rng import stream
 from simlab.tables.held import Ratings
@@ -32,7 +32,7 @@ from simlab.world.laws.fixed import FixedRatings
 BOUNDS: Mapping[str, tuple[float, float]] = {"kendall": (-1.0, 1.0)}
 """What a measure lies between, if not 0 and 1."""
 NO_TRUTH = "which systems truly differ is not known of a real table"
-Found = Mapping[tuple[BacktestDesign, str, Measure], MeasuredWorlds]
+StudyMeasures = Mapping[tuple[BacktestDesign, str, Measure], MeasuredWorlds]
 """A measure of every world, by design, normalisation and measure."""
 Key = tuple[Any, ...]
 NUMBERS = ("predicted", "low", "high", "observed", "observed_mcse", "judged_low", "judged_high")
@@ -50,49 +50,53 @@ class BacktestRun:
     seed: int
 
 
-def fitted(plan: BacktestRun, source: PredictionSource) -> Sequence[Any]:
+def fit_effects(plan: BacktestRun, source: PredictionSource) -> Sequence[Any]:
     """Fit the law to what a source has seen; return draws of its effects."""
     in_pilot = split_documents(plan.world, plan.pilot_share, source.split, plan.seed)
     seen = in_pilot if source.method == "fit" else ~in_pilot
     seed = plan.seed + 1000 * source.split
-    return plan.law.fit(ratings_of(part_of(plan.world, seen), plan.ratings), seed=seed, draws=plan.size.worlds).effects
+    return plan.law.fit(
+        flatten_ratings(select_documents(plan.world, seen), plan.ratings), seed=seed, draws=plan.size.worlds
+    ).effects
 
 
-def target_of(plan: BacktestRun, split: int, target: Target) -> World:
+def target_world(plan: BacktestRun, split: int, target: Target) -> World:
     """Return the real ratings that studies are carried out on; those of all documents are the same in every split."""
     if target == "all":
         return plan.world
-    return part_of(plan.world, ~split_documents(plan.world, plan.pilot_share, split, plan.seed))
+    return select_documents(plan.world, ~split_documents(plan.world, plan.pilot_share, split, plan.seed))
 
 
-def observe(plan: BacktestRun, split: int, target: Target) -> Found:
+def observe(plan: BacktestRun, split: int, target: Target) -> StudyMeasures:
     """Carry out real studies."""
-    return observed(target_of(plan, split, target), plan.size, plan.seed + 1)
+    return observe_world(target_world(plan, split, target), plan.size, plan.seed + 1)
 
 
-def predict(plan: BacktestRun, task: PredictionTask, effects: Sequence[Any]) -> Found:
+def predict(plan: BacktestRun, task: PredictionTask, effects: Sequence[Any]) -> StudyMeasures:
     """Carry out studies in worlds that a source lets one expect."""
-    (split, method), target = task.source, target_of(plan, task.source.split, task.target)
+    (split, method), target = task.source, target_world(plan, task.source.split, task.target)
     rng, n = stream(plan.seed, "backtest", "worlds", split, task.target, method), plan.size.worlds
     if method == "naive":
         worlds = naive_worlds(rng, pilot(plan, split), target.frame, n)
     else:
         worlds = fitted_worlds(rng, plan.law, effects, target.frame, n)
-    return predicted(list(worlds), target, plan.size, plan.seed + 2)
+    return predict_from_worlds(list(worlds), target, plan.size, plan.seed + 2)
 
 
 def pilot(plan: BacktestRun, split: int) -> Ratings:
     """Return the ratings of a split's pilot."""
     in_pilot = split_documents(plan.world, plan.pilot_share, split, plan.seed)
-    return ratings_of(part_of(plan.world, in_pilot), plan.ratings)
+    return flatten_ratings(select_documents(plan.world, in_pilot), plan.ratings)
 
 
-def compare(plan: BacktestRun, task: PredictionTask, expected: Found, real: Found) -> Iterator[Prediction]:
+def compare(
+    plan: BacktestRun, task: PredictionTask, expected: StudyMeasures, real: StudyMeasures
+) -> Iterator[Prediction]:
     """Compare predictions with what was observed."""
     law = "" if task.source.method == "naive" else plan.law.name
     for (design, name, measure), values in expected.items():
-        one = real[design, name, measure]
-        seen, error = float(one.value[0]), float(one.error[0])
+        outcome = real[design, name, measure]
+        seen, error = float(outcome.value[0]), float(outcome.error[0])
         low, high = interval(measure, values)
         judged_low, judged_high = interval(measure, values, float(np.nan_to_num(error)) ** 2)
         yield Prediction(
@@ -113,7 +117,7 @@ def compare(plan: BacktestRun, task: PredictionTask, expected: Found, real: Foun
             observed_mcse=error,
             judged_low=judged_low,
             judged_high=judged_high,
-            unknown=_unknown(measure, seen),
+            unknown=_explain_unknown(measure, seen),
         )
 
 
@@ -135,44 +139,44 @@ def _mean(values: MeasuredWorlds) -> float:
     return float(known.mean()) if len(known) else float("nan")
 
 
-def _unknown(measure: str, seen: float) -> str:
+def _explain_unknown(measure: str, seen: float) -> str:
     if np.isfinite(seen):
         return ""
     return NO_TRUTH if measure == "power" else NOTHING_CLAIMED
 
 
-def observed(world: World, size: SimulationSize, seed: int) -> Found:
+def observe_world(world: World, size: SimulationSize, seed: int) -> StudyMeasures:
     """Carry out studies on real ratings."""
-    return studied([world], size, seed, size.observed_sets, size.observed_per_set)
+    return run_studies([world], size, seed, size.observed_sets, size.observed_per_set)
 
 
-def predicted(worlds: Sequence[World], target: World, size: SimulationSize, seed: int) -> Found:
+def predict_from_worlds(worlds: Sequence[World], target: World, size: SimulationSize, seed: int) -> StudyMeasures:
     """Carry out the studies that the target allows in worlds of its frame."""
-    return studied(worlds, size, seed, size.sets, size.per_set, allowed=target)
+    return run_studies(worlds, size, seed, size.sets, size.per_set, allowed=target)
 
 
-def studied(
+def run_studies(
     worlds: Sequence[World], size: SimulationSize, seed: int, sets: int, per_set: int, allowed: World | None = None
-) -> Found:
+) -> StudyMeasures:
     """Carry out all studies of a size, and measure them; `allowed` says what can be asked, without it the first world.
 
     All worlds are asked alike: the same documents, raters and signs of the tests.
     """
     real = worlds[0] if allowed is None else allowed
-    return studied_as(worlds, real, designs(real, size.thirds, size.ratings_per_item), seed, sets, per_set)
+    return run_designs(worlds, real, designs(real, size.thirds, size.ratings_per_item), seed, sets, per_set)
 
 
-def studied_as(
-    worlds: Sequence[World], real: World, asked_as: Sequence[BacktestDesign], seed: int, sets: int, per_set: int
-) -> Found:
+def run_designs(
+    worlds: Sequence[World], real: World, chosen_designs: Sequence[BacktestDesign], seed: int, sets: int, per_set: int
+) -> StudyMeasures:
     """Carry out studies of the designs that are asked for, and measure them; `real` says who can be asked what."""
-    held, names = sums(worlds), normalizations(real)
-    found: dict[tuple[BacktestDesign, str, Measure], MeasuredWorlds] = {}
-    for design in asked_as:
-        asked = dealt(real, design, seed=seed, sets=sets, per_set=per_set)
-        for name, said in campaigns(held, asked, names).items():
-            found |= {(design, name, measure): value for measure, value in measured(said).items()}
-    return found
+    totals, names = sums(worlds), list_normalizations(real)
+    measures: dict[tuple[BacktestDesign, str, Measure], MeasuredWorlds] = {}
+    for design in chosen_designs:
+        studies = deal_studies(real, design, seed=seed, sets=sets, per_set=per_set)
+        for name, concluded in campaigns(totals, studies, names).items():
+            measures |= {(design, name, measure): value for measure, value in measure_worlds(concluded).items()}
+    return measures
 
 
 def fitted_worlds(
@@ -180,7 +184,7 @@ def fitted_worlds(
 ) -> Iterator[World]:
     """Draw worlds for the frame of the target: who rates what is known, the ratings are not."""
     for k in range(n):
-        yield world_on(law, rng, effects[k % len(effects)], frame)
+        yield draw_fixed_world(law, rng, effects[k % len(effects)], frame)
 
 
 def naive_worlds(rng: np.random.Generator, pilot: Ratings, frame: Frame, n: int) -> Iterator[World]:
@@ -195,7 +199,7 @@ def naive_worlds(rng: np.random.Generator, pilot: Ratings, frame: Frame, n: int)
         yield World(frame, {RATE: FixedRatings(value, np.ones(frame.rater.shape, np.int64))}, drawn)
 
 
-def backtest_of(read: Mapping[str, Any], law: str, splits: int, predictions: Sequence[Prediction]) -> Backtest:
+def build_backtest(read: Mapping[str, Any], law: str, splits: int, predictions: Sequence[Prediction]) -> Backtest:
     """Return the answer that predictions of so many splits give; `read` says what was read of the table."""
     return Backtest(
         read=read_record(ReadTable, read, "read"),
@@ -222,7 +226,7 @@ def summarize_errors(predictions: Sequence[Prediction]) -> tuple[PredictionError
 
 
 def _errors(group: Sequence[Prediction]) -> PredictionErrors:
-    first, error = group[0], np.array([one.predicted - one.observed for one in group])
+    first, error = group[0], np.array([prediction.predicted - prediction.observed for prediction in group])
     return PredictionErrors(
         measure=first.measure,
         target=first.target,
@@ -231,8 +235,8 @@ def _errors(group: Sequence[Prediction]) -> PredictionErrors:
         n=len(group),
         mae=float(np.abs(error).mean()),
         bias=float(error.mean()),
-        coverage=float(np.mean([one.held for one in group])),
-        width=float(np.mean([one.high - one.low for one in group])),
+        coverage=float(np.mean([prediction.held for prediction in group])),
+        width=float(np.mean([prediction.high - prediction.low for prediction in group])),
     )
 
 
@@ -259,6 +263,6 @@ def average_over_splits(predictions: Sequence[Prediction]) -> tuple[Prediction, 
 def _average(group: Sequence[Prediction]) -> Prediction:
     means: dict[str, Any] = {"split": -1}
     for name in NUMBERS:
-        known = [value for one in group if np.isfinite(value := getattr(one, name))]
+        known = [value for prediction in group if np.isfinite(value := getattr(prediction, name))]
         means[name] = float(np.mean(known)) if known else float("nan")
     return group[0].model_copy(update=means)

@@ -14,7 +14,7 @@ ORDER = ("binary", "mqm", "gaussian", "normal_scores", "ordinal")
 """The first of these that a table allows: no documents are asked which law is best, so that none is looked at."""
 
 
-def chosen(laws: Sequence[FittableLaw], ratings: Ratings, name: str) -> FittableLaw:
+def choose_law(laws: Sequence[FittableLaw], ratings: Ratings, name: str) -> FittableLaw:
     """Return the named law, or without a name (`auto`) the first that the table allows.
 
     Raises InputError for a law that is unknown or that the table does not allow, and where it allows none.

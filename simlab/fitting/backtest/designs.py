@@ -60,7 +60,7 @@ class DealtStudies:
     per_set: int
 
 
-def normalizations(world: World) -> Sequence[str]:
+def list_normalizations(world: World) -> Sequence[str]:
     """List the normalisations that make sense: errors must be counted, and a factor needs a scale that begins at 0."""
     ratings = fixed_ratings(world)
     counted = ratings is not None and int(ratings.errors.min()) >= 0
@@ -73,16 +73,16 @@ def designs(world: World, thirds: Sequence[int], ratings_per_item: Sequence[int]
     n = world.frame.n_documents
     documents = sorted({max(FEWEST_DOCUMENTS, round(n * third / 3)) for third in thirds})
     every = [BacktestDesign(g, d, r) for g in GROUPINGS for d in documents for r in ratings_per_item if d <= n]
-    found = (repeatable(world, design) for design in every)
-    return [design for design in found if design is not None]
+    candidates = (repeatable_design(world, design) for design in every)
+    return [design for design in candidates if design is not None]
 
 
-def repeatable(world: World, design: BacktestDesign) -> BacktestDesign | None:
+def repeatable_design(world: World, design: BacktestDesign) -> BacktestDesign | None:
     """Return how studies of a design can be repeated with the ratings that there are; None where they cannot."""
     seats = int((world.frame.rater >= 0).any(axis=0).sum(1).min())
     if design.ratings_per_item > seats:
         return None
-    table = lay(prepared(design), world, Place(0))
+    table = lay(prepare_studies(design), world, Place(0))
     n = int(table.rateable.sum())
     if n < design.documents:
         return None
@@ -92,33 +92,33 @@ def repeatable(world: World, design: BacktestDesign) -> BacktestDesign | None:
     return replace(design, repetition="other documents") if n > design.documents else None
 
 
-def dealt(world: World, design: BacktestDesign, *, seed: int, sets: int, per_set: int) -> DealtStudies:
+def deal_studies(world: World, design: BacktestDesign, *, seed: int, sets: int, per_set: int) -> DealtStudies:
     """Draw documents and deal them, at the addresses that studies of the engine have: the bits are the same."""
     per_set, sets = (per_set, sets) if design.repetition == "same documents" else (1, sets * per_set)
-    asking = prepared(design, seed, per_set)
+    asking = prepare_studies(design, seed, per_set)
     table = lay(asking, world, Place(0))
-    studies = [_dealt(asking, world, table, Place(0, study=study)) for study in range(sets * per_set)]
+    studies = [_deal_study(asking, world, table, Place(0, study=study)) for study in range(sets * per_set)]
     document, slot = (np.array([one[k] for one in studies]) for k in (0, 1))
-    rater = _seated(world.frame)[document[:, None, :, None], slot]
+    rater = _raters_by_seat(world.frame)[document[:, None, :, None], slot]
     return DealtStudies(document, slot, rater, tuple(one[2] for one in studies), per_set)
 
 
-def _dealt(asking: PreparedRatings, world: World, table: DealTable, place: Place) -> tuple[Ints, Ints, Floats]:
+def _deal_study(asking: PreparedRatings, world: World, table: DealTable, place: Place) -> tuple[Ints, Ints, Floats]:
     """Return the documents of a study, who sits where `[system, document, rating]`, and the signs of its test."""
     chosen = chosen_documents(asking, world, table, place)
-    asked = deal(stream(asking.seed, *place.of_study, "deal"), asking, table, chosen)
+    dealt = deal(stream(asking.seed, *place.of_study, "deal"), asking, table, chosen)
     signs = patterns(stream(asking.seed, *place.of_study, "test"), int(chosen.sum()), PERMUTATIONS)
-    return np.flatnonzero(chosen), asked.slot[:, chosen], signs
+    return np.flatnonzero(chosen), dealt.slot[:, chosen], signs
 
 
-def _seated(frame: Frame) -> Ints:
+def _raters_by_seat(frame: Frame) -> Ints:
     """Return the rater in each seat of each document, `[document, slot]`."""
     seated = np.full((frame.n_documents, frame.rater.shape[2]), -1, np.int64)
     np.maximum.at(seated, frame.document, frame.rater.max(0))
     return seated
 
 
-def prepared(design: BacktestDesign, seed: int = 0, per_set: int = 1) -> PreparedRatings:
+def prepare_studies(design: BacktestDesign, seed: int = 0, per_set: int = 1) -> PreparedRatings:
     """Bind the parts of the studies of a design."""
     return PreparedRatings(
         seed=seed,

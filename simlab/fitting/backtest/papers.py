@@ -19,11 +19,11 @@ from scipy import stats
 from simlab.analysis import normalization
 from simlab.analysis.raters.moderated import moderated, moderated_differences, moderated_family
 from simlab.answers.backtest import AdviceName, AdviceSource, AdviceTest, AdviceVerdict, Measure, TestName
-from simlab.fitting.backtest.campaigns import Campaigns, measured
+from simlab.fitting.backtest.campaigns import Campaigns, measure_worlds
 from simlab.fitting.backtest.carrying_out import BacktestRun
-from simlab.fitting.backtest.designs import FEWEST_DOCUMENTS, BacktestDesign, prepared, repeatable
-from simlab.fitting.backtest.planning import part_of, ratings_of
-from simlab.fitting.laws import world_on
+from simlab.fitting.backtest.designs import FEWEST_DOCUMENTS, BacktestDesign, prepare_studies, repeatable_design
+from simlab.fitting.backtest.planning import flatten_ratings, select_documents
+from simlab.fitting.laws import draw_fixed_world
 from simlab.rng import stream
 from simlab.studies.ratings.collecting import collect, lay
 from simlab.studies.ratings.concluding import compare_systems
@@ -87,8 +87,8 @@ FULL = Amount(20, {"published": 24, "default": 6}, {"published": 12, "default": 
 QUICK = Amount(8, {"published": 12, "default": 2}, {"published": 8, "default": 1})
 
 
-class Setting(NamedTuple):
-    """Say how an advice is tested: documents at one rating each, and whether studies repeat the same documents."""
+class AdviceSetting(NamedTuple):
+    """Documents at one rating each, and whether studies repeat the same documents."""
 
     documents: int
     same: bool
@@ -101,7 +101,7 @@ class ArmMeasures(NamedTuple):
     found: float
 
 
-def parts_of(plan: BacktestRun, metric: Floats | None = None) -> list[World]:
+def cut_parts(plan: BacktestRun, metric: Floats | None = None) -> list[World]:
     """Cut the documents into parts at random, spread over buckets; fewer than two where there are too few.
 
     `metric[system, item]` scores all outputs; each part keeps the scores of its own.
@@ -113,15 +113,15 @@ def parts_of(plan: BacktestRun, metric: Floats | None = None) -> list[World]:
     order = stream(plan.seed, "backtest", "papers", "parts").permutation(n)
     order = order[np.argsort(plan.world.frame.bucket[order], kind="stable")]
     kept = [np.isin(np.arange(n), order[k::number]) for k in range(number)]
-    parts = [part_of(plan.world, documents) for documents in kept]
+    parts = [select_documents(plan.world, documents) for documents in kept]
     if metric is None:
         return parts
     items = [documents[plan.world.frame.document] for documents in kept]
     return [replace(part, metric=metric[:, own]) for part, own in zip(parts, items, strict=True)]
 
 
-def setting_of(parts: Sequence[World], name: AdviceName) -> Setting | str:
-    """Say how an advice can be tested on parts, or why it cannot."""
+def find_setting(parts: Sequence[World], name: AdviceName) -> AdviceSetting | str:
+    """Find how an advice can be tested on parts, or explain why it cannot."""
     if not parts:
         return f"fewer than {FEWEST_PARTS * FEWEST_DOCUMENTS} documents, of which no error can be told"
     if not parts[0].frame.n_raters > 1:
@@ -137,47 +137,49 @@ def setting_of(parts: Sequence[World], name: AdviceName) -> Setting | str:
     tried = ((some, False),) if name == "metric" else ((least, True), (some, True), (some, False))
     for documents, same in tried:
         even = documents - documents % 2
-        if even >= fewest and all(_allowed(part, arm, even, same) for part in parts for arm in ADVICE[name]):
-            return Setting(even, same)
+        if even >= fewest and all(_allows_arm(part, arm, even, same) for part in parts for arm in ADVICE[name]):
+            return AdviceSetting(even, same)
     return "too few documents were rated, for all systems, by raters who could stand in for each other"
 
 
-def _allowed(part: World, arm: Arm, documents: int, same: bool) -> bool:
-    found = repeatable(part, arm.design(documents))
-    return found is not None and (not same or found.repetition == "same documents")
+def _allows_arm(part: World, arm: Arm, documents: int, same: bool) -> bool:
+    design = repeatable_design(part, arm.design(documents))
+    return design is not None and (not same or design.repetition == "same documents")
 
 
-def measure_arm(world: World, arm: Arm, setting: Setting, test: TestName, seed: int, studies: int) -> ArmMeasures | str:
+def measure_arm(
+    world: World, arm: Arm, setting: AdviceSetting, test: TestName, seed: int, studies: int
+) -> ArmMeasures | str:
     """Carry out studies of a design; return what they show, or why it cannot be carried out."""
     design = arm.design(setting.documents)
     world = world if arm.metric else replace(world, metric=None)
     whole = setting.documents >= world.frame.n_documents - 1
     per_set = 1 if not setting.same else studies if whole else max(studies // 3, 2)
-    asking = _asking(prepared(design, seed, per_set), arm, test)
+    asking = _bind_arm(prepare_studies(design, seed, per_set), arm, test)
     places = [Place(0, study=k) for k in range(studies - studies % per_set)]
     table = lay(asking, world, places[0])
-    came = collect(asking, world, table, iter([None] * len(places)), places)
+    collected = collect(asking, world, table, iter([None] * len(places)), places)
     claims, directions = [], []
-    for one in came:
-        if not isinstance(one, Campaign):
-            return str(one)
-        said = compare_systems(asking, one.collected, one.collected.streams("test"))
-        claims.append(np.where(said["significant"], said["direction"], 0).astype(float))
-        directions.append(said["direction"].astype(float))
+    for campaign in collected:
+        if not isinstance(campaign, Campaign):
+            return str(campaign)
+        outcome = compare_systems(asking, campaign.collected, campaign.collected.streams("test"))
+        claims.append(np.where(outcome["significant"], outcome["direction"], 0).astype(float))
+        directions.append(outcome["direction"].astype(float))
     shape = (1, 1, len(places), -1) if per_set == 1 else (1, len(places) // per_set, per_set, -1)
-    held = Campaigns(np.reshape(claims, shape), np.reshape(directions, shape), None)
-    values = measured(held)
+    campaigns = Campaigns(np.reshape(claims, shape), np.reshape(directions, shape), None)
+    values = measure_worlds(campaigns)
     return ArmMeasures(float(values[MEASURES[test]].value[0]), float(values["significant_share"].value[0]))
 
 
-def _asking(asked: PreparedRatings, arm: Arm, test: TestName) -> PreparedRatings:
+def _bind_arm(studies: PreparedRatings, arm: Arm, test: TestName) -> PreparedRatings:
     """Bind what an arm does otherwise: loads, normalisation, and the test."""
     loads = {"load_entropy": arm.load_entropy, "load_tolerance": 0.05, "load_tries": 1000}
     normalise = partial(normalization.zscore, ddof=1) if arm.normalization == "zscore" else normalization.none
-    asked = asked._replace(design={**asked.design, **loads}, normalise=normalise)
+    studies = studies._replace(design={**studies.design, **loads}, normalise=normalise)
     if test == "published":
-        return asked
-    return asked._replace(
+        return studies
+    return studies._replace(
         test=partial(moderated, **MODERATED),
         reads_ratings=True,
         family=partial(moderated_family, **MODERATED),
@@ -191,18 +193,20 @@ def draw_worlds(plan: BacktestRun, draws: int, metric: Floats | None = None) -> 
 
     With a `metric[system, item]` of the table each world has one that follows its outputs as closely.
     """
-    effects = plan.law.fit(ratings_of(plan.world, plan.ratings), seed=plan.seed, draws=draws).effects
+    effects = plan.law.fit(flatten_ratings(plan.world, plan.ratings), seed=plan.seed, draws=draws).effects
     rng = stream(plan.seed, "backtest", "papers", "worlds")
     worlds = [
-        world_on(plan.law, rng, effects[k % len(effects)], plan.world.frame) for k in range(draws) for _ in (0, 1)
+        draw_fixed_world(plan.law, rng, effects[k % len(effects)], plan.world.frame)
+        for k in range(draws)
+        for _ in (0, 1)
     ]
     if metric is None:
         return worlds
-    rng, closeness = stream(plan.seed, "backtest", "papers", "metric"), correlation_within(plan.world, metric)
+    rng, closeness = stream(plan.seed, "backtest", "papers", "metric"), correlate_within_systems(plan.world, metric)
     return [segment_metric(rng, world, correlation=closeness, correlation_sd=0.0) for world in worlds]
 
 
-def correlation_within(world: World, metric: Floats) -> float:
+def correlate_within_systems(world: World, metric: Floats) -> float:
     """Correlate `metric[system, item]` with mean ratings of the same outputs, within systems; 0 if either is constant.
 
     Higher scores of the metric are taken to be better.
@@ -217,8 +221,8 @@ def judge(
     name: AdviceName,
     source: AdviceSource,
     test: TestName,
-    setting: Setting,
-    found: Sequence[tuple[ArmMeasures | str, ArmMeasures | str]],
+    setting: AdviceSetting,
+    results: Sequence[tuple[ArmMeasures | str, ArmMeasures | str]],
     per_answer: float,
     answers: int,
     price: float = float("nan"),
@@ -228,10 +232,10 @@ def judge(
     `answers` are those of one study; an answer takes `per_answer` seconds and costs `price`, NaN where that is not
     known.
     """
-    failed = next((one for pair in found for one in pair if isinstance(one, str)), "")
+    failed = next((side for pair in results for side in pair if isinstance(side, str)), "")
     if failed:
-        return untried(name, source, test, failed)
-    values = np.array([[*one, *other] for one, other in found])
+        return report_untried(name, source, test, failed)
+    values = np.array([[*side, *other] for side, other in results])
     effects = values[:, 0] - values[:, 2]
     error, freedom = _error(effects, paired=source == "fitted")
     half = float(stats.t.ppf(1 - LEVEL / 2, freedom)) * error
@@ -284,8 +288,8 @@ def _error(effects: Floats, *, paired: bool) -> tuple[float, int]:
     return sqrt(shared + float(effects.var(ddof=1)) / len(effects)), len(away) - 1
 
 
-def untried(name: AdviceName, source: AdviceSource, test: TestName, reason: str) -> AdviceTest:
-    """Say that an advice cannot be tried, and why."""
+def report_untried(name: AdviceName, source: AdviceSource, test: TestName, reason: str) -> AdviceTest:
+    """Return the test of an advice that cannot be tried, with the reason."""
     nan = float("nan")
     numbers = ("advised", "other", "effect", "error", "low", "high", "advised_found", "other_found", "hours", "money")
     return AdviceTest(
@@ -304,13 +308,13 @@ def untried(name: AdviceName, source: AdviceSource, test: TestName, reason: str)
     )
 
 
-def answers_of(part: World, setting: Setting) -> int:
+def count_answers(part: World, setting: AdviceSetting) -> int:
     """Return how many answers a study of a part asks for, about."""
     frame = part.frame
     return round(setting.documents / frame.n_documents * len(frame.document)) * frame.n_systems
 
 
-def seconds_of(plan: BacktestRun) -> float:
+def median_seconds(plan: BacktestRun) -> float:
     """Return the median seconds of an answer; NaN where the table has no times."""
     known = plan.ratings.seconds[np.isfinite(plan.ratings.seconds)]
     return float(np.median(known)) if len(known) else float("nan")

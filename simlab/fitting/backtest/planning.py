@@ -119,7 +119,7 @@ def split_documents(world: World, share: float, split: int, seed: int) -> Bools:
     return draw_documents(rng, world.frame.bucket, np.ones(n, bool), pilot_documents(n, share))
 
 
-def part_of(world: World, documents: Bools) -> World:
+def select_documents(world: World, documents: Bools) -> World:
     """Keep some documents of a recorded world; systems and raters keep their indices."""
     frame, ratings = world.frame, fixed_ratings(world)
     if ratings is None:
@@ -136,7 +136,7 @@ def part_of(world: World, documents: Bools) -> World:
     return World(kept, {RATE: FixedRatings(ratings.value[:, items], ratings.errors[:, items])}, world.truth)
 
 
-def ratings_of(world: World, table: Ratings) -> Ratings:
+def flatten_ratings(world: World, table: Ratings) -> Ratings:
     """Lay the ratings of a recorded world out flat, as the table has them; systems and raters keep their indices."""
     frame, ratings = world.frame, fixed_ratings(world)
     if ratings is None:

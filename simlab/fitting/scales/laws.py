@@ -22,13 +22,13 @@ MOST_RANKS = 1001
 DIGITS = 6
 
 
-def refused_gaussian(ratings: Ratings) -> str | None:
+def gaussian_refusal(ratings: Ratings) -> str | None:
     """Explain why a table is no matter of points: None, or that too few different scores are given."""
     n = len(np.unique(ratings.score))
     return None if n >= LEAST else f"scores in points need at least {LEAST} different scores; the table has {n}"
 
 
-def refused_normal_scores(ratings: Ratings) -> str | None:
+def normal_scores_refusal(ratings: Ratings) -> str | None:
     """Explain why a table is no matter of ranks: None, or that errors are counted, or too few or many scores differ."""
     open_above = ratings.scale is None or not np.isfinite(ratings.scale[1])
     if ratings.lower_is_better and open_above and ratings.score.min() >= 0:
@@ -39,7 +39,7 @@ def refused_normal_scores(ratings: Ratings) -> str | None:
     return None if n <= MOST_RANKS else f"{n:,} different scores are too many ranks; at most {MOST_RANKS:,}"
 
 
-def refused_ordinal(ratings: Ratings) -> str | None:
+def ordinal_refusal(ratings: Ratings) -> str | None:
     """Explain why a table is no matter of categories: None, or that it has too few or too many different scores."""
     n = len(np.unique(ratings.score))
     if n < LEAST:
@@ -48,7 +48,7 @@ def refused_ordinal(ratings: Ratings) -> str | None:
     return None if n <= MOST_CATEGORIES else f"{n} different scores are too many categories; at most {MOST_CATEGORIES}"
 
 
-def refused_binary(ratings: Ratings) -> str | None:
+def binary_refusal(ratings: Ratings) -> str | None:
     """Explain why a table is no matter of yes and no: None, or that it has not two different scores."""
     n = len(np.unique(ratings.score))
     return None if n == 2 else f"yes and no need exactly 2 different scores; the table has {n}"
@@ -63,42 +63,42 @@ def content(fitted: Fitted) -> Mapping[str, Any]:
     """Return the keys `law`, `scale` and `draws` of the file of a fitted world."""
     effects: Sequence[ScaleEffects] = fitted.effects
     names = [one.name for one in fields(ScaleEffects) if one.name != "scale"]
-    draws: dict[str, Any] = {name: [_plain(getattr(one, name)) for one in effects] for name in names}
-    draws["tail"] = [_finite(one.scale.tail) for one in effects]
-    draws["thresholds"] = [_plain(one.scale.thresholds) for one in effects]
+    draws: dict[str, Any] = {name: [_round_digits(getattr(one, name)) for one in effects] for name in names}
+    draws["tail"] = [_round_finite(one.scale.tail) for one in effects]
+    draws["thresholds"] = [_round_digits(one.scale.thresholds) for one in effects]
     return {"law": effects[0].scale.law, "scale": _scale(effects[0].scale), "draws": draws}
 
 
-GAUSSIAN = FittableLaw("gaussian", refused_gaussian, partial(fit, "gaussian"), answer, draw_world, content)
+GAUSSIAN = FittableLaw("gaussian", gaussian_refusal, partial(fit, "gaussian"), answer, draw_world, content)
 
 
 NORMAL_SCORES = FittableLaw(
-    "normal_scores", refused_normal_scores, partial(fit, "normal_scores"), answer, draw_world, content
+    "normal_scores", normal_scores_refusal, partial(fit, "normal_scores"), answer, draw_world, content
 )
 
 
-ORDINAL = FittableLaw("ordinal", refused_ordinal, partial(fit, "ordinal"), answer, draw_world, content)
+ORDINAL = FittableLaw("ordinal", ordinal_refusal, partial(fit, "ordinal"), answer, draw_world, content)
 
 
-BINARY = FittableLaw("binary", refused_binary, partial(fit, "binary"), answer, draw_world, content)
+BINARY = FittableLaw("binary", binary_refusal, partial(fit, "binary"), answer, draw_world, content)
 
 
 def _scale(scale: Scale) -> dict[str, Any]:
     return {
-        "low": _finite(scale.low),
-        "high": _finite(scale.high),
-        "step": _plain(scale.step),
-        "values": _plain(scale.values),
+        "low": _round_finite(scale.low),
+        "high": _round_finite(scale.high),
+        "step": _round_digits(scale.step),
+        "values": _round_digits(scale.values),
     }
 
 
-def _finite(value: float) -> float | None:
-    return float(_plain(value)) if np.isfinite(value) else None
+def _round_finite(value: float) -> float | None:
+    return float(_round_digits(value)) if np.isfinite(value) else None
 
 
-def _plain(value: Any) -> Any:
+def _round_digits(value: Any) -> Any:
     """Round to significant digits, as lists and numbers."""
     array = np.asarray(value, dtype=float)
     if array.ndim == 0:
         return float(f"{float(array):.{DIGITS}g}")
-    return [_plain(one) for one in array]
+    return [_round_digits(entry) for entry in array]

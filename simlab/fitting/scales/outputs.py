@@ -24,16 +24,16 @@ FORGOTTEN = 1.02
 """Nested R-hat from which starts move means by less than a hundred independent draws err: a tenth of their scatter."""
 
 
-class OnOutputs(NamedTuple):
+class OutputDraw(NamedTuple):
     """Hold a draw of a law, and of what the pilot's documents bring: `seen[system, item]`, for `draw_world`."""
 
     effects: ScaleEffects
     seen: Floats
 
 
-def on_outputs(
+def fit_outputs(
     law: fitting.LawName, ratings: Ratings, *, seed: int = 0, draws: int = fitting.DRAWS, rough: bool = False
-) -> list[OnOutputs]:
+) -> list[OutputDraw]:
     """Fit a law to a table and draw from it, with what the draws say of the table's own outputs.
 
     Documents that a large table is thinned by are drawn anew. A `rough` fit takes a quarter of the time.
@@ -44,12 +44,12 @@ def on_outputs(
     model, bounds = fitting.prepare(law, used, scale, fitting.priors_of(law, used), effort[0])
     chains = begin(stream(seed, "fit", law), model, bounds, effort.warmup)
     if isinstance(effort, ManyChains):
-        held = _draw_until_starts_are_forgotten(multiplied(chains, effort.per_start), effort, draws)
+        sampled = _draw_until_starts_are_forgotten(multiplied(chains, effort.per_start), effort, draws)
     else:
-        held = go_on(chains, -(-draws // effort.chains), 2, rated=True)
+        sampled = go_on(chains, -(-draws // effort.chains), 2, rated=True)
     rng = stream(seed, "fit", law, "others")
-    effects = fitting.assembled(rng, model, held, scale, draws, used.n_systems)
-    return with_outputs(rng, model, held, effects, used)
+    effects = fitting.assembled(rng, model, sampled, scale, draws, used.n_systems)
+    return add_outputs(rng, model, sampled, effects, used)
 
 
 def _draw_until_starts_are_forgotten(chains: ResumableChains, effort: ManyChains, draws: int) -> ScaleDraws:
@@ -57,22 +57,25 @@ def _draw_until_starts_are_forgotten(chains: ResumableChains, effort: ManyChains
     rounds: list[ScaleDraws] = []
     while True:
         rounds.append(go_on(chains, effort.kept, APART, rated=True))
-        held = joined(rounds[len(rounds) // 2 :])
-        if held.mean.size < draws:
+        sampled = joined(rounds[len(rounds) // 2 :])
+        if sampled.mean.size < draws:
             continue
-        if len(rounds) >= effort.rounds or fitting.worst_nested_r_hat(held, effort.per_start) <= FORGOTTEN:
-            return held
+        if len(rounds) >= effort.rounds or fitting.worst_nested_r_hat(sampled, effort.per_start) <= FORGOTTEN:
+            return sampled
 
 
-def with_outputs(
+def add_outputs(
     rng: np.random.Generator, model: ChainModel, draws: ScaleDraws, effects: list[ScaleEffects], ratings: Ratings
-) -> list[OnOutputs]:
+) -> list[OutputDraw]:
     """Add to laws, assembled of such draws, what these say of outputs."""
     places = fitting.picked(draws, len(effects))
-    return [OnOutputs(one, _seen(rng, model, draws, one, ratings, at)) for one, at in zip(effects, places, strict=True)]
+    return [
+        OutputDraw(law, _sum_document_effects(rng, model, draws, law, ratings, at))
+        for law, at in zip(effects, places, strict=True)
+    ]
 
 
-def _seen(
+def _sum_document_effects(
     rng: np.random.Generator,
     model: ChainModel,
     draws: ScaleDraws,
@@ -83,15 +86,15 @@ def _seen(
     """Add up what documents bring, `[system, item]`: as drawn where it was rated, anew elsewhere."""
     # Draws are on the scale of the median rater; laws are on that of the mean one (see `assembled`).
     grow = np.exp(effects.sharpness_sd**2 / 2)
-    found = np.zeros((ratings.n_systems, len(ratings.item_names)))
+    total = np.zeros((ratings.n_systems, len(ratings.item_names)))
     for name, (unit, of) in _units(ratings).items():
         sd = getattr(effects, f"{name}_sd")
         values = sd * rng.standard_normal(int(unit.max()) + 1)
         if name in draws.effect:
             drawn = draws.effect[name][at[0], :, at[1]]
             values[of] = grow * drawn[model.terms.level_of(name)]
-        found += values[unit]
-    return found
+        total += values[unit]
+    return total
 
 
 def _units(ratings: Ratings) -> dict[str, tuple[Ints, Ints]]:

@@ -158,7 +158,7 @@ def intraclass(seed: int) -> Numbers:
 
 def _intraclass(score: Floats) -> agreement_coefficients.Intraclass:
     output, rater = (axis.ravel() for axis in np.indices(score.shape))
-    return agreement_coefficients.intraclass(output, rater, score.ravel(), np.ones(len(score)))
+    return agreement_coefficients.intraclass_correlations(output, rater, score.ravel(), np.ones(len(score)))
 
 
 def components(seed: int) -> Numbers:
