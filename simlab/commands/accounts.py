@@ -208,8 +208,8 @@ def quote(
     return found
 
 
-def _label_timeline(found: tuple[Figure, Sequence[str]]) -> Figure:
-    figure, doubts = found
+def _label_timeline(result: tuple[Figure, Sequence[str]]) -> Figure:
+    figure, doubts = result
     for line in doubts:
         warnings.warn(line, stacklevel=3)
     return figure

@@ -321,7 +321,7 @@ def judge_papers(table: Path | None, options: BacktestOptions, *, quiet: bool = 
     )
 
 
-def _read_metric(table: Path | None, column: str, told: ColumnOverrides, plan: BacktestRun) -> Floats:
+def _read_metric(table: Path | None, column: str, overrides: ColumnOverrides, plan: BacktestRun) -> Floats:
     """Read what a column of the table says of each output, `[system, item]`.
 
     Raises InputError where it is no column of scores, or lacks an output that people rated.
@@ -330,7 +330,7 @@ def _read_metric(table: Path | None, column: str, told: ColumnOverrides, plan: B
 
     if table is None:
         raise InputError(f"--metric {clip(column, 40)}: the built-in table has no metric; give a TABLE with one")
-    columns = ",".join(f"{ours}={theirs}" for ours, theirs in told.columns.items() if ours != "score") or None
+    columns = ",".join(f"{ours}={theirs}" for ours, theirs in overrides.columns.items() if ours != "score") or None
     path = str(table)
     rng = stream(plan.seed, "backtest", "papers", "column")
     read: dict[str, Any] = {

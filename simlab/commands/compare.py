@@ -95,9 +95,9 @@ def ask_changed(
     they have no cell in common.
     """
     folders, wanted = _folders(store, conditions)
-    if len(folders) != 2 or not all(isinstance(one, str | os.PathLike) for one in folders):
+    if len(folders) != 2 or not all(isinstance(folder, str | os.PathLike) for folder in folders):
         raise InputError("--changed holds two stores against each other; name OLD and NEW, the folders of two")
-    old, new = (Path(one) for one in folders if isinstance(one, str | os.PathLike))
+    old, new = (Path(folder) for folder in folders if isinstance(folder, str | os.PathLike))
     typed = stores.split_conditions(wanted)
     with stores.open_narrowed(old, typed) as before, stores.open_narrowed(new, typed) as after:
         return changes.compare_stores(before, after, (os.fspath(old), os.fspath(new)), measure)
@@ -108,83 +108,92 @@ def _folders(store: Store | Sequence[Store] | None, conditions: Sequence[Setting
     if isinstance(store, list | tuple):
         return list(store), list(conditions)
     first: list[Any] = [] if store is None else [store]
-    named = [one for one in first if not _is_condition(one)]
-    named += [one for one in conditions if isinstance(one, str) and not _is_condition(one)]
-    wanted = [one for one in first if _is_condition(one)]
-    return named, [*wanted, *(one for one in conditions if not isinstance(one, str) or _is_condition(one))]
+    named = [argument for argument in first if not _is_condition(argument)]
+    named += [argument for argument in conditions if isinstance(argument, str) and not _is_condition(argument)]
+    wanted = [argument for argument in first if _is_condition(argument)]
+    return named, [
+        *wanted,
+        *(argument for argument in conditions if not isinstance(argument, str) or _is_condition(argument)),
+    ]
 
 
-def _is_condition(one: Any) -> bool:
-    return isinstance(one, str) and "=" in one and not Path(one).is_dir()
+def _is_condition(argument: Any) -> bool:
+    return isinstance(argument, str) and "=" in argument and not Path(argument).is_dir()
 
 
-def label(found: ComparedDesigns) -> xr.Dataset:
+def label(compared: ComparedDesigns) -> xr.Dataset:
     """Label a comparison, and say in its attributes what was compared and what is held fixed."""
-    said = found.comparison
-    answer = contrasts.tabulate_comparison(said.rows, said.by, said.measure)
-    unit = {"units": said.unit} if said.unit else {}
-    fixed = {HELD_FIXED: said.held_fixed} if said.held_fixed else {}
-    answer[said.measure].attrs.update({"long_name": said.label, **unit, **fixed})
-    for name in (*(f"{said.measure}{end}" for end in ("_mcse", "_low", "_high")), *contrasts.DIFFERENCES):
+    comparison = compared.comparison
+    answer = contrasts.tabulate_comparison(comparison.rows, comparison.by, comparison.measure)
+    unit = {"units": comparison.unit} if comparison.unit else {}
+    fixed = {HELD_FIXED: comparison.held_fixed} if comparison.held_fixed else {}
+    answer[comparison.measure].attrs.update({"long_name": comparison.label, **unit, **fixed})
+    for name in (*(f"{comparison.measure}{end}" for end in ("_mcse", "_low", "_high")), *contrasts.DIFFERENCES):
         answer[name].attrs.update(unit)
-    about = {"by": said.by, "measure": said.measure, "cluster": said.cluster, "paired": said.paired}
-    about |= {"differing": ", ".join(said.differing)}
-    if said.equal is not None:
-        about |= {"at_equal": said.equal.level, "along": said.equal.along}
+    about = {
+        "by": comparison.by,
+        "measure": comparison.measure,
+        "cluster": comparison.cluster,
+        "paired": comparison.paired,
+    }
+    about |= {"differing": ", ".join(comparison.differing)}
+    if comparison.equal is not None:
+        about |= {"at_equal": comparison.equal.level, "along": comparison.equal.along}
     for axis in answer.coords:
-        answer[axis].attrs.update(found.axes.get(str(axis), {}))
-    for part in dict.fromkeys(part for design in said.designs.values() for part in design):
-        parts = [said.designs[design].get(part) for design in answer[said.by].values.tolist()]
+        answer[axis].attrs.update(compared.axes.get(str(axis), {}))
+    for part in dict.fromkeys(part for design in comparison.designs.values() for part in design):
+        parts = [comparison.designs[design].get(part) for design in answer[comparison.by].values.tolist()]
         # A store that does not have the axis has no value on it.
-        values = contrasts.column(["" if one is None else one for one in parts] if _has_text(parts) else parts)
-        answer = answer.assign_coords({part: (said.by, values, found.axes.get(part, {}))})
-    if found.conditional is None:
+        values = contrasts.column(["" if value is None else value for value in parts] if _has_text(parts) else parts)
+        answer = answer.assign_coords({part: (comparison.by, values, compared.axes.get(part, {}))})
+    if compared.conditional is None:
         return answer.assign_attrs(about)
-    return answer.assign_attrs(about | {"conditional": found.conditional})
+    return answer.assign_attrs(about | {"conditional": compared.conditional})
 
 
 def _has_text(values: Sequence[object]) -> bool:
     return any(isinstance(value, str) for value in values)
 
 
-def write(found: ComparedDesigns | ChangedStores, form: Form, given: Given) -> Launched:
+def write(compared: ComparedDesigns | ChangedStores, form: Form, given: Given) -> Launched:
     """Write a comparison; what is to be said of its store stands below."""
-    if isinstance(found, ChangedStores):
-        return _write_changed(found, form)
-    notes, said = stores.gather_notes(found.remarks), found.comparison
-    listed = contrasts.records(said.rows, said.by, said.measure)
-    fixed = {HELD_FIXED: said.held_fixed} if said.held_fixed else {}
-    parts = [said.designs.get(row.design, {}) for row in said.rows]
+    if isinstance(compared, ChangedStores):
+        return _write_changed(compared, form)
+    notes, comparison = stores.gather_notes(compared.remarks), compared.comparison
+    listed = contrasts.records(comparison.rows, comparison.by, comparison.measure)
+    fixed = {HELD_FIXED: comparison.held_fixed} if comparison.held_fixed else {}
+    parts = [comparison.designs.get(row.design, {}) for row in comparison.rows]
     listed = [
-        {**record, **part, **cells, **fixed} for record, part, cells in zip(listed, parts, _cells(said), strict=True)
+        {**record, **part, **cells, **fixed}
+        for record, part, cells in zip(listed, parts, _cells(comparison), strict=True)
     ]
     if form != "table":
         return Launched(
-            tables.write(contrasts.flatten_marks(listed) if form == "csv" else listed, form), notes, _code(said)
+            tables.write(contrasts.flatten_marks(listed) if form == "csv" else listed, form), notes, _code(comparison)
         )
-    words = ["plot", os.fspath(found.folder), *found.conditions, "--measure", said.measure]
-    return Launched(add_next_step(page(comparing.report(said)), *words), notes, _code(said))
+    words = ["plot", os.fspath(compared.folder), *compared.conditions, "--measure", comparison.measure]
+    return Launched(add_next_step(page(comparing.report(comparison)), *words), notes, _code(comparison))
 
 
-def _write_changed(found: ChangedStores, form: Form) -> Launched:
+def _write_changed(changed: ChangedStores, form: Form) -> Launched:
     """Write what changed; a value that moved leaves a reservation."""
-    code = RESERVED if found.moved else DONE
+    code = RESERVED if changed.moved else DONE
     if form == "csv":
-        rows = [{**one.plain(), **one.at} for one in found.values]
+        rows = [{**value.plain(), **value.at} for value in changed.values]
         return Launched(tables.write([{k: row[k] for k in row if k != "at"} for row in rows], form), code=code)
     if form == "json":
-        return Launched(tables.write_tables(found, form), code=code)
-    return Launched(add_next_step(page(changed_report.report(found)), "verify", found.new), code=code)
+        return Launched(tables.write_tables(changed, form), code=code)
+    return Launched(add_next_step(page(changed_report.report(changed)), "verify", changed.new), code=code)
 
 
-def _cells(said: Comparison) -> list[dict[str, object]]:
+def _cells(comparison: Comparison) -> list[dict[str, object]]:
     """Return for each row the cells between which it lies and the weight of the second; nothing without equal costs.
 
     A row that is unreached lies between none.
     """
-    equal = said.equal
+    equal = comparison.equal
     if equal is None:
-        return [{} for _ in said.rows]
+        return [{} for _ in comparison.rows]
     values = equal.values
     return [
         {
@@ -198,11 +207,11 @@ def _cells(said: Comparison) -> list[dict[str, object]]:
     ]
 
 
-def _code(said: Comparison) -> int:
+def _code(comparison: Comparison) -> int:
     """Return the exit code: a reservation where no best design can be named, and where campaigns failed."""
-    if any(row.failed for row in said.rows):
+    if any(row.failed for row in comparison.rows):
         return RESERVED
-    return DONE if all(map(_clean, group_by_cell(said.rows))) else RESERVED
+    return DONE if all(map(_clean, group_by_cell(comparison.rows))) else RESERVED
 
 
 def _clean(rows: Sequence[Row]) -> bool:

@@ -56,23 +56,23 @@ def read_declared(folder: Path, plugins: Sequence[str]) -> Declared:
         return declared if declared.locate else _extend_axes(declared, held)
 
 
-def _extend_axes(declared: Declared, held: dict[str, Any]) -> Declared:
+def _extend_axes(declared: Declared, stored: dict[str, Any]) -> Declared:
     """Give a sweep the values that the axes of its folder have come to have, and as many worlds and studies."""
-    axes = {axis["key"]: axis for axis in held["axes"]}
+    axes = {axis["key"]: axis for axis in stored["axes"]}
     linked = {keys[0]: keys for keys in declared.linked}
     named = dict(declared.named)
     settings = []
     for setting in declared.settings:
         axis = axes.get(setting.key)
         if not setting.swept:
-            size = (held[setting.key],) if setting.key in _SIZES else setting.values
+            size = (stored[setting.key],) if setting.key in _SIZES else setting.values
             settings.append(replace(setting, values=size))
         elif axis is not None:
             settings.append(replace(setting, values=tuple(axis["values"])))
             if setting.key in named:
                 named[setting.key] = dict(zip(axis["values"], axis["sets"], strict=True))
             for key in linked.get(setting.key, ())[1:]:
-                settings.append(Setting(key, tuple(one[key] for one in axis["sets"]), swept=True))
+                settings.append(Setting(key, tuple(mapping[key] for mapping in axis["sets"]), swept=True))
     return replace(declared, settings=tuple(settings), named=named)
 
 

@@ -77,10 +77,10 @@ def detect(
     return DetectedSettings(detections(given, difference, solve, costs, joint, points), given)
 
 
-def _write_page(file: Path, asked: bool) -> Path:
+def _write_page(file: Path, has_settings: bool) -> Path:
     from simlab.commands.detect_page import write_page
 
-    if asked:
+    if has_settings:
         raise InputError("--page: the page has sliders for all settings; leave the others out")
     return write_page(file)
 

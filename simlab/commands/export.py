@@ -199,7 +199,7 @@ def name_campaign(place: Place) -> str:
     return f"world {place.world}{nested}, study {place.study}"
 
 
-def _describe_sizes(asked: Sequence[int]) -> str:
-    if not asked:
+def _describe_sizes(studies_per_world: Sequence[int]) -> str:
+    if not studies_per_world:
         return "nothing of it was carried out"
-    return f"worlds are 0 to {len(asked) - 1}, studies 0 to {max(asked) - 1}"
+    return f"worlds are 0 to {len(studies_per_world) - 1}, studies 0 to {max(studies_per_world) - 1}"

@@ -170,14 +170,14 @@ def _fit_preferences(table: Path, overrides: ColumnOverrides, seed: int, say: Sa
     )
 
 
-def _list_components(said: Mapping[str, Mapping[str, Any]]) -> Iterator[Component]:
+def _list_components(components: Mapping[str, Mapping[str, Any]]) -> Iterator[Component]:
     """List components as of ratings; what is not known has no value, and what stands in for it is said."""
-    for name, one in said.items():
+    for name, component in components.items():
         # Where nothing is a tie, the share of ties is 0 in every draw, since no tie was thought possible.
-        if one.get("assumed") or not one["high"] > 0:
-            yield Component(name=name, sd=math.nan, low=math.nan, high=math.nan, assumed=one["estimate"])
+        if component.get("assumed") or not component["high"] > 0:
+            yield Component(name=name, sd=math.nan, low=math.nan, high=math.nan, assumed=component["estimate"])
         else:
-            yield Component(name=name, sd=one["estimate"], low=one["low"], high=one["high"])
+            yield Component(name=name, sd=component["estimate"], low=component["low"], high=component["high"])
 
 
 def describe_source(table: Path | None, report: FitReport) -> dict[str, Any]:

@@ -204,7 +204,7 @@ def keep(
     out: Path,
     answer: StudyPlan,
     config: Mapping[str, Any],
-    asked: Mapping[str, Any],
+    requested: Mapping[str, Any],
     family: FrozenFamily | None = None,
     command: Sequence[str] = (),
 ) -> StudyPlan:
@@ -234,7 +234,7 @@ def keep(
     def draw(file: Path) -> None:
         figures.write(lambda: plot_report(report(answer)), file)
 
-    folder.write(out, study, asked, answer.plain(), texts, draw, command)
+    folder.write(out, study, requested, answer.plain(), texts, draw, command)
     return answer
 
 
@@ -278,8 +278,8 @@ def _contents(path: Path) -> str:
     return _digest(path)[:16] if path.is_file() else str(path)
 
 
-def _usual_folder(said: Mapping[str, Any]) -> Path:
-    named = repr(sorted(said.items())).encode()
+def _usual_folder(settings: Mapping[str, Any]) -> Path:
+    named = repr(sorted(settings.items())).encode()
     return OUTPUTS / f"plan-{sha256(named).hexdigest()[:8]}"
 
 

@@ -147,13 +147,13 @@ class Query:
             yield _Selected(where, dataset, names, asked, total, selection, kept)
 
 
-def write(found: Query, form: Form, given: Given) -> Launched:
+def write(query: Query, form: Form, given: Given) -> Launched:
     """Write the cells that were found; what is to be said of their store stands below."""
     if statistic := query_statistics.choose_statistic(given):
-        return _write_statistics(query_statistics.compute_statistic(found, statistic, given), form)
-    where, conditions = found.place
-    found = replace(found, store=where, conditions=conditions, pivot=given.get("pivot"))
-    queried = found.answer(MOST_ON_PAGE if form == "table" else None)
+        return _write_statistics(query_statistics.compute_statistic(query, statistic, given), form)
+    where, conditions = query.place
+    query = replace(query, store=where, conditions=conditions, pivot=given.get("pivot"))
+    queried = query.answer(MOST_ON_PAGE if form == "table" else None)
     notes = stores.gather_notes(queried.remarks)
     from simlab.drawing.reports.answers.query import name_nearest, report
     from simlab.drawing.reports.text import page

@@ -45,23 +45,23 @@ def choose_statistic(given: Mapping[str, Any]) -> str | None:
     return named[0] if named else None
 
 
-def compute_statistic(found: Query, statistic: str, given: Mapping[str, Any]) -> CellStatistics:
+def compute_statistic(query: Query, statistic: str, given: Mapping[str, Any]) -> CellStatistics:
     """Compute a statistic for the cells that meet conditions.
 
     Raises InputError for bounds among the conditions, for what the store does not hold, and, naming the cell, where
     the statistic cannot be told.
     """
-    where, conditions = found.place
-    if found.sort or found.top or given.get("pivot"):
+    where, conditions = query.place
+    if query.sort or query.top or given.get("pivot"):
         raise InputError(f"--{statistic} answers for every cell; leave out --sort, --top and --pivot")
     with stores.open_narrowed(where, ()) as whole:
-        asked = query_words.read_conditions(whole, conditions)
-        if asked.bounds:
+        requested = query_words.read_conditions(whole, conditions)
+        if requested.bounds:
             raise InputError(
-                f"--{statistic} answers for every cell; narrow axes, not measures ({asked.bounds[0].text})"
+                f"--{statistic} answers for every cell; narrow axes, not measures ({requested.bounds[0].text})"
             )
-        dataset = stores.narrow(whole, asked.values)
-        measure, compute = _read(statistic, found, given, dataset)
+        dataset = stores.narrow(whole, requested.values)
+        measure, compute = _read(statistic, query, given, dataset)
         with_one = ensure_measures(dataset, [measure])
         laid = compute(with_one)
         level = solving.LEVEL if statistic == "solve" else 0.95
@@ -104,7 +104,7 @@ def _solve(axis: str, target: Locate | Bound) -> Callable[[xr.Dataset], xr.Datas
     return partial(over_cells.solve_axis, axis=axis, bound=over_cells.reach(target.measure, target.value or 0.0))
 
 
-def _read(statistic: str, found: Query, given: Mapping[str, Any], dataset: xr.Dataset) -> tuple[str, Any]:
+def _read(statistic: str, query: Query, given: Mapping[str, Any], dataset: xr.Dataset) -> tuple[str, Any]:
     """Return the measure that is asked about, and what computes the statistic of a dataset that has it."""
     text = str(given[statistic])
     if statistic == "share":
@@ -118,9 +118,9 @@ def _read(statistic: str, found: Query, given: Mapping[str, Any], dataset: xr.Da
     if statistic == "solve":
         target = _read_target(given.get("target"))
         return target.name if isinstance(target, Bound) else target.measure, _solve(text, target)
-    if found.measures is None or len(found.measures) != 1:
+    if query.measures is None or len(query.measures) != 1:
         raise InputError("--quantiles are those of one measure; name it with --measure")
-    (measure,), levels = found.measures, _read_levels(text)
+    (measure,), levels = query.measures, _read_levels(text)
     return measure, lambda dataset: over_cells.world_quantiles(dataset, measure, levels)
 
 
@@ -191,7 +191,7 @@ def _name_main(laid: xr.Dataset) -> str:
     return "value" if "value" in laid else "main"
 
 
-def _make_plain(held: Any) -> Any:
+def _make_plain(value: Any) -> Any:
     """Return a number of numpy as Python's, None for what is not finite."""
-    held = held.item() if isinstance(held, np.generic) else held
-    return None if isinstance(held, float) and not np.isfinite(held) else held
+    value = value.item() if isinstance(value, np.generic) else value
+    return None if isinstance(value, float) and not np.isfinite(value) else value

@@ -112,11 +112,11 @@ def _raters(key: Collection[Meant]) -> list[dict[str, Any]]:
     ]
 
 
-def _reproduce(folder: Path, held: Mapping[str, Any]) -> Iterator[str]:
+def _reproduce(folder: Path, content: Mapping[str, Any]) -> Iterator[str]:
     """Write the command lines that give a folder again; files that it does not know are in capitals."""
-    if words := [clip(word, 2000) for word in held["plan"]["command"]]:
+    if words := [clip(word, 2000) for word in content["plan"]["command"]]:
         yield f"{program()} {shlex.join([*words, '--out', str(folder)])}"
-    if held["assignment"] is not None:
+    if content["assignment"] is not None:
         yield f"{program()} {shlex.join(['assign', str(folder), '--items', 'ITEMS.csv'])}"
-    if held["conclusion"] is not None:
+    if content["conclusion"] is not None:
         yield f"{program()} {shlex.join(['conclude', 'FILLED.csv', '--plan', str(folder)])}"

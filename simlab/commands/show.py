@@ -232,8 +232,8 @@ def _sweep(name: str) -> str:
     return declarations.sweep(compose_sweep(name), described)
 
 
-def _record(said: Option | Measure) -> Record:
-    return {**said._asdict(), "keys": [key._asdict() for key in said.keys]}
+def _record(explained: Option | Measure) -> Record:
+    return {**explained._asdict(), "keys": [key._asdict() for key in explained.keys]}
 
 
 def _write_records(records: Sequence[Record], form: Form) -> str:

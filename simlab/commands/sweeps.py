@@ -202,8 +202,8 @@ def sweep(
     )
 
 
-def _label_query(found: Query) -> xr.Dataset:
-    return found.dataset()
+def _label_query(cells: Query) -> xr.Dataset:
+    return cells.dataset()
 
 
 @verb(_label_query)
@@ -244,11 +244,11 @@ def query(
     return Query(store, [*conditions, axes], names, sort, top)
 
 
-def _label_compare(found: ComparedDesigns | ChangedStores) -> xr.Dataset | ChangedStores:
+def _label_compare(compared: ComparedDesigns | ChangedStores) -> xr.Dataset | ChangedStores:
     from simlab.answers.compare import ChangedStores
     from simlab.commands.compare import label
 
-    return found if isinstance(found, ChangedStores) else label(found)
+    return compared if isinstance(compared, ChangedStores) else label(compared)
 
 
 @verb(_label_compare)
@@ -305,8 +305,8 @@ def compare(
     return ask(store, [*conditions, axes], by, measure, against, at_equal)
 
 
-def _label_plot(found: DrawnFigure) -> Figure:
-    return found.figure
+def _label_plot(drawn: DrawnFigure) -> Figure:
+    return drawn.figure
 
 
 @verb(_label_plot)

@@ -260,19 +260,21 @@ def _strip_option(annotation: Any) -> Any:
     return get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
 
 
-def _type_for_words(one: inspect.Parameter) -> inspect.Parameter:
+def _type_for_words(parameter: inspect.Parameter) -> inspect.Parameter:
     """Return a parameter as it is typed: a path where one may be given, else a text where that is one of its types."""
-    kind, *told = get_args(one.annotation) if get_origin(one.annotation) is Annotated else (one.annotation,)
+    kind, *marks = (
+        get_args(parameter.annotation) if get_origin(parameter.annotation) is Annotated else (parameter.annotation,)
+    )
     if get_origin(kind) in (Union, UnionType):
         kinds = _list_kinds(kind)
         lists = [each for each in kinds if get_origin(each) is Sequence]
         paths = [each for each in kinds if get_origin(each) is os.PathLike]
         chosen = Path if paths else str if str in kinds else list[str] if lists else kinds[0]
         kind = chosen | None if type(None) in get_args(kind) else chosen
-    if one.kind is inspect.Parameter.VAR_POSITIONAL:
+    if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
         kind = list[kind] | None  # type: ignore[valid-type]
-        one = one.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None)
-    return one.replace(annotation=Annotated[(kind, *(each for each in told if each is not FIGURES))])
+        parameter = parameter.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None)
+    return parameter.replace(annotation=Annotated[(kind, *(each for each in marks if each is not FIGURES))])
 
 
 def _write_help(text: str) -> str:

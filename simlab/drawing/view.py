@@ -229,11 +229,11 @@ def is_numeric(dataset: xr.Dataset, name: str) -> bool:
     return bool(np.issubdtype(dataset[name].dtype, np.number)) and not np.isnan(dataset[name].values).any()
 
 
-def match_name(name: str, held: Sequence[str], what: str) -> str:
+def match_name(name: str, names: Sequence[str], what: str) -> str:
     """Return a name that the store holds; raise InputError naming the nearest one where it does not."""
-    if name in held:
+    if name in names:
         return name
-    raise InputError(f"the store does not have {what} {name}; {suggest(name, held)}")
+    raise InputError(f"the store does not have {what} {name}; {suggest(name, names)}")
 
 
 def condition(dataset: xr.Dataset) -> str | None:

@@ -146,20 +146,20 @@ def _rows(file: TableFile) -> Iterator[tuple[int, list[str]]]:
         yield line, [cell.strip() for cell in row]
 
 
-def rename(table: CellTable, usual: Mapping[str, Names | Sequence[str]], told: Mapping[str, str]) -> CellTable:
+def rename(table: CellTable, usual: Mapping[str, Names | Sequence[str]], overrides: Mapping[str, str]) -> CellTable:
     """Give columns our names: as told (ours -> the table's), else by the names that they usually have.
 
     Raises InputError for a column that was told and is not there, and where two columns could be the same of ours.
     """
     names = list(table.header)
-    for ours, theirs in told.items():
+    for ours, theirs in overrides.items():
         exact = [k for k, name in enumerate(table.header) if name == theirs]
-        found = exact or [k for k, name in enumerate(table.header) if fold_name(name) == fold_name(theirs)]
-        if not found:
+        matches = exact or [k for k, name in enumerate(table.header) if fold_name(name) == fold_name(theirs)]
+        if not matches:
             advice = suggest(theirs, [name for name in table.header if name], "it has", 200)
             raise InputError(f"--columns {clip(f'{ours}={theirs}', 60)}: {table.where} has no such column; {advice}")
         names = [f"({name})" if fold_name(name) == ours else name for name in names]
-        names[found[0]] = ours
+        names[matches[0]] = ours
     names = [fold_name(name) if fold_name(name) in _FIXED and fold_name(name) not in names else name for name in names]
     people = naming_people(names, table.first_rows()) if MAY_SCORE.intersection(map(fold_name, names)) else set()
     for ours, aliases in usual.items():

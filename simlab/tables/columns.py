@@ -165,13 +165,13 @@ def fold_name(name: str) -> str:
     return "_".join(name.strip().lower().replace("-", " ").split())
 
 
-def name_a_table(names: Sequence[str], told: Mapping[str, str]) -> bool:
+def name_a_table(names: Sequence[str], overrides: Mapping[str, str]) -> bool:
     """True if cells are the header of a table, not a title above it: columns that are read, by name or as told."""
     there = {fold_name(name) for name in names}
     ours = {key for key, known in NAMES.items() if there & {*known.usual, *known.rare}} | there
-    ours |= {key for key, theirs in told.items() if fold_name(theirs) in there}
+    ours |= {key for key, theirs in overrides.items() if fold_name(theirs) in there}
     ours |= {"human"} if any(name.startswith("human_") for name in there) else set()
-    return len(names) > 1 and any(ours & one and ours & other for one, other in _FORMS)
+    return len(names) > 1 and any(ours & first and ours & second for first, second in _FORMS)
 
 
 def naming_people(names: Sequence[str], rows: Sequence[Sequence[str]]) -> set[str]:
@@ -221,14 +221,14 @@ def parse_names(text: str | None) -> tuple[str, ...]:
 
 
 def find_columns(
-    names: Sequence[str], said: Mapping[str, str], where: str, rows: Sequence[Sequence[str]] = ()
+    names: Sequence[str], overrides: Mapping[str, str], where: str, rows: Sequence[Sequence[str]] = ()
 ) -> dict[str, int]:
     """Return the place of each column that is read, by the keys of USUAL; `rows` are the first cells below.
 
     Raises InputError for a name that is told and not there, and for a column that is there twice.
     """
     alike = [fold_name(name) for name in names]
-    chosen = {_find_key(ours): _find_place(ours, theirs, names, where) for ours, theirs in said.items()}
+    chosen = {_find_key(ours): _find_place(ours, theirs, names, where) for ours, theirs in overrides.items()}
     taken = set(chosen.values())
     people = {fold_name(name) for name in naming_people(names, rows)} if MAY_SCORE & {*alike} else set()
     for key, usual in USUAL.items():

@@ -160,18 +160,18 @@ def metric_columns(header: Sequence[str], wanted: Sequence[str], where: str) -> 
     return {name: k for name, k in there.items() if fold_name(name) not in NO_METRICS}
 
 
-def name_columns(table: CellTable, told: Mapping[str, str]) -> CellTable:
+def name_columns(table: CellTable, overrides: Mapping[str, str]) -> CellTable:
     """Give columns our names; `segment` named beside an item is a part of it, such as one of several runs.
 
     Raises InputError as `rename` does.
     """
-    if "segment" not in told:
-        return rename(table, USUAL, told)
-    rest = {ours: theirs for ours, theirs in told.items() if ours != "segment"}
+    if "segment" not in overrides:
+        return rename(table, USUAL, overrides)
+    rest = {ours: theirs for ours, theirs in overrides.items() if ours != "segment"}
     whole = rename(table, USUAL, rest)
-    if "item" not in whole.header or table.header[whole.column("item")] == told["segment"]:
-        return rename(table, USUAL, {**rest, "item": told["segment"]})
-    return rename(table, USUAL, {**rest, "document": table.header[whole.column("item")], "item": told["segment"]})
+    if "item" not in whole.header or table.header[whole.column("item")] == overrides["segment"]:
+        return rename(table, USUAL, {**rest, "item": overrides["segment"]})
+    return rename(table, USUAL, {**rest, "document": table.header[whole.column("item")], "item": overrides["segment"]})
 
 
 def read_table(table: CellTable, wanted: Sequence[str], overrides: ColumnOverrides = NOTHING) -> JudgedOutputs:

@@ -128,7 +128,7 @@ def align(scores: MetricScores, system_names: Sequence[str], items: Sequence[Ite
     return AlignedScores(score, rest[:, said], tuple(scores.items[k] for k in further[said]))
 
 
-def _column(file: Path, column: str, told: Mapping[str, str]) -> str:
+def _column(file: Path, column: str, overrides: Mapping[str, str]) -> str:
     """Return the name of a metric's column as the table has it; raise InputError where it has none."""
     where = clip(files.write_path(file))
     first = next(numbered_lines(file), (0, ""))[1]
@@ -141,7 +141,9 @@ def _column(file: Path, column: str, told: Mapping[str, str]) -> str:
     if column not in names:
         advice = suggest(column, names, "it has", 200)
         raise InputError(f"metric.column={clip(column, 40)}: {where} has no such column; {advice}")
-    others = {key: names[at] for key, at in find_columns(names, told, f"{where}, line 1").items() if key != "score"}
+    others = {
+        key: names[at] for key, at in find_columns(names, overrides, f"{where}, line 1").items() if key != "score"
+    }
     if column in others.values() or "severity" in others:
         wrong = "lists marked errors" if "severity" in others else f"takes it for the {_key(others, column)}"
         raise InputError(f"metric.column={clip(column, 40)}: {where} {wrong}; name a column with scores of a metric")

@@ -189,17 +189,17 @@ def _read_times(metadata: str) -> tuple[float, float]:
     return (_seconds(held), _read_end(held)) if isinstance(held, dict) else (0.0, -math.inf)
 
 
-def _seconds(held: Mapping[str, Any]) -> float:
+def _seconds(metadata: Mapping[str, Any]) -> float:
     try:
-        spent = [float(action["timeMS"]) for action in held["timing"].values()]
+        spent = [float(action["timeMS"]) for action in metadata["timing"].values()]
     except (ValueError, TypeError, KeyError, AttributeError):
         return 0.0
     return sum(time for time in spent if math.isfinite(time) and time > 0) / 1000
 
 
-def _read_end(held: Mapping[str, Any]) -> float:
+def _read_end(metadata: Mapping[str, Any]) -> float:
     """Return when a row was written; an answer ends with the last of its rows."""
-    written = held.get("timestamp")
+    written = metadata.get("timestamp")
     if not isinstance(written, int | float) or isinstance(written, bool) or not abs(written) < 1e3 * MOST_SECONDS * 100:
         return -math.inf
     return written / 1000

@@ -175,12 +175,12 @@ def refuse_alike(
             raise InputError(f"{where}: the {what} {_difference(other, name)}{rows}; {remedy}")
 
 
-def _difference(one: str, other: str) -> str:
-    if "".join(one.split()).casefold() == "".join(other.split()).casefold():
-        return f"{clip(repr(one), 60)} and {clip(repr(other), 60)} differ in case or blanks only"
-    if one.isascii() and other.isascii():
-        return f"{reveal(one)} and {reveal(other)} are one number, written in two ways"
-    return f"{reveal(one)} and {reveal(other)} look alike: letters are encoded in two ways, or cannot be seen"
+def _difference(first: str, second: str) -> str:
+    if "".join(first.split()).casefold() == "".join(second.split()).casefold():
+        return f"{clip(repr(first), 60)} and {clip(repr(second), 60)} differ in case or blanks only"
+    if first.isascii() and second.isascii():
+        return f"{reveal(first)} and {reveal(second)} are one number, written in two ways"
+    return f"{reveal(first)} and {reveal(second)} look alike: letters are encoded in two ways, or cannot be seen"
 
 
 def refuse_many(numbers: Numbers, what: str, where: str) -> None:

@@ -52,12 +52,12 @@ def is_missing(text: str) -> bool:
     return text.lower() in MISSING
 
 
-def decide_commas(told: str | None, apart: bool) -> bool | None:
+def decide_commas(decimal: str | None, apart: bool) -> bool | None:
     """Return whether a comma may be a decimal one: as told, else where no comma sets cells apart, else None: unclear.
 
     `apart`: something else sets cells apart.
     """
-    return told == "," if told else True if apart else None
+    return decimal == "," if decimal else True if apart else None
 
 
 def write_point(text: str, commas: bool | None) -> str:

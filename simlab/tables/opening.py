@@ -189,17 +189,17 @@ def difference(names: Sequence[str], first: Sequence[str], second: Sequence[str]
     return f"the two rows differ in {clip(', '.join(apart), 160)}"
 
 
-def compare_rows(path: Path, one: str, other: str) -> str:
+def compare_rows(path: Path, first: str, second: str) -> str:
     """State where two names stand first, and in which columns these rows differ; empty where no cell is such a name."""
     file, met = open_table(path), dict[str, tuple[int, list[str]]]()
     for line, row in file.rows:
         cells_there = {cell.strip() for cell in row}
-        for name in (one, other):
+        for name in (first, second):
             if name in cells_there:
                 met.setdefault(name, (line, row))
         if len(met) == 2:
-            (first, row_of_one), (second, row_of_other) = met[one], met[other]
-            return f" (lines {first} and {second}: {difference(file.header, row_of_one, row_of_other)})"
+            (first_line, first_row), (second_line, second_row) = met[first], met[second]
+            return f" (lines {first_line} and {second_line}: {difference(file.header, first_row, second_row)})"
     return ""
 
 

@@ -154,11 +154,11 @@ def _find_winner(table: CellTable) -> tuple[CellTable, list[str]]:
     )
 
 
-def _join_games(one: str, other: str) -> str:
+def _join_games(first: str, second: str) -> str:
     """Return what two games of a pair say together."""
-    if "error" in (one.lower(), other.lower()) or not (one and other):
+    if "error" in (first.lower(), second.lower()) or not (first and second):
         return ""
-    return one if one == other else "tie"
+    return first if first == second else "tie"
 
 
 def is_table(path: Path, overrides: ColumnOverrides) -> bool:

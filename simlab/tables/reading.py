@@ -88,8 +88,8 @@ def write_keys(message: str) -> str:
     return re.sub(r"--(people|better) ", r"systems.\1=", message)
 
 
-def _write_where(found: re.Match[str]) -> str:
-    words = re.findall(rf"--where ({_WORD})", found[0])
+def _write_where(match: re.Match[str]) -> str:
+    words = re.findall(rf"--where ({_WORD})", match[0])
     return f"""'systems.where="{",".join(word.strip("'") for word in words)}"'"""
 
 

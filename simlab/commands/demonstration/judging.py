@@ -55,8 +55,8 @@ def _means(systems: Sequence[Mapping[str, Any]], means: Mapping[str, float]) -> 
     return align_columns(["system", "true mean", "found", "95 % interval"], rows).splitlines()
 
 
-def _format_estimate(one: Mapping[str, Any]) -> list[str]:
-    return [f"{one['estimate']:.1f}", f"{one['low']:.1f} to {one['high']:.1f}"]
+def _format_estimate(estimate: Mapping[str, Any]) -> list[str]:
+    return [f"{estimate['estimate']:.1f}", f"{estimate['low']:.1f} to {estimate['high']:.1f}"]
 
 
 def _name_worse(pair: JudgedPair) -> str:

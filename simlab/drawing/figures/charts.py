@@ -37,19 +37,19 @@ def draw(
     panel: Panel,
     width: float = 2.6,
     height: float = 2.2,
-    asked: str | None = None,
+    requested: str | None = None,
     words: ChartWords | None = None,
 ) -> Figure:
     """Draw all panels of so many inches with common scales, one legend and a caption that says what the bands are.
 
-    `asked` is the measure that was asked for, if one was: the question is that of the sweep, or about it. `words` are
-    those of the legend and of the caption, if they are not the usual ones.
+    `requested` is the measure that was asked for, if one was: the question is that of the sweep, or about it. `words`
+    are those of the legend and of the caption, if they are not the usual ones.
     """
     parts = panels.split(view.drop_reference_panels(dataset, shown), shown.panels)
     figure, grid = panels.sheet([title for title, _ in parts], width, height, sharex=True, sharey=True)
     for axes, (_, part) in zip(grid.flat, parts, strict=False):
         panel(axes, part, shown)
-    around.question(figure, questions.sweep_question(dataset, shown, asked))
+    around.question(figure, questions.sweep_question(dataset, shown, requested))
     _label_panels(figure, grid, len(parts), dataset, shown, words or _default_words(dataset, shown))
     return figure
 

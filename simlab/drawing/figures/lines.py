@@ -29,7 +29,7 @@ def draw(dataset: xr.Dataset, measure: str | None = None) -> Figure:
         if shown.reference:
             _reference(axes, view.select_reference(dataset, part, shown), shown)
 
-    return charts.draw(dataset, view.view(dataset, measure), draw_compared_panel, asked=measure)
+    return charts.draw(dataset, view.view(dataset, measure), draw_compared_panel, requested=measure)
 
 
 def panel(axes: Axes, part: xr.Dataset, shown: View) -> None:

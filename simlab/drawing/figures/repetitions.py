@@ -35,7 +35,7 @@ def draw(dataset: xr.Dataset, measure: str | None = None) -> Figure:
     named = [fixed.get(name, name) for name in names]
     words = charts.ChartWords(TITLE, _caption(dataset, each))
     return charts.draw(
-        dataset, each, lambda axes, part, _: _panel(axes, part, each, names, named), asked=measure, words=words
+        dataset, each, lambda axes, part, _: _panel(axes, part, each, names, named), requested=measure, words=words
     )
 
 

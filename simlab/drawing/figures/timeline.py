@@ -80,9 +80,9 @@ def draw(line: Timeline, title: str) -> Figure:
     return figure
 
 
-def _wrap_lines(told: str, figure: Figure) -> str:
+def _wrap_lines(text: str, figure: Figure) -> str:
     wide = look.letters(0.9 * figure.get_figwidth(), 8)
-    return "\n".join(textwrap.fill(one, wide) for one in told.split("\n"))
+    return "\n".join(textwrap.fill(line, wide) for line in text.split("\n"))
 
 
 def _reach(line: Timeline) -> float:
@@ -162,13 +162,13 @@ def _things(line: Timeline) -> dict[str, Any]:
     return {name: mpl.colors.to_hex(shade) for name, shade in zip(names, shades, strict=True)}
 
 
-def _bars(axes: Axes, line: Timeline, held: list[int], place: dict[int, int], unit: float, **style: Any) -> None:
+def _bars(axes: Axes, line: Timeline, indices: list[int], place: dict[int, int], unit: float, **style: Any) -> None:
     from matplotlib.collections import PolyCollection
 
     half = 0.36
     corners = [
         [(x, y + side) for x, side in ((left, -half), (right, -half), (right, half), (left, half))]
-        for k in held
+        for k in indices
         for left, right, y in [(line.begin[k] / unit, line.end[k] / unit, place[int(line.row[k])])]
     ]
     edge = "white" if style["hatch"] else style["facecolor"]

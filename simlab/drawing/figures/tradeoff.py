@@ -26,7 +26,7 @@ def draw(dataset: xr.Dataset, measure: str | None = None) -> Figure:
     shown = view.view(dataset, measure)
     # Where both ways are measures, a wide panel would flatten what is gained.
     alone = all(dataset.sizes[name] == 1 for name in shown.panels)
-    return charts.draw(dataset, shown, panel, *((4.2, 3.0) if alone else (2.6, 2.2)), asked=measure)
+    return charts.draw(dataset, shown, panel, *((4.2, 3.0) if alone else (2.6, 2.2)), requested=measure)
 
 
 def panel(axes: Axes, part: xr.Dataset, shown: View) -> None:

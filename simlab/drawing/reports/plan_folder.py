@@ -88,49 +88,49 @@ def _sentences(report: Report | None, planned: Report) -> Iterator[str]:
     yield f"As planned: {planned.answer[0][:1].lower()}{planned.answer[0][1:]}"
 
 
-def _describe_assignment(asked: Mapping[str, Any]) -> Iterator[str]:
+def _describe_assignment(assignment: Mapping[str, Any]) -> Iterator[str]:
     """State how much people were asked for."""
-    loads = [one["ratings"] for one in asked["raters"]]
+    loads = [rater["ratings"] for rater in assignment["raters"]]
     span = f"{min(loads):,}" if min(loads) == max(loads) else f"{min(loads):,} to {max(loads):,}"
     yield (
-        f"Assigned: {pluralise(asked['ratings'], 'rating')} of {pluralise(asked['outputs'], 'output')} of "
-        f"{pluralise(len(asked['systems']), 'system')} on {pluralise(asked['documents'], 'document')}, to "
-        f"{pluralise(len(loads), 'rater')}, {span} each{_controls(asked)}."
+        f"Assigned: {pluralise(assignment['ratings'], 'rating')} of {pluralise(assignment['outputs'], 'output')} of "
+        f"{pluralise(len(assignment['systems']), 'system')} on {pluralise(assignment['documents'], 'document')}, to "
+        f"{pluralise(len(loads), 'rater')}, {span} each{_controls(assignment)}."
     )
 
 
-def _controls(asked: Mapping[str, Any]) -> str:
-    return f", and {pluralise(asked['controls'], 'control rating')}" if asked["controls"] else ""
+def _controls(assignment: Mapping[str, Any]) -> str:
+    return f", and {pluralise(assignment['controls'], 'control rating')}" if assignment["controls"] else ""
 
 
-def _sections(report: Report | None, planned: Report, asked: Mapping[str, Any] | None) -> Iterator[Section]:
+def _sections(report: Report | None, planned: Report, assignment: Mapping[str, Any] | None) -> Iterator[Section]:
     yield from report.sections if report else ()
-    if asked:
-        yield Section("Who was asked", (Prose(_spread(asked)), _table(asked)))
+    if assignment:
+        yield Section("Who was asked", (Prose(_spread(assignment)), _table(assignment)))
     if report:
         # What was planned stands in full behind what came of it.
         yield Section("What was planned", (Prose(" ".join(planned.answer)),))
     yield from planned.sections
 
 
-def _spread(asked: Mapping[str, Any]) -> str:
-    least, most = asked["per_output"]
+def _spread(assignment: Mapping[str, Any]) -> str:
+    least, most = assignment["per_output"]
     each = pluralise(most, "rater") if least == most else f"{least:,} to {most:,} raters"
-    systems = ", ".join(f"{clip(name, 60)} {n:,}" for name, n in asked["systems"].items())
+    systems = ", ".join(f"{clip(name, 60)} {n:,}" for name, n in assignment["systems"].items())
     return f"Each output goes to {each}. Ratings of each system: {systems}. Raters see codes in place of systems."
 
 
-def _table(asked: Mapping[str, Any]) -> ReportTable:
-    titles = ("rater", "ratings", "documents", *(("controls",) if asked["controls"] else ()))
-    rows = tuple((one["rater"], *(Value(one[name]) for name in titles[1:])) for one in asked["raters"])
+def _table(assignment: Mapping[str, Any]) -> ReportTable:
+    titles = ("rater", "ratings", "documents", *(("controls",) if assignment["controls"] else ()))
+    rows = tuple((rater["rater"], *(Value(rater[name]) for name in titles[1:])) for rater in assignment["raters"])
     return ReportTable("What each rater was asked", titles, rows)
 
 
-def _reservations(report: Report | None, planned: Report, asked: Mapping[str, Any] | None) -> Iterator[str]:
+def _reservations(report: Report | None, planned: Report, assignment: Mapping[str, Any] | None) -> Iterator[str]:
     yield from report.reservations if report else ()
     yield from (f"of the plan: {line}" if report else line for line in planned.reservations)
     if report is None:
-        yield "nothing is concluded yet: " + ("the ratings are out" if asked else "nobody was asked yet")
+        yield "nothing is concluded yet: " + ("the ratings are out" if assignment else "nobody was asked yet")
 
 
 def _references(parts: Sequence[Report]) -> tuple[CitedWork, ...]:

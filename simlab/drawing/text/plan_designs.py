@@ -115,8 +115,8 @@ def _has_more(other: Mapping[str, Any], each: int) -> bool:
     return int(other.get(EACH, each)) != each
 
 
-def _is_normalized(held: Mapping[str, Any]) -> bool:
-    return str(held.get(NORMALIZATION, "none")) != "none"
+def _is_normalized(settings: Mapping[str, Any]) -> bool:
+    return str(settings.get(NORMALIZATION, "none")) != "none"
 
 
 def _describe_setting(key: str, value: Any) -> str:

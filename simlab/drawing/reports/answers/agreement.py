@@ -97,9 +97,9 @@ def _sort_raters_by(agreement: Agreement, trait: str) -> list[RaterBesideOthers]
     return sorted(known, key=lambda row: float(getattr(row, trait)))
 
 
-def _paragraph(agreement: Agreement, told: Sequence[str]) -> str:
+def _paragraph(agreement: Agreement, sentences: Sequence[str]) -> str:
     intervals = " Intervals are of 95 %, over documents, for these raters." if _known_coefficients(agreement) else ""
-    return f"{' '.join(told)}{intervals} Agreement of raters was measured with simlab."
+    return f"{' '.join(sentences)}{intervals} Agreement of raters was measured with simlab."
 
 
 def _list_references(agreement: Agreement) -> Iterator[str]:

@@ -50,23 +50,24 @@ def report(advice: BacktestAdvice) -> Report:
     )
 
 
-def _sentences(found: BacktestAdvice) -> Iterator[str]:
+def _sentences(backtest: BacktestAdvice) -> Iterator[str]:
     """State how far the design that was named falls short of the best, and how rules of thumb do."""
-    advice, splits = found.advice, pluralise(found.advice.splits, "split")
-    n_designs = len({(one.shape, one.repetition) for one in found.records})
-    documents = "" if found.read.documents is None else f" of {found.read.documents:,}"
+    advice, splits = backtest.advice, pluralise(backtest.advice.splits, "split")
+    n_designs = len({(entry.shape, entry.repetition) for entry in backtest.records})
+    documents = "" if backtest.read.documents is None else f" of {backtest.read.documents:,}"
     yield (
-        f"Named from {found.pilot_documents:,}{documents} documents, the design tells "
+        f"Named from {backtest.pilot_documents:,}{documents} documents, the design tells "
         f"{tables.format_with_error(advice.shortfall, advice.shortfall_mcse, 3)} fewer of the pairs apart than the "
         f"best of {pluralise(n_designs, 'design')} of equal cost does on the others (mean over {splits})."
     )
     yield f"In {advice.kept} of {splits} .9 or more of its claims were confirmed."
     for design, times in advice.named[:1]:
         yield f"Named most often: {design_name(design)} ({times} of {splits})."
-    others = [rule for rule in found.rules if rule.rule not in (ADVICE, "best")]
+    others = [rule for rule in backtest.rules if rule.rule not in (ADVICE, "best")]
     if others:
         short = (
-            f"{RULES[one.rule]} by {tables.format_with_error(one.shortfall, one.shortfall_mcse, 3)}" for one in others
+            f"{RULES[entry.rule]} by {tables.format_with_error(entry.shortfall, entry.shortfall_mcse, 3)}"
+            for entry in others
         )
         yield f"Rules of thumb fall short: {', '.join(short)}."
 
@@ -166,13 +167,13 @@ def _table_of_candidates(advice: BacktestAdvice) -> ReportTable:
     return ReportTable("Designs of equal cost", columns, rows)
 
 
-def _reservations(found: BacktestAdvice) -> Iterator[str]:
-    advice = found.advice
+def _reservations(backtest: BacktestAdvice) -> Iterator[str]:
+    advice = backtest.advice
     if advice.kept < advice.splits:
         failed = f"In {advice.splits - advice.kept} of {pluralise(advice.splits, 'split')}"
         yield f"{failed} fewer than .9 of the claims of the design named were confirmed."
     if advice.splits == 1:
         yield "One split: no error can be told; --splits 4 says how far numbers scatter."
     yield "Errors are over splits, which share one table: another table may tell another story."
-    if any(one.repetition == "other documents" for one in found.records):
+    if any(record.repetition == "other documents" for record in backtest.records):
         yield "Studies are compared with studies of other documents of the table."

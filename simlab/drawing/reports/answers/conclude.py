@@ -48,9 +48,9 @@ def report(conclusion: Conclusion) -> Report:
     )
 
 
-def read(held: Any) -> Conclusion:
+def read(content: Any) -> Conclusion:
     """Read a conclusion from its record; raise InputError for what is none, or contradicts itself."""
-    return check_read(read_record(Conclusion, held))
+    return check_read(read_record(Conclusion, content))
 
 
 def check_read(conclusion: Conclusion) -> Conclusion:

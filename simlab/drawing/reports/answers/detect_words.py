@@ -78,14 +78,14 @@ def setting(row: Detection, name: str, *, several: bool) -> str:
     return f"{'rho = eta' if name == 'rho' and row.rho == row.eta else name} {format_setting(held)}"
 
 
-def format_setting(held: float | str | None) -> str:
+def format_setting(value: float | str | None) -> str:
     """Write the value of a setting; a dash for one that is not known."""
-    return cell(held) or "-"
+    return cell(value) or "-"
 
 
-def format_difference(row: Detection, held: float) -> str:
+def format_difference(row: Detection, difference: float) -> str:
     """Write a difference with its unit: points, or nothing where it is a share."""
-    return f"{format_setting(held)}{' points' if row.unit else ''}"
+    return f"{format_setting(difference)}{' points' if row.unit else ''}"
 
 
 def notes(rows: Sequence[Detection], columns: Sequence[str]) -> Iterator[str]:

@@ -145,11 +145,11 @@ def is_spread(component: Component) -> bool:
     return component.name != SHARE
 
 
-def spread(one: Component) -> str:
+def spread(record: Component) -> str:
     """Write a standard deviation with its interval."""
-    places = digits(one.sd, one.high)
-    sd, low, high = (tables.number(number, places) for number in (one.sd, one.low, one.high))
-    return f"{component(one)} {sd} ({low} to {high})"
+    places = digits(record.sd, record.high)
+    sd, low, high = (tables.number(number, places) for number in (record.sd, record.low, record.high))
+    return f"{component(record)} {sd} ({low} to {high})"
 
 
 def sources(fit: Fit) -> str:

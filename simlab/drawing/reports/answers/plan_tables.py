@@ -228,5 +228,5 @@ def _table(plan: StudyPlan, seen: Sequence[TriedDesign], across: str) -> ReportT
     return ReportTable(said, (*titles, "on the front", "reaches all targets", "within the limits"), rows)
 
 
-def _format_boolean(held: bool) -> str:
-    return "yes" if held else "no"
+def _format_boolean(value: bool) -> str:
+    return "yes" if value else "no"

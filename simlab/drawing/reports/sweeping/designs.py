@@ -54,9 +54,9 @@ def settings(attributes: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     return tuple((key, show(value)) for key, value in [*numbers, *keys])
 
 
-def _keys(name: str, held: Mapping[str, Any]) -> list[tuple[str, Any]]:
+def _keys(name: str, content: Mapping[str, Any]) -> list[tuple[str, Any]]:
     return [
         (key.removesuffix("._target_"), name_of({"_target_": value}) if key.endswith("_target_") else value)
-        for key, value in flatten({name: held})
+        for key, value in flatten({name: content})
         if value is not None and value not in ([], {})
     ]

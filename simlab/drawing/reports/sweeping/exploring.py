@@ -37,8 +37,8 @@ def rows(seen: StoreView) -> tuple[Mapping[str, Any], ...]:
     return tuple({key: held for key, held in row.items() if key not in left and _is_shown(key, held)} for row in listed)
 
 
-def _is_shown(key: str, held: Any) -> bool:
-    return held is not None or not key.endswith("_reason")
+def _is_shown(key: str, content: Any) -> bool:
+    return content is not None or not key.endswith("_reason")
 
 
 def explorer(seen: StoreView, question: str, listed: Sequence[Mapping[str, Any]]) -> Explorer | None:

@@ -41,12 +41,12 @@ def list_parts(seen: StoreView) -> list[Used]:
     return [_describe_part(where, target, seen.plugins) for where, target in dict.fromkeys([*shared, *varied])]
 
 
-def _targets(where: str, held: Any) -> Iterator[tuple[str, str]]:
+def _targets(where: str, content: Any) -> Iterator[tuple[str, str]]:
     """Yield every part that a config names, with the section that has it."""
-    if isinstance(held, Mapping):
-        if isinstance(held.get("_target_"), str):
-            yield where, held["_target_"]
-        for name, value in held.items():
+    if isinstance(content, Mapping):
+        if isinstance(content.get("_target_"), str):
+            yield where, content["_target_"]
+        for name, value in content.items():
             yield from _targets(f"{where}.{name}", value)
 
 

@@ -80,21 +80,21 @@ def _describe_squares(dataset: xr.Dataset, kinds: Sequence[Kinds]) -> str:
     )
 
 
-def _matrix(seen: StoreView, held: Sequence[tuple[Position, Kinds]]) -> PairMatrix:
-    first = held[0][1]
+def _matrix(seen: StoreView, designs: Sequence[tuple[Position, Kinds]]) -> PairMatrix:
+    first = designs[0][1]
     pairs = tuple(zip(first.first.tolist(), first.second.tolist(), strict=True))
-    wrong = [float(found.shares[1:4].sum(0).mean()) for _, found in held]
+    wrong = [float(kinds.shares[1:4].sum(0).mean()) for _, kinds in designs]
     span = " to ".join(dict.fromkeys(tables.number(share, 2) for share in (min(wrong), max(wrong))))
     return PairMatrix(
         "Which pairs of systems are judged wrongly, and how?",
-        f"A triangle of {tables.count_nouns([len(pairs)], 'pair')} for each of {len(held)} designs: on average {span} "
-        "of the claims about a pair are wrong or missing. The table below holds each design's shares.",
+        f"A triangle of {tables.count_nouns([len(pairs)], 'pair')} for each of {len(designs)} designs: on average "
+        f"{span} of the claims about a pair are wrong or missing. The table below holds each design's shares.",
         tuple(f"{k + 1}" for k in range(first.systems)),
         pairs,
-        tuple(_design(seen, place_) for place_, _ in held),
+        tuple(_design(seen, place_) for place_, _ in designs),
         KINDS,
-        tuple(_round_shares(found) for _, found in held),
-        tuple(found.n for _, found in held),
+        tuple(_round_shares(kinds) for _, kinds in designs),
+        tuple(kinds.n for _, kinds in designs),
     )
 
 
@@ -112,14 +112,14 @@ def _values_at_place(seen: StoreView, place_: Position) -> dict[str, object]:
     return {axis: restore_axis_values(seen.dataset[axis].values)[k] for axis, k in zip(seen.axes, place_, strict=True)}
 
 
-def _shares(seen: StoreView, held: Sequence[tuple[Position, Kinds]]) -> ReportTable:
+def _shares(seen: StoreView, designs: Sequence[tuple[Position, Kinds]]) -> ReportTable:
     """Write, design by design, the mean share of each sort of claim over all pairs."""
     axes = [name for name in seen.axes if seen.dataset.sizes[name] > 1]
     rows: tuple[tuple[Cell, ...], ...] = tuple(
-        (*(axis_cell(axis, at[axis]) for axis in axes), *map(_mean, found.means))
-        for at, found in ((_values_at_place(seen, place_), found) for place_, found in held)
+        (*(axis_cell(axis, at[axis]) for axis in axes), *map(_mean, kinds.means))
+        for at, kinds in ((_values_at_place(seen, place_), kinds) for place_, kinds in designs)
     )
-    n = {found.n for _, found in held}
+    n = {kinds.n for _, kinds in designs}
     counted = f"{min(n):,}" if len(n) == 1 else f"{min(n):,} to {max(n):,}"
     caption = f"Mean share of pairs of each sort, by design, in {counted} campaigns"
     return ReportTable(caption, (*map(axis_label, axes), *KINDS), rows)

@@ -23,12 +23,12 @@ MOST_PLACES = 3
 """So many designs are named of which something is to be said; the others are counted."""
 
 
-def reservations(seen: StoreView, found: Sequence[str] = ()) -> tuple[str, ...]:
-    """State what is to be held against a store: first what checks `found`, then what its own numbers tell."""
+def reservations(seen: StoreView, warnings: Sequence[str] = ()) -> tuple[str, ...]:
+    """State the reservations on a store: `warnings` of checks first, then those that its own numbers give."""
     dataset = seen.dataset
     stored = [str(dataset.attrs[RESERVATION])] if RESERVATION in dataset.attrs else []
-    told = (view.condition(dataset), skewness_warning(dataset), undivided_warning(dataset))
-    lines = [*found, *([seen.left_out] if seen.left_out else []), *stored, *(line for line in told if line)]
+    statements = (view.condition(dataset), skewness_warning(dataset), undivided_warning(dataset))
+    lines = [*warnings, *([seen.left_out] if seen.left_out else []), *stored, *(line for line in statements if line)]
     if not seen.calculated:
         lines += [
             *_list_failures(seen),
