@@ -36,7 +36,7 @@ class Candidates(NamedTuple):
         """True of systems that are not the best."""
         return np.asarray((self.lead > self.bar).any(-1))
 
-    def behind(self, gap: Floats, error: Floats) -> Floats:
+    def bound_gaps_to_best(self, gap: Floats, error: Floats) -> Floats:
         """Return how far each system is behind the best at most, `[system]`, all at once.
 
         `gap[candidate, rival]` is by how much the rival came out better, `error[candidate, rival]` its standard error,

@@ -120,7 +120,7 @@ def _calculate(axes: Mapping[str, Sequence[Any]], wanted: Sequence[str], every: 
         if name in ONE_BY_ONE or (name == "n_calibration" and None in axes[name]):
             return _calculate_one_by_one(name, axes, wanted, every)
     named = dict(every) | dict(axes)
-    systems = Among(named["n_systems"], named["multiplicity"], named["find"]).checked()
+    systems = Among(named["n_systems"], named["multiplicity"], named["find"]).validate()
     asked = {"level": systems.level(named["level"]), "constrain": named["constrain"]}
     found = _calculate_expected(axes, wanted, named, systems, asked)
     if named["counts"] == "drawn":
@@ -145,7 +145,7 @@ def _calculate_expected(
     if "detectable_difference" in wanted:
         found["detectable_difference"] = detectable_difference(plan, power=power, **options)
     if settings["counts"] == "expected" and settings["difference"] is not None:
-        found["difference_power"] = systems.found(approximate_power(plan, settings["difference"], **options))
+        found["difference_power"] = systems.family_power(approximate_power(plan, settings["difference"], **options))
     return found
 
 
@@ -157,10 +157,10 @@ def _calculate_drawn(
     drawn = drawn_differences(_broadcast(axes, settings), **how, **options)
     mean, power = drawn.epsilon.mean(-1), drawn.found.mean(-1)
     # What several systems add is a function of the power of a pair, whose slope carries its error over.
-    slope = (systems.found(np.minimum(power + STEP, 1)) - systems.found(np.maximum(power - STEP, 0))) / (
+    slope = (systems.family_power(np.minimum(power + STEP, 1)) - systems.family_power(np.maximum(power - STEP, 0))) / (
         np.minimum(power + STEP, 1) - np.maximum(power - STEP, 0)
     )
-    found = {"measurable_difference": mean, "difference_power": systems.found(power)}
+    found = {"measurable_difference": mean, "difference_power": systems.family_power(power)}
     found["measurable_difference_influence"] = drawn.epsilon - mean[..., None]
     found["difference_power_influence"] = slope[..., None] * (drawn.found - power[..., None])
     for name, share in QUANTILES.items():

@@ -71,7 +71,7 @@ def ppi_width(
     n, metric = list_looks(followed, batch_size), _metric(followed)
 
     def interval_at_look(look: int, missing: float) -> tuple[float, float]:
-        made = stopping.bet_with_metric(followed.y, metric, least, most, missing).until(int(n[look]))
+        made = stopping.bet_with_metric(followed.y, metric, least, most, missing).take_first(int(n[look]))
         return stopping.interval(made, missing, least, most)
 
     return _stops(n, width, interval_at_look, followed.level, level)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from simlab import files
 from simlab.commands.errors import UsageError
 from simlab.config.groups import own_words
-from simlab.config.overrides import Setting
+from simlab.config.overrides import KeySetting
 from simlab.messages import clip, describe_replication, show
 from simlab.types import InputError
 
@@ -72,7 +72,7 @@ def _extend_axes(declared: Declared, stored: dict[str, Any]) -> Declared:
             if setting.key in named:
                 named[setting.key] = dict(zip(axis["values"], axis["sets"], strict=True))
             for key in linked.get(setting.key, ())[1:]:
-                settings.append(Setting(key, tuple(mapping[key] for mapping in axis["sets"]), swept=True))
+                settings.append(KeySetting(key, tuple(mapping[key] for mapping in axis["sets"]), swept=True))
     return replace(declared, settings=tuple(settings), named=named)
 
 

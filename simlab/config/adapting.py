@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from simlab.config.overrides import Setting
+from simlab.config.overrides import KeySetting
 from simlab.config.recorded import OPTION
 from simlab.config.settings import Settings
 from simlab.config.sweep import Config, put
@@ -67,7 +67,7 @@ def _find_limits(configs: Sequence[Config], kind: Kind) -> dict[str, int]:
     return {key: most for key, most in least.items() if most > 0}
 
 
-def _numbers(setting: Setting) -> list[Any]:
+def _numbers(setting: KeySetting) -> list[Any]:
     return [value for value in setting.values if isinstance(value, int | float)]
 
 

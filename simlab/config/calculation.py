@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from simlab.config import groups
-from simlab.config.overrides import Setting, check_values, find_repeated, parse
+from simlab.config.overrides import KeySetting, check_values, find_repeated, parse
 from simlab.config.sections import MOST_SETTINGS, checked_value, refuse_many
 from simlab.config.sweep import Axis
 from simlab.config.sweepfile import Declared
@@ -43,14 +43,14 @@ def compose_calculation(declared: Declared, overrides: Sequence[str] = (), *, qu
     typed = [parse(text) for text in overrides]
     if twice := find_repeated(setting.key for setting in typed):
         raise InputError(f"{twice} is given twice; give it once")
-    settings: dict[str, Setting] = {}
+    settings: dict[str, KeySetting] = {}
     measures = declared.measures
     for setting in (*declared.settings, *(declared.quick if quick else ()), *typed):
         if setting.key == "measure":
             measures = _names(setting)
             continue
         swept = setting.swept or (setting.key in settings and settings[setting.key].swept)
-        settings[setting.key] = Setting(setting.key, _convert_values(section, setting), swept)
+        settings[setting.key] = KeySetting(setting.key, _convert_values(section, setting), swept)
     refuse_many({s.key: len(s.values) for s in settings.values() if s.swept}, MOST_SETTINGS, "settings")
     axes = tuple(Axis(s.key, s.key, check_values(s.key, s.values)) for s in settings.values() if s.swept)
     fixed = {setting.key: setting.values[0] for setting in settings.values() if not setting.swept}
@@ -68,7 +68,7 @@ def compose_calculation(declared: Declared, overrides: Sequence[str] = (), *, qu
     )
 
 
-def _names(setting: Setting) -> tuple[str, ...]:
+def _names(setting: KeySetting) -> tuple[str, ...]:
     """Return the measures that were typed; the part says which there are."""
     names = setting.values[0]
     if setting.swept or not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
@@ -76,7 +76,7 @@ def _names(setting: Setting) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def _convert_values(section: Mapping[str, Any], setting: Setting) -> tuple[Any, ...]:
+def _convert_values(section: Mapping[str, Any], setting: KeySetting) -> tuple[Any, ...]:
     try:
         return tuple(checked_value({"calculation": section}, f"calculation.{setting.key}", v) for v in setting.values)
     except KeyError:

@@ -19,7 +19,7 @@ from simlab.config import catalogue, groups, locating, recorded, sweepwriting
 from simlab.config.adapting import adapt_sizes
 from simlab.config.conditions import ONE_AT_A_TIME, Condition
 from simlab.config.groups import Options, find_options, folder, read_section
-from simlab.config.overrides import Setting, check_values
+from simlab.config.overrides import KeySetting, check_values
 from simlab.config.sections import MOST_CELLS, check, checked_value, refuse_many
 from simlab.config.settings import Settings, find_axis, gather, is_axis_of_options, list_kinds, resolve_names, spread
 from simlab.config.sweep import Axis, Config, Sweep, put, shared_settings
@@ -257,7 +257,7 @@ def _list_left_out_keys(declared: Declared, settings: Settings, options: Options
     return keys[False] - keys[True]
 
 
-def _patch(setting: Setting, cells: Sequence[tuple[Kind, Config]], options: Options, plugins: Sequence[str]) -> None:
+def _patch(setting: KeySetting, cells: Sequence[tuple[Kind, Config]], options: Options, plugins: Sequence[str]) -> None:
     """Patch a value into the cells of the kinds of studies that have its key; cells of other kinds are left alone."""
     having = {kind.question for kind, config in cells if setting.key in _keys(config)}
     for kind, config in cells:
@@ -306,14 +306,14 @@ def _axes(
     return tuple(axes)
 
 
-def _list_linked_keys(setting: Setting) -> list[str]:
+def _list_linked_keys(setting: KeySetting) -> list[str]:
     """List the keys beside its own that every value of an axis sets to one thing, which is no list."""
     keys = (key for key in setting.keys if key != setting.key)
     return [key for key in keys if not any(isinstance(one.get(key, []), list) for one in setting.sets)]
 
 
 def _axis_of_sets(
-    setting: Setting,
+    setting: KeySetting,
     name: str,
     place: int | None,
     composed: Mapping[tuple[str, ...], Config],
@@ -418,7 +418,7 @@ def _command(declared: Declared, overrides: Sequence[str], quick: bool, plugins:
     return shlex.join([*typed, *(["--quick"] if quick else []), *groups.own_words(), *named])
 
 
-def accounts(configs: Sequence[Mapping[str, Any]], settings: Collection[Setting]) -> tuple[str, ...]:
+def accounts(configs: Sequence[Mapping[str, Any]], settings: Collection[KeySetting]) -> tuple[str, ...]:
     """Name the measures of what campaigns take where some cell of a sweep is accounted; none where no cell is."""
     if not any(has_account(config) for config in _apply_limits(configs, settings)):
         return ()
@@ -426,7 +426,9 @@ def accounts(configs: Sequence[Mapping[str, Any]], settings: Collection[Setting]
     return tuple(name for name in ACCOUNTS if clock or name not in OF_CLOCKS)
 
 
-def _apply_limits(configs: Sequence[Mapping[str, Any]], settings: Collection[Setting]) -> Iterator[Mapping[str, Any]]:
+def _apply_limits(
+    configs: Sequence[Mapping[str, Any]], settings: Collection[KeySetting]
+) -> Iterator[Mapping[str, Any]]:
     """Go through configs as they are, and with the budgets that axes give to some of their cells."""
     yield from configs
     for setting in settings:

@@ -32,14 +32,14 @@ _RANGE = re.compile(r"\bData leave open (\S+) to (\S+) \(")
 _UNIT = re.compile(r"\s*\[([^\]]+)\]\.?$")
 
 
-class Sentence(NamedTuple):
+class KeyDescription(NamedTuple):
     """Hold what a comment says: a sentence without its unit, and the unit, empty where there is none."""
 
     text: str
     unit: str
 
 
-_NONE = Sentence("", "")
+_NONE = KeyDescription("", "")
 
 
 class Key(NamedTuple):
@@ -144,7 +144,7 @@ def explain_keys(plugins: Sequence[str] = ()) -> Iterator[Key]:
 
 
 def _keys(
-    section: Mapping[str, Any], comments: Mapping[str, Sentence], where: str, option: str, plugins: Sequence[str]
+    section: Mapping[str, Any], comments: Mapping[str, KeyDescription], where: str, option: str, plugins: Sequence[str]
 ) -> Iterator[Key]:
     source = find_source(section, plugins)
     rules = section_keys(section, where, plugins)
@@ -165,13 +165,13 @@ def find_source(section: Mapping[str, Any], plugins: Sequence[str] = ()) -> str:
     return next((match[1] for match in named if match), "")
 
 
-def sentences(content: str) -> dict[str, Sentence]:
+def sentences(content: str) -> dict[str, KeyDescription]:
     """Return the sentence of each key of a YAML file that has one, and under `OWN` the option's.
 
     >>> sentences("n: 1  # So many [things].")
-    {'n': Sentence(text='So many.', unit='things')}
+    {'n': KeyDescription(text='So many.', unit='things')}
     """
-    comments: dict[str, Sentence] = {}
+    comments: dict[str, KeyDescription] = {}
     for key, text in _blocks(content):
         # The first block is the option's own; later ones that stand above no key say nothing of one.
         if text and (key != OWN or not comments):
@@ -208,6 +208,6 @@ def _blocks(content: str) -> Iterator[tuple[str, str]]:
         yield OWN, " ".join(block)
 
 
-def _sentence(text: str) -> Sentence:
+def _sentence(text: str) -> KeyDescription:
     unit = _UNIT.search(text)
-    return Sentence(f"{text[: unit.start()]}." if unit else text, unit[1] if unit else "")
+    return KeyDescription(f"{text[: unit.start()]}." if unit else text, unit[1] if unit else "")

@@ -34,7 +34,7 @@ _KEY = re.compile(r"[A-Za-z_]\w*([./][A-Za-z_]\w*)*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class KeySetting:
     """Hold what is said about one key: its values, whether they are an axis, and whether a user typed them.
 
     `sets[k]` are the keys that the axis's value k sets, and their values; empty for an axis that sets its own key.
@@ -51,15 +51,15 @@ class Setting:
         """Name the keys that are set, each once."""
         return tuple(dict.fromkeys(key for one in self.sets for key in one)) or (self.key,)
 
-    def spread(self) -> list[Setting]:
+    def spread(self) -> list[KeySetting]:
         """Take an axis that sets several keys apart: a setting for each of them, with the values that it takes."""
         if not self.sets:
             return [self]
         taken = {key: [one[key] for one in self.sets if key in one] for key in self.keys}
-        return [Setting(key, tuple(values), swept=True, typed=self.typed) for key, values in taken.items()]
+        return [KeySetting(key, tuple(values), swept=True, typed=self.typed) for key, values in taken.items()]
 
 
-def parse(text: str) -> Setting:
+def parse(text: str) -> KeySetting:
     """Read one override from the command line; raise InputError for what is none."""
     try:
         text.encode()
@@ -113,7 +113,7 @@ def _replace_hint(key: str) -> str:
     return "leave it out"
 
 
-def read(key: str, text: str) -> Setting:
+def read(key: str, text: str) -> KeySetting:
     """Read the text behind `key=`: one value, or several where it is written as a sweep.
 
     Raises InputError for what the grammar of values does not know, and for axes that cannot be one.
@@ -128,7 +128,7 @@ def read(key: str, text: str) -> Setting:
         override = _build_parser().parse_override(f"key={text}")
         value = override.value()
         if not override.is_sweep_override():
-            return Setting(key, (check_plain(key, value),))
+            return KeySetting(key, (check_plain(key, value),))
         choices = value.list if override.is_choice_sweep() else _steps(value.range())
         values = tuple(check_plain(key, _strip_quotes(choice)) for choice in itertools.islice(choices, MAX_VALUES + 1))
     except InputError:
@@ -136,7 +136,7 @@ def read(key: str, text: str) -> Setting:
     except Exception as error:
         # Whatever the grammar trips over (recursion and numbers of too many digits included) is the text's fault.
         raise InputError(_explain_unreadable(key, text)) from error
-    return Setting(key, check_values(key, values), swept=True)
+    return KeySetting(key, check_values(key, values), swept=True)
 
 
 def element(key: str, text: str) -> Any:

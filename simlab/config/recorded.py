@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simlab import files
-from simlab.config.overrides import Setting
+from simlab.config.overrides import KeySetting
 from simlab.messages import clip
 from simlab.types import InputError
 
@@ -32,7 +32,7 @@ _OF_TABLE = ("raters.tie_margin", "raters.judgement")
 """Keys that say how what a table holds is asked for."""
 
 
-def add_raters(declared: Mapping[str, Setting], typed: Sequence[Setting], kind: Kind) -> list[Setting]:
+def add_raters(declared: Mapping[str, KeySetting], typed: Sequence[KeySetting], kind: Kind) -> list[KeySetting]:
     """Return what was typed, with the table's own raters added where all systems are recorded.
 
     Raises InputError where raters are asked for that a table cannot have.
@@ -53,7 +53,7 @@ def add_raters(declared: Mapping[str, Setting], typed: Sequence[Setting], kind: 
         if set(systems) == {option}:
             _refuse_axes(declared, option, kind)
             # First the option, then what is typed of its keys.
-            return [Setting("raters", (raters,)), *(setting for setting in typed if setting.key != "raters")]
+            return [KeySetting("raters", (raters,)), *(setting for setting in typed if setting.key != "raters")]
     return [*_suit_raters(settings, declared, kind), *typed]
 
 
@@ -64,7 +64,7 @@ def choose_raters(choices: Mapping[str, Any], kind: Kind) -> dict[str, Any]:
     return {**choices, "raters": kind.brings[systems]} if systems in kind.brings else suited | dict(choices)
 
 
-def one_world(config: dict[str, Any], settings: Mapping[str, Setting]) -> None:
+def one_world(config: dict[str, Any], settings: Mapping[str, KeySetting]) -> None:
     """Turn the worlds of a study of recorded systems into studies of the one world that there is.
 
     What a sweep file says of worlds is meant for drawn ones, so that worlds times studies is the number of
@@ -158,14 +158,16 @@ def _describe_better(file: Path, section: Mapping[str, Any]) -> str | None:
     return None if ratings.better_from == "table" or has_error_sums(file) else "lower"
 
 
-def _suit_raters(settings: Mapping[str, Setting], declared: Mapping[str, Setting], kind: Kind) -> list[Setting]:
+def _suit_raters(
+    settings: Mapping[str, KeySetting], declared: Mapping[str, KeySetting], kind: Kind
+) -> list[KeySetting]:
     """Choose the raters that suit the systems that were typed, in place of those that a sweep file has for its own."""
     systems, raters = settings.get("systems"), settings.get("raters")
     if systems is None or not systems.typed or raters is None or raters.typed or raters.swept:
         return []
     suited = {kind.suits.get(option) for option in systems.values}
     only = suited.pop() if len(suited) == 1 else None
-    return [Setting("raters", (only,))] if only and declared.get("systems") != systems else []
+    return [KeySetting("raters", (only,))] if only and declared.get("systems") != systems else []
 
 
 class Understood(NamedTuple):
@@ -239,13 +241,13 @@ def _read(
     return Understood(line(ratings), ratings.layout, better, ratings.better_from)
 
 
-def _refuse_axes(declared: Mapping[str, Setting], option: str, kind: Kind) -> None:
+def _refuse_axes(declared: Mapping[str, KeySetting], option: str, kind: Kind) -> None:
     for setting in declared.values():
         if setting.swept and _names_other_raters(setting, option, kind):
             raise InputError(f"systems={option}: this sweep varies {setting.key}, and the raters come from the file")
 
 
-def _names_other_raters(setting: Setting, option: str, kind: Kind) -> bool:
+def _names_other_raters(setting: KeySetting, option: str, kind: Kind) -> bool:
     """True if a setting is of raters that a file does not have; how scores of a table are compared may be set."""
     if setting.key == "raters":
         return setting.values != (kind.brings.get(option),)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from simlab.config import recorded
 from simlab.config.groups import Options, check_option, group_of, read_section
-from simlab.config.overrides import Setting, find_repeated, parse
+from simlab.config.overrides import KeySetting, find_repeated, parse
 from simlab.config.sweep import NO_NUMBER
 from simlab.config.sweepfile import Declared
 from simlab.messages import quote_override, show, suggest
@@ -22,9 +22,9 @@ from simlab.types import QUESTION, InputError
 if TYPE_CHECKING:
     from simlab.studies.kind import Kind
 
-Settings = dict[str, Setting]
+Settings = dict[str, KeySetting]
 """What is said about each key; axes in their order."""
-QUICK = (Setting("worlds", (2,)), Setting("studies", (20,)))
+QUICK = (KeySetting("worlds", (2,)), KeySetting("studies", (20,)))
 """A first look at a sweep that does not say what its own would be."""
 
 
@@ -52,7 +52,7 @@ def gather(
     return _link_axes(settings, declared)
 
 
-def is_axis_of_options(setting: Setting, options: Options) -> bool:
+def is_axis_of_options(setting: KeySetting, options: Options) -> bool:
     """True if some values of an axis name options, rather than all being patched in."""
     return setting.swept and any(key in options for key in setting.keys)
 
@@ -64,7 +64,7 @@ def spread(settings: Settings) -> Settings:
     return {setting.key: setting for setting in (*own, *parts)}
 
 
-def _add_values(setting: Setting, declared: Declared) -> Setting:
+def _add_values(setting: KeySetting, declared: Declared) -> KeySetting:
     """Add what is typed of an axis to the values that a sweep to be continued has on it."""
     held = next((one for one in declared.settings if one.swept and one.key == setting.key), None)
     if not declared.grows or held is None:
@@ -73,7 +73,7 @@ def _add_values(setting: Setting, declared: Declared) -> Setting:
     return replace(setting, values=(*held.values, *new), swept=True)
 
 
-def resolve_names(setting: Setting, declared: Declared) -> Setting:
+def resolve_names(setting: KeySetting, declared: Declared) -> KeySetting:
     """Write beside the names on an axis what each stands for; raise InputError for a name that the file lacks."""
     known = declared.named.get(setting.key)
     if known is None:
@@ -86,7 +86,7 @@ def resolve_names(setting: Setting, declared: Declared) -> Setting:
 
 def _refuse_set_twice(settings: Settings) -> None:
     """Refuse keys that two axes set, and those that are typed although a design sets them."""
-    owners: dict[str, Setting] = {}
+    owners: dict[str, KeySetting] = {}
     for setting in (setting for setting in settings.values() if setting.sets):
         for key in setting.keys:
             other = owners.get(key) or (settings.get(key) if key != setting.key else None)
@@ -117,7 +117,7 @@ def _link_axes(settings: Settings, declared: Declared) -> Settings:
     return linked
 
 
-def _parse_overrides(overrides: Sequence[str]) -> list[Setting]:
+def _parse_overrides(overrides: Sequence[str]) -> list[KeySetting]:
     """Read what was typed, each key once."""
     settings = [_join_measures(s) if s.key == "measure" else s for s in map(parse, overrides)]
     if twice := find_repeated(setting.key for setting in settings):
@@ -128,7 +128,7 @@ def _parse_overrides(overrides: Sequence[str]) -> list[Setting]:
     return settings
 
 
-def _check_paths(setting: Setting, text: str) -> None:
+def _check_paths(setting: KeySetting, text: str) -> None:
     """Refuse a path that fell apart at its commas."""
     missing = [str(value) for value in setting.values if not Path(str(value)).exists()]
     if missing:
@@ -138,7 +138,7 @@ def _check_paths(setting: Setting, text: str) -> None:
         )
 
 
-def _place(settings: Settings, setting: Setting) -> None:
+def _place(settings: Settings, setting: KeySetting) -> None:
     """Let a setting replace an earlier one; an axis stays an axis, in its place, even with one value."""
     if setting.key == "measure":
         setting = _join_measures(setting)
@@ -149,7 +149,7 @@ def _place(settings: Settings, setting: Setting) -> None:
         settings[setting.key] = setting
 
 
-def _join_measures(measures: Setting) -> Setting:
+def _join_measures(measures: KeySetting) -> KeySetting:
     """Take `measure=a,b` for `measure=[a,b]`: every measure is taken of the same outcomes, so this is no axis."""
     names = [name for value in measures.values for name in (value if isinstance(value, list) else [value])]
     if not names:
@@ -157,7 +157,7 @@ def _join_measures(measures: Setting) -> Setting:
     return replace(measures, values=(names,), swept=False)
 
 
-def _drop_keys_of_other_option(settings: Settings, chosen: Setting, options: Options) -> None:
+def _drop_keys_of_other_option(settings: Settings, chosen: KeySetting, options: Options) -> None:
     """Forget what a file sets within the option it chose where another option is typed.
 
     What is typed counts, before the option as behind it.
@@ -171,7 +171,7 @@ def _drop_keys_of_other_option(settings: Settings, chosen: Setting, options: Opt
             del settings[key]
 
 
-def _check(setting: Setting, options: Options) -> None:
+def _check(setting: KeySetting, options: Options) -> None:
     head = setting.key.partition(".")[0]
     if head == "plugins":
         raise InputError("plugins is set by naming packages: --plugins PACKAGE")
@@ -195,12 +195,12 @@ def _why_no_axis(head: str) -> str:
     return "it changes no outcome of a study"
 
 
-def find_axis(settings: Iterable[Setting]) -> Setting | None:
+def find_axis(settings: Iterable[KeySetting]) -> KeySetting | None:
     """Find a setting with more than one value."""
     return next((setting for setting in settings if len(setting.values) > 1), None)
 
 
-def list_kinds(settings: Iterable[Setting], options: Options, plugins: Sequence[str]) -> tuple[Kind, ...]:
+def list_kinds(settings: Iterable[KeySetting], options: Options, plugins: Sequence[str]) -> tuple[Kind, ...]:
     """List the kinds of studies of the cells of a sweep: one for each value of the question, else one for all.
 
     Cells differ in their kind only where the question is an axis: of all that is said beside it, every value must
@@ -212,7 +212,7 @@ def list_kinds(settings: Iterable[Setting], options: Options, plugins: Sequence[
     return tuple(choose_kind(_choices(given, question), options, plugins) for question in questions)
 
 
-def _choices(settings: Sequence[Setting], question: Any) -> list[tuple[str, Any]]:
+def _choices(settings: Sequence[KeySetting], question: Any) -> list[tuple[str, Any]]:
     return [(s.key, value) for s in settings for value in ((question,) if s.key == QUESTION else s.values)]
 
 

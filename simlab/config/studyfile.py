@@ -17,7 +17,7 @@ import yaml
 
 from simlab.config.composing import compose_sweep, fill_defaults
 from simlab.config.groups import Options, find_options, read_section
-from simlab.config.overrides import Setting
+from simlab.config.overrides import KeySetting
 from simlab.config.plain_yaml import parse_value, read_content
 from simlab.config.sections import check
 from simlab.config.sweep import Config
@@ -178,13 +178,13 @@ def _check_content(content: Any, plugins: Sequence[str]) -> dict[str, Any]:
     return {key: value for key, value in content.items() if key not in ("simlab", "plugins", FAMILY, AGAINST)}
 
 
-def _settings(section: Mapping[str, Any], options: Options, typed: set[str], where: str = "") -> Iterator[Setting]:
+def _settings(section: Mapping[str, Any], options: Options, typed: set[str], where: str = "") -> Iterator[KeySetting]:
     """Take a section and all below it for settings: the option that it is, then its values."""
     own = {name: value for name, value in section.items() if not isinstance(value, dict)}
     if where == "measure":
-        yield Setting("measure", ([str(name) for name in section],))
+        yield KeySetting("measure", ([str(name) for name in section],))
     elif where in options and (own or where != "raters"):  # raters without keys come with their systems
-        yield Setting(where, (find_option(own, where, options[where]),))
+        yield KeySetting(where, (find_option(own, where, options[where]),))
     for name, value in section.items():
         key = f"{where}.{name}".lstrip(".")
         if isinstance(value, dict):
@@ -194,7 +194,7 @@ def _settings(section: Mapping[str, Any], options: Options, typed: set[str], whe
         elif name == "_target_":
             _check_target(str(value), where, options)
         elif not _is_replaced(key, typed):
-            yield Setting(key, (_value(key, value),))
+            yield KeySetting(key, (_value(key, value),))
 
 
 def find_option(own: Mapping[str, Any], group: str, files: Mapping[str, Path]) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from simlab.config import conditions, locating
-from simlab.config.overrides import Setting, check_key, check_values, element, find_repeated, read
+from simlab.config.overrides import KeySetting, check_key, check_values, element, find_repeated, read
 from simlab.config.plain_yaml import Plain, parse_value, parse_yaml, read_content
 from simlab.config.until import Until, parse_until
 from simlab.config.until import read as read_until
@@ -49,9 +49,9 @@ class Declared:
 
     name: str
     aim: str = ""
-    settings: tuple[Setting, ...] = ()
-    quick: tuple[Setting, ...] = ()
-    presets: Mapping[str, tuple[Setting, ...]] = field(default_factory=dict)
+    settings: tuple[KeySetting, ...] = ()
+    quick: tuple[KeySetting, ...] = ()
+    presets: Mapping[str, tuple[KeySetting, ...]] = field(default_factory=dict)
     measures: tuple[str, ...] = ()
     figure: Mapping[str, Any] = field(default_factory=dict)
     precision: Mapping[str, Any] = field(default_factory=dict)
@@ -166,12 +166,12 @@ def _parse_content(name: str, content: Any) -> Declared:
     return Declared(name, settings=(*axes, *fixed), named=named, linked=linked, **given)
 
 
-def _keys(settings: Sequence[Setting]) -> list[str]:
+def _keys(settings: Sequence[KeySetting]) -> list[str]:
     return [setting.key for setting in settings]
 
 
-def _axis_of_names(key: str, names: Mapping[str, Mapping[str, Any]]) -> Setting:
-    return Setting(key, tuple(names), swept=True)
+def _axis_of_names(key: str, names: Mapping[str, Mapping[str, Any]]) -> KeySetting:
+    return KeySetting(key, tuple(names), swept=True)
 
 
 def _designs(key: str, value: Any) -> dict[str, dict[str, Any]]:
@@ -243,21 +243,21 @@ def _mapping(key: str, value: Any) -> dict[str, Any]:
     return value
 
 
-def _axes(key: str, value: Any, moved: Collection[str] = ()) -> tuple[Setting, ...]:
+def _axes(key: str, value: Any, moved: Collection[str] = ()) -> tuple[KeySetting, ...]:
     """Read axes; those that are `moved` along with another may have a value twice."""
     mapping = _mapping(key, value)
     return tuple(_axis(check_key(name), content, again=name in moved) for name, content in mapping.items())
 
 
-def _parse_settings(key: str, value: Any) -> tuple[Setting, ...]:
+def _parse_settings(key: str, value: Any) -> tuple[KeySetting, ...]:
     return tuple(_set(check_key(name), content) for name, content in _mapping(key, value).items())
 
 
-def _set(key: str, value: Any) -> Setting:
-    return Setting(key, (parse_value(key, value),))
+def _set(key: str, value: Any) -> KeySetting:
+    return KeySetting(key, (parse_value(key, value),))
 
 
-def _parse_quick(key: str, value: Any) -> tuple[Setting, ...]:
+def _parse_quick(key: str, value: Any) -> tuple[KeySetting, ...]:
     """Read what is smaller in a quick look: several values are an axis, one value is just that."""
     return tuple(
         read(check_key(name), content) if isinstance(content, Plain) else _axis(check_key(name), content)
@@ -265,7 +265,7 @@ def _parse_quick(key: str, value: Any) -> tuple[Setting, ...]:
     )
 
 
-def _presets(key: str, value: Any) -> dict[str, tuple[Setting, ...]]:
+def _presets(key: str, value: Any) -> dict[str, tuple[KeySetting, ...]]:
     """Read other sizes of a sweep by name, each as its quick look is read."""
     for name, content in _mapping(key, value).items():
         if not _NAME.fullmatch(name) or name == QUICK:
@@ -275,7 +275,7 @@ def _presets(key: str, value: Any) -> dict[str, tuple[Setting, ...]]:
     return {name: _parse_quick(f"{key}.{name}", content) for name, content in value.items()}
 
 
-def _axis(key: str, values: Any, *, again: bool = False) -> Setting:
+def _axis(key: str, values: Any, *, again: bool = False) -> KeySetting:
     """Read a list of values, or a text as the command line has it: `a,b` or `range(...)`.
 
     With `again` the list may hold a value twice.
@@ -287,7 +287,7 @@ def _axis(key: str, values: Any, *, again: bool = False) -> Setting:
     else:
         raise InputError(f"{key} must be a list of values, or text such as range(10,50,10)")
     check_values(key, tuple(dict.fromkeys(listed)) if again and all(map(_is_scalar, listed)) else listed)
-    return Setting(key, listed, swept=True)
+    return KeySetting(key, listed, swept=True)
 
 
 def _is_scalar(value: Any) -> bool:
@@ -346,7 +346,7 @@ def _reference(content: Any) -> dict[str, str]:
     return {str(name): str(text) for name, text in content.items()}
 
 
-def _check_reference(figure: Mapping[str, Any], axes: Sequence[Setting]) -> None:
+def _check_reference(figure: Mapping[str, Any], axes: Sequence[KeySetting]) -> None:
     """Raise InputError for a reference that is not one line of the grid."""
     reference = figure.get("reference", {})
     held = {name: axis for axis in axes for name in (axis.key.rpartition(".")[2], axis.key.replace(".", "_"))}

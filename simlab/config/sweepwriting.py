@@ -11,7 +11,7 @@ import yaml
 
 from simlab.config import locating
 from simlab.config.groups import find_options
-from simlab.config.overrides import Setting
+from simlab.config.overrides import KeySetting
 from simlab.config.sweep import Config
 from simlab.config.sweepfile import DESIGN, Declared
 from simlab.config.until import DIFFERENCE, Until
@@ -21,7 +21,7 @@ SIZES = ("worlds", "pools", "document_draws", "studies")
 _NAME = re.compile(r"[A-Za-z_][\w.]*", re.ASCII)
 
 
-def write(declared: Declared, settings: Mapping[str, Setting], left_out: Collection[str], config: Config) -> str:
+def write(declared: Declared, settings: Mapping[str, KeySetting], left_out: Collection[str], config: Config) -> str:
     """Write a sweep file from a sweep as declared and the settings that were gathered for it.
 
     `left_out` are keys that no cell has, `config` is that of a cell: it holds the sizes as they came to be.
@@ -75,11 +75,11 @@ def write_calculation(declared: Mapping[str, Any]) -> str:
     return "\n".join(line for key, value in parts.items() if value for line in _lines(key, value)) + "\n"
 
 
-def _design(swept: Collection[Setting]) -> Setting | None:
+def _design(swept: Collection[KeySetting]) -> KeySetting | None:
     return next((setting for setting in swept if setting.sets and setting.key == DESIGN), None)
 
 
-def _is_linked(setting: Setting) -> bool:
+def _is_linked(setting: KeySetting) -> bool:
     """True if an axis is linked: its values are those of a key, not names that stand for what they set."""
     return len(setting.sets) > 0 and all(
         one.get(setting.key) == value for one, value in zip(setting.sets, setting.values, strict=True)

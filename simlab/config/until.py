@@ -24,7 +24,7 @@ _NEEDED = {
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class PrecisionTarget:
     """Hold the Monte-Carlo standard error that is wanted of a measure in every cell, in the measure's own unit.
 
     With `difference` it is that of the paired differences between cells, as `simlab compare` takes them.
@@ -46,7 +46,7 @@ class Until:
     `studies` of each world are carried out where a user fixed them; else as many as are best.
     """
 
-    targets: tuple[Target, ...]
+    targets: tuple[PrecisionTarget, ...]
     seconds: float | None = None
     campaigns: int | None = None
     studies: int | None = None
@@ -71,7 +71,7 @@ def parse_until(precision: str | None, at_most: str | None, declared: Until | No
     return replace(declared, **_bound("--at-most", at_most))
 
 
-def typed_targets(text: str) -> tuple[Target, ...]:
+def typed_targets(text: str) -> tuple[PrecisionTarget, ...]:
     """Read `M=X[,M:difference=X]`; raise InputError for what is no target.
 
     >>> [(str(target), target.mcse) for target in typed_targets("srp=.01,srp:difference=.02")]
@@ -108,7 +108,7 @@ def write_until(until: Until) -> dict[str, Any]:
     return {"precision": precision} | {name: end for name, end in ends.items() if end is not None}
 
 
-def read_targets(declared: Mapping[str, Any]) -> tuple[Target, ...]:
+def read_targets(declared: Mapping[str, Any]) -> tuple[PrecisionTarget, ...]:
     """Read the targets that a store says its last run had; none where it had none, or says what is no target."""
     until = declared.get("until")
     precision = until.get("precision") if isinstance(until, dict) else None
@@ -130,7 +130,7 @@ def refuse_untold(until: Until, sizes: Mapping[str, int], n_cells: int) -> None:
                 raise InputError(f"{target.measure} compares what is drawn anew, and that is there once; add {more}")
 
 
-def _targets(where: str, given: Sequence[tuple[str, Any]]) -> tuple[Target, ...]:
+def _targets(where: str, given: Sequence[tuple[str, Any]]) -> tuple[PrecisionTarget, ...]:
     targets = tuple(_read(where, name, value) for name, value in given)
     for name in (names := [str(target) for target in targets]):
         if names.count(name) > 1:
@@ -138,7 +138,7 @@ def _targets(where: str, given: Sequence[tuple[str, Any]]) -> tuple[Target, ...]
     return targets
 
 
-def _read(where: str, name: str, value: Any) -> Target:
+def _read(where: str, name: str, value: Any) -> PrecisionTarget:
     measure, colon, word = name.partition(":")
     if not measure or (colon and word != DIFFERENCE):
         raise InputError(f"{where} {show(name)}: of a measure there is the error, M, and M:{DIFFERENCE}")
@@ -149,9 +149,9 @@ def _read(where: str, name: str, value: Any) -> Target:
     return _target(name, float(wanted))
 
 
-def _target(name: str, mcse: float) -> Target:
+def _target(name: str, mcse: float) -> PrecisionTarget:
     measure, colon, _ = name.partition(":")
-    return Target(measure, mcse, bool(colon))
+    return PrecisionTarget(measure, mcse, bool(colon))
 
 
 def _bound(where: str, text: Any) -> dict[str, Any]:

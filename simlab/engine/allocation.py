@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simlab.config.sweep import Sweep
-from simlab.config.until import Target, Until
+from simlab.config.until import PrecisionTarget, Until
 from simlab.engine.ledger import LedgerEntry
 from simlab.measures.labels import CONDITIONAL, ValueRange, measure_range
 from simlab.measures.precision import (
@@ -72,7 +72,7 @@ class Goal:
 class ErrorQuestion(NamedTuple):
     """Ask for the error of a target in a cell, or of the difference between two."""
 
-    target: Target
+    target: PrecisionTarget
     cells: tuple[str, ...]
 
     @property
@@ -103,7 +103,7 @@ def combine_influence(known: Sequence[Estimate]) -> tuple[Floats, int]:
     return gap(first, known[1].influence) if len(known) > 1 else (first, int(np.isfinite(first).sum()))
 
 
-def questions(targets: Sequence[Target], entries: Sequence[LedgerEntry]) -> list[ErrorQuestion]:
+def questions(targets: Sequence[PrecisionTarget], entries: Sequence[LedgerEntry]) -> list[ErrorQuestion]:
     """List what is asked: each target in each cell, or of each two cells that differ in the value on one axis."""
     neighbours = [
         (one.cell, other.cell)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from simlab.config.until import Target, read_targets
+from simlab.config.until import PrecisionTarget, read_targets
 from simlab.engine import ledger
 from simlab.measures.labels import EMPTINESS, LABELS
 from simlab.measures.precision import ErrorProgress, gap, standing
@@ -107,7 +107,7 @@ def _configs(dataset: xr.Dataset) -> dict[frozenset[tuple[str, Any]], Mapping[st
 class Reach(NamedTuple):
     """Hold how a target stands in each cell; of differences, that of the cell with the one it is furthest in."""
 
-    target: Target
+    target: PrecisionTarget
     cells: dict[Position, ErrorProgress]
 
     def reaches_target(self, position: Position) -> bool | None:
@@ -146,7 +146,7 @@ def reached_column(dataset: xr.Dataset) -> Array | None:
     return told
 
 
-def _cells(dataset: xr.Dataset, target: Target) -> Iterator[tuple[Position, ErrorProgress]]:
+def _cells(dataset: xr.Dataset, target: PrecisionTarget) -> Iterator[tuple[Position, ErrorProgress]]:
     axes = name_axes(dataset)
     influence = dataset[f"{target.measure}_influence"].transpose(*axes, "cluster").values
     within = read_range(dataset, target.measure)

@@ -58,7 +58,7 @@ def test_the_only_one_that_may_be_best_is_not_behind() -> None:
     found = candidates(np.array([0.0, 9.0, 1.0]))
     assert found.excluded.tolist() == [True, False, True]
     gap = best.lay_out_leads(np.array([-9.0, -1.0, 8.0]), 3)
-    behind = found.behind(gap, np.full((3, 3), ERROR * np.sqrt(2)))
+    behind = found.bound_gaps_to_best(gap, np.full((3, 3), ERROR * np.sqrt(2)))
     assert behind[1] == 0
     assert behind[0] == pytest.approx(9 + found.bar[1, 0] * ERROR * np.sqrt(2))
 
@@ -67,7 +67,7 @@ def test_what_cannot_be_compared_bounds_nothing() -> None:
     found = candidates(np.array([0.0, 0.1, 0.2]))
     error = np.full((3, 3), ERROR)
     error[0, 1] = error[1, 0] = np.inf
-    behind = found.behind(best.lay_out_leads(np.zeros(3), 3), error)
+    behind = found.bound_gaps_to_best(best.lay_out_leads(np.zeros(3), 3), error)
     assert np.isinf(behind[:2]).all()
     assert np.isfinite(behind[2])
 
@@ -79,7 +79,7 @@ def excluded(truth: Floats, tables: int, null: Floats, rng: np.random.Generator)
         means = truth + ERROR * rng.standard_normal(len(truth))
         found = candidates(means, null)
         first, second = np.triu_indices(len(truth), 1)
-        behind = found.behind(
+        behind = found.bound_gaps_to_best(
             best.lay_out_leads(means[first] - means[second], len(truth)), np.full((len(truth),) * 2, ERROR * np.sqrt(2))
         )
         out.append(found.excluded)

@@ -82,7 +82,7 @@ def test_anytime_evidence_is_of_fair_coins_whatever_the_place_is_worth() -> None
     for _ in range(80):
         votes = draw_placed(rng, PlacedWorld(150, toward=0.8, first=2.0))
         for matched in claimed:
-            held = votes.where(is_fresh(votes, raters_drawn=True))
+            held = votes.select_votes(is_fresh(votes, raters_drawn=True))
             held = match_orders(held) if matched else held
             claimed[matched] += bool(weigh_anytime(held, np.ones(1, bool), LEVEL, True)[0].claimed.any())
     assert claimed[True] <= 80 * allowed(80) < claimed[False]

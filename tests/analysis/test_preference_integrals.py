@@ -63,7 +63,7 @@ def test_counts_are_laid_out_as_rows() -> None:
     assert counts.shape == (2, 4)
     assert counts.human.shape == (8, 3)
     assert counts.confusion.shape == (8, 3, 3)
-    kept = counts.of(np.array([1, 3]))
+    kept = counts.select_rows(np.array([1, 3]))
     assert kept.shape == (2,)
     assert kept.metric.shape == (2, 3)
 

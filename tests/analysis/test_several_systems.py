@@ -30,7 +30,7 @@ def test_two_systems_are_a_pair_whatever_is_asked() -> None:
     for rule in ("max_t", "holm", "none"):
         for find in ("pair", "best", "all"):
             two = Among(2, rule, find)  # type: ignore[arg-type]
-            assert (two.level(LEVEL), two.power(0.8), two.found(np.array(0.3))) == (LEVEL, 0.8, 0.3)
+            assert (two.level(LEVEL), two.power(0.8), two.family_power(np.array(0.3))) == (LEVEL, 0.8, 0.3)
 
 
 def test_rules_are_in_their_order() -> None:
@@ -46,8 +46,8 @@ def test_the_power_of_many_is_what_draws_give(find: Any) -> None:
     x, better = stream(1, find).standard_normal((40_000, 7)), 1 if find == "best" else 3
     for pair in (0.6, 0.95, 0.99):
         share = (x[:, :better].min(1) - x[:, better:].max(1) > -np.sqrt(2) * ndtri(pair)).mean()
-        assert abs(among.found(np.array(pair)) - share) < 5 * np.sqrt(share * (1 - share) / len(x))
-    assert among.found(np.array([among.power(0.8), np.nan])) == pytest.approx([0.8, np.nan], nan_ok=True)
+        assert abs(among.family_power(np.array(pair)) - share) < 5 * np.sqrt(share * (1 - share) / len(x))
+    assert among.family_power(np.array([among.power(0.8), np.nan])) == pytest.approx([0.8, np.nan], nan_ok=True)
 
 
 def apart(plan: Plan[Any], n_systems: int, n: int, alphas: Any = None) -> np.ndarray:
@@ -126,7 +126,7 @@ def test_the_inverse_finds_what_is_asked() -> None:
 )
 def test_what_cannot_be_is_refused(wrong: Among, says: str) -> None:
     with pytest.raises(InputError, match=says):
-        wrong.checked()
+        wrong.validate()
 
 
 def test_drawn_counts_are_those_of_single_settings() -> None:

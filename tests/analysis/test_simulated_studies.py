@@ -60,8 +60,8 @@ def test_studies_of_a_large_design_make_one_step_each() -> None:
     np.testing.assert_allclose(families[4].size, alone.size)
     assert alone.size.min() > 3
     # From its own components a study steps to where it is.
-    step = step_from(layout.design, at, layout.averaged(rated.value[:, None]))
-    found = fit(layout.design, layout.averaged(rated.value))
+    step = step_from(layout.design, at, layout.average_cells(rated.value[:, None]))
+    found = fit(layout.design, layout.average_cells(rated.value))
     assert found is not None
     np.testing.assert_allclose(step.component[:, 0], found.component, rtol=1e-3, atol=1e-4)
 

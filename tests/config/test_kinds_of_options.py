@@ -9,7 +9,7 @@ import pytest
 
 from simlab.config.composing import compose_sweep
 from simlab.config.groups import Options, find_options
-from simlab.config.overrides import Setting
+from simlab.config.overrides import KeySetting
 from simlab.config.settings import choose_kind, kinds_of_option, list_kinds
 from simlab.config.sweepfile import MULTIRUN
 from simlab.studies.kinds import identify_kind
@@ -19,8 +19,8 @@ OPTIONS = find_options()
 HOUSE_RULES = Path(__file__).parents[2] / "examples" / "house_rules"
 
 
-def axis(key: str, *values: Any) -> Setting:
-    return Setting(key, values, swept=True)
+def axis(key: str, *values: Any) -> KeySetting:
+    return KeySetting(key, values, swept=True)
 
 
 def questions_of(group: str, option: str, options: Options = OPTIONS, plugins: tuple[str, ...] = ()) -> set[str]:
@@ -103,7 +103,7 @@ def test_a_sweep_mixes_kinds_along_the_question_alone() -> None:
     alone = [axis("raters", "oracle", "noisy_oracle"), axis("systems", "preference", "alpha_optimal")]
     assert [kind.question for kind in list_kinds(alone, OPTIONS, ())] == ["compare"]
     # The metric none is of every kind: it follows the one that the other value chooses.
-    followed = [Setting("systems", ("preference",)), axis("metric", "none", "correlated")]
+    followed = [KeySetting("systems", ("preference",)), axis("metric", "none", "correlated")]
     assert len(list_kinds(followed, OPTIONS, ())) == 1
 
 
@@ -115,16 +115,16 @@ def test_a_sweep_mixes_kinds_along_the_question_alone() -> None:
             "raters=oracle belongs to studies of preferences, raters=judges to studies of judgements; choose one",
         ),
         (
-            [axis("raters", "oracle", "expert_pool"), Setting("decision", ("human_only",))],
+            [axis("raters", "oracle", "expert_pool"), KeySetting("decision", ("human_only",))],
             "raters=oracle belongs to studies of preferences, raters=expert_pool to studies of ratings; choose one",
         ),
         (
-            [axis("question", "judge", "compare"), Setting("decision", ("bayes",))],
+            [axis("question", "judge", "compare"), KeySetting("decision", ("bayes",))],
             "question=judge belongs to studies of judgements, decision=bayes to studies of preferences; choose one",
         ),
     ],
 )
-def test_values_of_different_kinds_are_refused_in_one_line(settings: list[Setting], line: str) -> None:
+def test_values_of_different_kinds_are_refused_in_one_line(settings: list[KeySetting], line: str) -> None:
     with pytest.raises(InputError) as refused:
         list_kinds(settings, OPTIONS, ())
     assert str(refused.value) == line

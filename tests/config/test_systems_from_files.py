@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from simlab.config import compose
-from simlab.config.overrides import Setting
+from simlab.config.overrides import KeySetting
 from simlab.config.recorded import add_raters, choose_raters, describe_tables, identify, one_world
 from simlab.studies.kinds import find_kind
 from simlab.tables.held import ColumnOverrides
@@ -23,11 +23,11 @@ RATE, COMPARE, JUDGE = map(find_kind, ("rate", "compare", "judge"))
 ONE = {"pools": 1, "document_draws": 1}
 
 
-def said(key: str, *values: Any, typed: bool = False) -> Setting:
-    return Setting(key, values, swept=len(values) > 1, typed=typed)
+def said(key: str, *values: Any, typed: bool = False) -> KeySetting:
+    return KeySetting(key, values, swept=len(values) > 1, typed=typed)
 
 
-def declared(*settings: Setting) -> dict[str, Setting]:
+def declared(*settings: KeySetting) -> dict[str, KeySetting]:
     return {setting.key: setting for setting in settings}
 
 
@@ -37,8 +37,8 @@ def declared(*settings: Setting) -> dict[str, Setting]:
 )
 def test_systems_of_a_file_bring_their_raters(kind: Any, systems: str, raters: str) -> None:
     typed = [said("systems", systems, typed=True), said("seed", 3, typed=True)]
-    assert add_raters({}, typed, kind) == [Setting("raters", (raters,)), *typed]
-    assert add_raters(declared(said("systems", systems)), [], kind) == [Setting("raters", (raters,))]
+    assert add_raters({}, typed, kind) == [KeySetting("raters", (raters,)), *typed]
+    assert add_raters(declared(said("systems", systems)), [], kind) == [KeySetting("raters", (raters,))]
     assert choose_raters({"systems": systems, "metric": "none"}, kind) == {
         "systems": systems,
         "metric": "none",
@@ -60,7 +60,7 @@ def test_systems_on_a_scale_have_raters_that_suit_them_unless_others_are_chosen(
     assert choose_raters({"systems": "esa"}, RATE) == {"systems": "esa", "raters": "esa"}
     assert choose_raters({"systems": "esa", "raters": "gaussian"}, RATE) == {"systems": "esa", "raters": "gaussian"}
     sweeps_own = declared(said("systems", "mqm"), said("raters", "expert_pool"))
-    assert add_raters(sweeps_own, typed, RATE) == [Setting("raters", ("gaussian",)), *typed]
+    assert add_raters(sweeps_own, typed, RATE) == [KeySetting("raters", ("gaussian",)), *typed]
     meant = declared(said("systems", "gaussian"), said("raters", "esa"))
     assert add_raters(meant, [], RATE) == []
     chosen = [*typed, said("raters", "esa", typed=True)]
@@ -121,7 +121,7 @@ def test_where_some_cells_only_have_a_table_raters_are_left_to_each_cell() -> No
     ],
 )
 def test_raters_that_a_file_cannot_have_are_refused(
-    settings: list[Setting], typed: list[Setting], kind: Any, line: str
+    settings: list[KeySetting], typed: list[KeySetting], kind: Any, line: str
 ) -> None:
     with pytest.raises(InputError) as refused:
         add_raters(declared(*settings), typed, kind)
@@ -131,7 +131,7 @@ def test_raters_that_a_file_cannot_have_are_refused(
 def test_how_scores_of_a_table_are_compared_may_be_said() -> None:
     margin = said("raters.tie_margin", 0.1, typed=True)
     settings = declared(said("systems", "recorded"))
-    assert add_raters(settings, [margin], COMPARE) == [Setting("raters", ("compared_scores",)), margin]
+    assert add_raters(settings, [margin], COMPARE) == [KeySetting("raters", ("compared_scores",)), margin]
     with pytest.raises(InputError, match=r"raters\.noise: with systems=recorded"):
         add_raters(settings, [said("raters.noise", 0.1, typed=True)], COMPARE)
 
@@ -145,7 +145,7 @@ def test_answers_of_a_fit_are_not_compared_scores() -> None:
 def test_the_raters_of_the_table_may_be_named() -> None:
     own = said("raters", "compared_scores", typed=True)
     systems = said("systems", "recorded", typed=True)
-    assert add_raters({}, [systems, own], COMPARE) == [Setting("raters", ("compared_scores",)), systems]
+    assert add_raters({}, [systems, own], COMPARE) == [KeySetting("raters", ("compared_scores",)), systems]
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_the_raters_of_the_table_may_be_named() -> None:
         ([said("systems", "recorded"), said("studies", 50, typed=True)], (1, 50)),
     ],
 )
-def test_worlds_of_a_table_become_studies_of_its_one_world(settings: list[Setting], wanted: tuple[int, int]) -> None:
+def test_worlds_of_a_table_become_studies_of_its_one_world(settings: list[KeySetting], wanted: tuple[int, int]) -> None:
     config = {"worlds": 5, **ONE, "studies": 50}
     one_world(config, declared(*settings))
     assert (config["worlds"], config["studies"]) == wanted

@@ -8,7 +8,7 @@ import pytest
 
 from simlab.config import compose_sweep
 from simlab.config.sweepfile import load, replace_until
-from simlab.config.until import Target, parse_until, write_until
+from simlab.config.until import PrecisionTarget, parse_until, write_until
 from simlab.types import InputError
 
 
@@ -19,7 +19,7 @@ def test_what_is_typed_takes_the_place_of_what_a_file_says(tmp_path: Path) -> No
     )
     declared = load(file)
     assert declared.until is not None
-    assert declared.until.targets == (Target("srp", 0.02), Target("srp", 0.03, difference=True))
+    assert declared.until.targets == (PrecisionTarget("srp", 0.02), PrecisionTarget("srp", 0.03, difference=True))
     assert declared.until.seconds == 600
     typed = replace_until(declared, "power=.05", "5000").until
     assert typed is not None

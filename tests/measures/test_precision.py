@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from simlab.config.until import Target
+from simlab.config.until import PrecisionTarget
 from simlab.engine.allocation import Goal, enlarge_goal, questions
 from simlab.engine.ledger import LedgerEntry
 from simlab.measures.jackknife import ratio_over_campaigns
@@ -20,7 +20,7 @@ def of_worlds(with_claims: int, measure: str = "false_positive") -> tuple[Estima
     world = np.arange(WORLDS)
     outcomes = {"world": world, "study": 0 * world, "document_set": 0 * world, "status": 0 * world}
     found = ratio_over_campaigns(outcomes, np.zeros(WORLDS), (world < with_claims) * 1.0)
-    asked = questions([Target(measure, 0.03)], [LedgerEntry((), "cell", {}, ())])
+    asked = questions([PrecisionTarget(measure, 0.03)], [LedgerEntry((), "cell", {}, ())])
     return found, enlarge_goal(Goal({"cell": WORLDS}, 4, chosen=True), asked, {"cell": {measure: found}})
 
 
@@ -62,5 +62,5 @@ def test_an_error_of_nothing_is_believed_only_after_as_many_worlds_as_bound_what
 
 def test_a_measure_that_never_varies_does_not_go_on_for_ever() -> None:
     flat = {"cell": {"rmse": Estimate(0.0, np.zeros(30), "world", 30)}}
-    asked = questions([Target("rmse", 0.1)], [LedgerEntry((), "cell", {}, ())])
+    asked = questions([PrecisionTarget("rmse", 0.1)], [LedgerEntry((), "cell", {}, ())])
     assert enlarge_goal(Goal({"cell": 30}, 4, chosen=True), asked, flat) is None

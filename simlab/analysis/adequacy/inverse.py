@@ -116,7 +116,7 @@ def find_smallest_number(
     wanted = PlanRequirement(difference, among.power(power), among.level(level), constrain, joint, power)
 
     def is_enough(value: float) -> bool:
-        return wanted.by(_set(plan, unknown, value))
+        return wanted.is_met_by(_set(plan, unknown, value))
 
     most: float = 1 if unknown == "accuracy" else MOST
     if not is_enough(most):
@@ -144,7 +144,7 @@ class PlanRequirement(NamedTuple):
     joint: bool
     asked: float
 
-    def by(self, plan: Numbers) -> bool:
+    def is_met_by(self, plan: Numbers) -> bool:
         """True if a plan reaches it."""
         if self.power == HALF:
             return self.limit(plan) <= self.difference
@@ -291,7 +291,7 @@ def _complete_mix(plan: Numbers, point: Floats, wanted: PlanRequirement, prices:
     if chosen.n_metric:
 
         def is_enough(n: int) -> bool:
-            return wanted.by(chosen._replace(n_metric=n))
+            return wanted.is_met_by(chosen._replace(n_metric=n))
 
         chosen = chosen._replace(n_metric=0 if is_enough(0) else _bisect(is_enough, 0, int(chosen.n_metric)))
     human, metric, calibration = prices.each
@@ -336,7 +336,7 @@ def _group_rows(rows: Sequence[Row]) -> Iterable[list[int]]:
 
 def read_compared_systems(row: Row) -> Among:
     """Return the systems of a setting: two, if nothing is said. Raises InputError for what cannot be."""
-    return Among(**{name: row[name] for name in Among._fields if name in row}).checked()
+    return Among(**{name: row[name] for name in Among._fields if name in row}).validate()
 
 
 def _columns(rows: Sequence[Row], first: Row, difference: float | None) -> dict[str, Any]:
@@ -362,8 +362,8 @@ def _columns(rows: Sequence[Row], first: Row, difference: float | None) -> dict[
             name: unknown if one is None else one for name, one in (("r_hat", published.r_hat), ("ess", published.ess))
         }
     if difference is not None:
-        answer["power_published"] = systems.found(approximate_power(plan, difference, level=level))
-        answer["power_joint"] = systems.found(joint_power(plan, difference, level=level))
+        answer["power_published"] = systems.family_power(approximate_power(plan, difference, level=level))
+        answer["power_joint"] = systems.family_power(joint_power(plan, difference, level=level))
     return answer
 
 

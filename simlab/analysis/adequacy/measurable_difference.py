@@ -308,7 +308,7 @@ class Among(NamedTuple):
     multiplicity: Rule = "max_t"
     find: Find = "pair"
 
-    def checked(self) -> Among:
+    def validate(self) -> Among:
         """Return itself; raise InputError for what cannot be."""
         if not (2 <= self.n_systems <= MOST_SYSTEMS and self.n_systems == round(self.n_systems)):
             raise InputError(f"n_systems={self.n_systems:g} is not a number of systems; give 2 to {MOST_SYSTEMS}")
@@ -347,22 +347,22 @@ class Among(NamedTuple):
             raise InputError(f"power={power:g} is not from .5 to below 1")
         if self._alone:
             return power
-        return float(ndtr(_bisect_rising(lambda u: float(self._apart(np.array([u]))[0]), power)))
+        return float(ndtr(_bisect_rising(lambda u: float(self._separation_probability(np.array([u]))[0]), power)))
 
-    def found(self, power: Floats) -> Floats:
+    def family_power(self, power: Floats) -> Floats:
         """Return how often what is to be found is found, given the power of each single pair; NaN stays NaN."""
         power = np.asarray(power, float)
         if self._alone:
             return power
         known = np.nan_to_num(power.ravel(), nan=0.5)
-        found = self._apart(np.asarray(ndtri(np.clip(known, 1e-300, 1 - 1e-16)))).reshape(power.shape)
+        found = self._separation_probability(np.asarray(ndtri(np.clip(known, 1e-300, 1 - 1e-16)))).reshape(power.shape)
         return np.where(np.isnan(power), np.nan, found)
 
     @property
     def _alone(self) -> bool:
         return self.n_systems == 2 or self.find == "pair"
 
-    def _apart(self, u: Floats) -> Floats:
+    def _separation_probability(self, u: Floats) -> Floats:
         """Return the probability that the lowest of some normal variables passes the highest of the others by a bar.
 
         A single pair does with the probability Phi(`u`). Integrated over the lowest.

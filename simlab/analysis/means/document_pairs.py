@@ -145,7 +145,7 @@ def compare_by_flips(
     stretch = 1 / np.maximum(1 - np.maximum(of.share[pairs[0]], of.share[pairs[1]]), LEAST_LEFT)
     part = (of.part[pairs[0]] - of.part[pairs[1]]) * stretch
     towards = _find_shrinkage_target(of, pairs, stretch, pool)
-    se = np.sqrt(towards.moderated(np.einsum("pd,pd->p", part, part)))
+    se = np.sqrt(towards.shrink_squares(np.einsum("pd,pd->p", part, part)))
     observed = ratio(np.abs(gap), se, np.abs(gap))
     told = np.asarray(of.part.any(0) | of.share.any(0))
     n = int(told.sum())
@@ -183,7 +183,7 @@ class _Towards(NamedTuple):
     share: Floats
     middle: Callable[..., Floats]
 
-    def moderated(self, square: Floats) -> Floats:
+    def shrink_squares(self, square: Floats) -> Floats:
         """Draw squares `[..., pair]` towards their middle over pairs."""
         return square + self.share * (self.middle(square / self.unit, -1, keepdims=True) * self.unit - square)
 
@@ -243,7 +243,9 @@ def _t(sums: Sequence[Floats], own: Sequence[Floats], towards: _Towards) -> Floa
     square -= 2 * (first * by_first - second * by_second)
     top = np.abs(first - second)
     # What is left of documents that all say the same is rounding.
-    return ratio(top, np.sqrt(towards.moderated(np.maximum(square, 0.0))), np.broadcast_to(np.sqrt(each), top.shape))
+    return ratio(
+        top, np.sqrt(towards.shrink_squares(np.maximum(square, 0.0))), np.broadcast_to(np.sqrt(each), top.shape)
+    )
 
 
 def pool_variances(variance: Floats, share: float) -> Floats:

@@ -217,7 +217,7 @@ class Bets(NamedTuple):
     most: Floats
     stake: Floats
 
-    def until(self, n: int) -> Bets:
+    def take_first(self, n: int) -> Bets:
         """Return the first n bets."""
         return Bets(*(part[:n] for part in self))
 

@@ -28,7 +28,7 @@ class OutcomeCounts:
     two_outcomes: bool
     prior: Floats | None = None
 
-    def of(self, rows: Array) -> OutcomeCounts:
+    def select_rows(self, rows: Array) -> OutcomeCounts:
         """Keep some rows."""
         kept = {name: getattr(self, name)[rows] for name in ("human", "confusion", "metric")}
         known = {name: getattr(self, name) for name in ("mu", "prior")}

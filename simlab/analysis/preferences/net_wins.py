@@ -43,7 +43,7 @@ class ClusterSquares(NamedTuple):
     b: Floats
     e: Floats
 
-    def at(self, d: Floats | float) -> Floats:
+    def evaluate(self, d: Floats | float) -> Floats:
         """Return the sums at d."""
         return np.asarray(self.a - 2 * self.b * d + self.e * np.square(d))
 
@@ -120,7 +120,7 @@ def list_spreads(votes: Votes, way: Way, contributed: tuple[Floats, Floats] | No
 
 def largest_spread(spreads: Sequence[ClusterSquares], d: Floats | float) -> Floats:
     """Return the largest spread at d, `[pair]`."""
-    return np.asarray(np.maximum.reduce([one.at(d) for one in spreads]))
+    return np.asarray(np.maximum.reduce([one.evaluate(d) for one in spreads]))
 
 
 def bounds(total: Floats, n: Floats, spreads: Sequence[ClusterSquares], critical: float) -> tuple[Floats, Floats]:

@@ -98,8 +98,8 @@ def join_orders(votes: Votes) -> BothOrders:
     value = np.where(inside, answer[0][cell], votes.value).astype(np.int64)
     place = np.where(inside, 0, votes.place)
     joined = replace(votes, value=value, place=place)
-    left = joined.where(kept & (~inside | same[cell]))
-    return BothOrders(left, int(both.sum()), int((both & ~same).sum()), joined.where(kept))
+    left = joined.select_votes(kept & (~inside | same[cell]))
+    return BothOrders(left, int(both.sum()), int((both & ~same).sum()), joined.select_votes(kept))
 
 
 def _cells(votes: Votes, known: Bools) -> Ints:
@@ -127,7 +127,7 @@ def match_orders(votes: Votes) -> Votes:
         late = np.maximum(one[:n], other[:n])
         kept[late] = votes.value[one[:n]] == votes.value[other[:n]]
         place[late] = 0
-    return replace(votes, place=place).where(kept)
+    return replace(votes, place=place).select_votes(kept)
 
 
 def systems_at_one_place(votes: Votes) -> Bools:
@@ -234,7 +234,7 @@ def list_followers(votes: Votes) -> list[Follower]:
 
     if votes.place is None:
         return []
-    decided = votes.where((votes.value != 0) & (votes.place != 0))
+    decided = votes.select_votes((votes.value != 0) & (votes.place != 0))
     if decided.place is None or not len(decided.pair):
         return []
     apart = distances(fit(decided.counts(), decided.n_systems).value)[decided.pair]

@@ -94,8 +94,8 @@ def win_posterior(
         three = counts.human, counts.confusion, counts.metric
         reference: Any = sample_posterior(*three, mu=counts.mu, two_outcomes=two_outcomes, seed=seed)
         return type(reference)(*(_restore_rows(array, counts) for array in reference))
-    state = RefinedRows.of(counts, level, seed, forced=method == "tempering")
-    state.refine(state.wanted)
+    state = RefinedRows.build(counts, level, seed, forced=method == "tempering")
+    state.refine(state.error_limits)
     return OutcomePosterior(*(_restore_rows(array, counts) for array in state.posterior()))
 
 
@@ -123,7 +123,7 @@ def win_decisions(
     counts = check_counts(
         human, confusion, metric, mu, rater, elsewhere=elsewhere, two_outcomes=two_outcomes, prior=prior
     )
-    state = RefinedRows.of(counts, level, seed, quick=True)
+    state = RefinedRows.build(counts, level, seed, quick=True)
     state.refine(state.content, COARSE_ESS, lambda: np.maximum(state.distance() / 4, ERROR_NEAR))
     verdict = (state.theta > 1 - level / 2).astype(np.int8) - (state.theta < level / 2).astype(np.int8)
     return tuple(_restore_rows(array, counts) for array in (state.theta, state.error, verdict))  # type: ignore[return-value]
@@ -159,12 +159,12 @@ def posterior_summary(
     thin = np.flatnonzero((informed & (mu is not None)) | (~informed & (rater is not None)))
     for start in range(0, len(rows), _DRAWN_AT_ONCE):
         part = rows[start : start + _DRAWN_AT_ONCE]
-        p, w = _draw_shares(counts.of(part), plain, seed)
+        p, w = _draw_shares(counts.select_rows(part), plain, seed)
         mean[part] = np.vecdot(p, w[:, None]) / w.sum(1, keepdims=True)
         low[part], high[part] = _quantiles(p, w, edges)
         thin = np.append(thin, part[w.sum(1) ** 2 / (w**2).sum(1) < COARSE_ESS])
     if len(thin):
-        state = RefinedRows.of(counts.of(thin), 0.05, seed, quick=True)
+        state = RefinedRows.build(counts.select_rows(thin), 0.05, seed, quick=True)
         state.refine(lambda: np.full(len(thin), ERROR))
         _, mean[thin], sd, _, _ = state.posterior()
         a = mean[thin] * np.maximum(mean[thin] * (1 - mean[thin]) / sd**2 - 1, 1e-6)
@@ -179,7 +179,9 @@ def _draw_shares(counts: OutcomeCounts, plain: bool, seed: int) -> tuple[Floats,
     if plain:
         proposal = reversal.proposal(human, confusion, two_outcomes=counts.two_outcomes)
         return reversal.draws(human, confusion, metric, proposal, seed)
-    model = ridge.RidgeModel.of(human, confusion, metric, counts.prior, counts.rater, two_outcomes=counts.two_outcomes)
+    model = ridge.RidgeModel.build(
+        human, confusion, metric, counts.prior, counts.rater, two_outcomes=counts.two_outcomes
+    )
     return ridge.draws(model, 0, seed)
 
 

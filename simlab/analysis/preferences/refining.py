@@ -46,7 +46,7 @@ class RefinedRows:
     peaks: dict[int, ridge.Peak] = field(default_factory=dict)
 
     @classmethod
-    def of(
+    def build(
         cls, counts: OutcomeCounts, level: float, seed: int, *, forced: bool = False, quick: bool = False
     ) -> RefinedRows:
         """Give exact answers where there are any, `quick`: as exact as a decision needs; the others wait for points."""
@@ -78,7 +78,7 @@ class RefinedRows:
         """Return how far theta is from the nearer threshold."""
         return np.asarray(np.minimum(np.abs(self.theta - self.level / 2), np.abs(self.theta - 1 + self.level / 2)))
 
-    def wanted(self) -> Floats:
+    def error_limits(self) -> Floats:
         """Return the largest error that is wanted of each row."""
         return np.where(self.distance() < _NEAR, ERROR_NEAR, ERROR)
 
@@ -131,7 +131,7 @@ class RefinedRows:
         sd = np.sqrt(np.maximum(self.second - self.mean**2, 0))
         return self.theta, self.mean, sd, self.error, self.ess
 
-    def _at(self, rows: Array) -> tuple[Floats, Floats, Floats]:
+    def _select_counts(self, rows: Array) -> tuple[Floats, Floats, Floats]:
         return self.counts.human[rows], self.counts.confusion[rows], self.counts.metric[rows]
 
     def _sums(self, rows: Array, a: Floats, lattice: int, chunk: int = 0) -> tuple[Floats, Floats]:
@@ -140,7 +140,7 @@ class RefinedRows:
         along = self._along_lines(rows)
         if along.any():
             of = rows[along]
-            total[along], scale[along] = reversal.sums(*self._at(of), a[of], lattice, self.seed, chunk)
+            total[along], scale[along] = reversal.sums(*self._select_counts(of), a[of], lattice, self.seed, chunk)
         if not along.all():
             total[~along], scale[~along] = self._sums_of_peaks(rows[~along], lattice, chunk)
         return total, scale
@@ -150,16 +150,18 @@ class RefinedRows:
         counts = self.counts
         if counts.prior is not None or counts.rater is not None or counts.metric.shape[1] > 3:
             return np.zeros(len(rows), bool)
-        human, confusion, _ = self._at(rows)
+        human, confusion, _ = self._select_counts(rows)
         return np.asarray((confusion.sum(1) == human).all(1))
 
     def _sums_of_peaks(self, rows: Array, lattice: int, chunk: int) -> tuple[Floats, Floats]:
         counts = self.counts
         before = None if counts.prior is None else counts.prior[rows]
-        model = ridge.RidgeModel.of(*self._at(rows), before, counts.rater, two_outcomes=counts.two_outcomes)
+        model = ridge.RidgeModel.build(
+            *self._select_counts(rows), before, counts.rater, two_outcomes=counts.two_outcomes
+        )
         new = [k for k, row in enumerate(rows) if int(row) not in self.peaks]
         if new:
-            found = ridge.proposals(model.at(np.array(new)), self.seed)
+            found = ridge.proposals(model.select_rows(np.array(new)), self.seed)
             for k, at, root in zip(new, found.at, found.root, strict=True):
                 self.peaks[int(rows[k])] = ridge.Peak(at, root)
         peak = [self.peaks[int(row)] for row in rows]
@@ -201,7 +203,7 @@ class RefinedRows:
 
     def _needed_error(self, row: int) -> float:
         theta = self.theta[row]
-        return float(theta * (1 - theta) / self.wanted()[row] ** 2 / 4)
+        return float(theta * (1 - theta) / self.error_limits()[row] ** 2 / 4)
 
     def _temper(self, row: int, a: Floats) -> None:
         from simlab.analysis.preferences.tempering import TemperedPair, sample
@@ -238,7 +240,7 @@ class RefinedRows:
     def _forms(self, rows: Array) -> tuple[Floats, Floats]:
         """Return the linear forms of p that were counted, and the counts: `[row, form, outcome]`, `[row, form]`."""
         counts, identity = self.counts, np.eye(3)
-        human, confusion, metric = self._at(rows)
+        human, confusion, metric = self._select_counts(rows)
         rater = identity if counts.rater is None else counts.rater
         mu = np.broadcast_to(identity, (len(rows), 3, 3)) if counts.mu is None else counts.mu[rows]
         alone = np.broadcast_to(rater, (len(rows), 3, 3))

@@ -124,7 +124,7 @@ def sums(
         for start in range(0, normal.shape[1], _LONGEST):
             point = normal[alike.cells][:, start : start + _LONGEST]
             for part in alike.parts(_AT_ONCE // point.shape[1]):
-                batch = alike.of(part)
+                batch = alike.select_rows(part)
                 drawn = _weigh_draws(batch, _draw_joint(batch, curve[:, part], lay_lines(point, up[:, part])))
                 more = np.zeros((len(batch.rows), REPLICATES, SUMS))
                 first = start // n
@@ -148,7 +148,7 @@ def draws(human: Floats, confusion: Floats, metric: Floats, a: Floats, seed: int
     size = normal.shape[1]
     p, weight = (np.empty(shape, _SINGLE) for shape in ((len(a), 3, size), (len(a), size)))
     for alike in _batch_rows(human, confusion, metric, a):
-        for batch in map(alike.of, alike.parts(_AT_ONCE // 256)):
+        for batch in map(alike.select_rows, alike.parts(_AT_ONCE // 256)):
             everywhere = np.repeat(normal[batch.cells][:, None, None], len(batch.rows), axis=1)
             drawn = _weigh_draws(batch, _draw_joint(batch, curves(_shapes(batch)), everywhere))
             total = drawn.p[0] + drawn.p[1] + drawn.p[2]
@@ -189,7 +189,7 @@ class _Batch(NamedTuple):
         """List the parts that are drawn at once."""
         return (slice(start, start + size) for start in range(0, len(self.rows), size))
 
-    def of(self, part: slice) -> _Batch:
+    def select_rows(self, part: slice) -> _Batch:
         """Keep a part of the rows."""
         names = ("rows", "a", "metric", "p_power", "mu_power")
         return self._replace(**{name: getattr(self, name)[part] for name in names})

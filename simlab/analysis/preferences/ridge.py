@@ -55,7 +55,7 @@ class RidgeModel:
     rater: Floats
 
     @classmethod
-    def of(
+    def build(
         cls,
         human: Floats,
         confusion: Floats,
@@ -73,7 +73,7 @@ class RidgeModel:
         reach = (joint + before).sum(2) + metric[:, kept]
         return cls(reach, joint, before, human - confusion.sum(1), known)
 
-    def at(self, rows: Array | slice) -> RidgeModel:
+    def select_rows(self, rows: Array | slice) -> RidgeModel:
         """Keep some rows."""
         return RidgeModel(self.reach[rows], self.joint[rows], self.prior[rows], self.rest[rows], self.rater)
 
@@ -93,7 +93,7 @@ def peaks(model: RidgeModel) -> Peak:
     damping = np.full(len(y), 1e-3)
     open_ = np.arange(len(y))
     for _ in range(_STEPS):
-        part = model.at(open_)
+        part = model.select_rows(open_)
         slope = _gradient(part, y[open_])
         size, turn = np.linalg.eigh(-_curvature(part, y[open_]))
         along = (turn.swapaxes(1, 2) @ slope[:, :, None])[:, :, 0]
@@ -117,7 +117,7 @@ def proposals(model: RidgeModel, seed: int) -> Peak:
     share = np.zeros(len(peak.at))
     trial, open_ = peak, np.arange(len(peak.at))
     for _ in range(_ROUNDS + 1):
-        fitted, reached = _fit_proposal(model.at(open_), trial, seed)
+        fitted, reached = _fit_proposal(model.select_rows(open_), trial, seed)
         better = reached > share[open_]
         share[open_[better]] = reached[better]
         peak.at[open_[better]], peak.root[open_[better]] = trial.at[better], trial.root[better]
@@ -134,7 +134,7 @@ def _fit_proposal(model: RidgeModel, peak: Peak, seed: int) -> tuple[Peak, Float
     at, root, share = np.empty_like(peak.at), np.empty_like(peak.root), np.empty(len(peak.at))
     for start in range(0, len(at), _BATCH):
         part = slice(start, start + _BATCH)
-        _, log_f = _draws(model.at(part), Peak(peak.at[part], peak.root[part]), point)
+        _, log_f = _draws(model.select_rows(part), Peak(peak.at[part], peak.root[part]), point)
         log_w = log_f - log_g
         w = np.exp(log_w - log_w.max(1, keepdims=True))
         w /= w.sum(1, keepdims=True)
@@ -157,7 +157,7 @@ def sums(model: RidgeModel, peak: Peak, lattice: int, seed: int, chunk: int = 0)
     step = max(_BATCH * LATTICES[0] // LATTICES[lattice], 1)
     for start in range(0, n_rows, step):
         part = slice(start, start + step)
-        p, log_f = _draws(model.at(part), Peak(peak.at[part], peak.root[part]), point)
+        p, log_f = _draws(model.select_rows(part), Peak(peak.at[part], peak.root[part]), point)
         log_w = log_f - log_g
         scale[part] = log_w.max(1)
         w = np.exp(log_w - scale[part, None])

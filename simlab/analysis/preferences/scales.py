@@ -111,7 +111,7 @@ def explain_scale(votes: Votes, way: Way, fitted: Strengths) -> Explained:
     # The largest of means: a mean of the largest would take what is chance in each pair for dispersion.
     dispersion = 1.0
     if several.any() and way != "vote":
-        spread = [float((one.at(net)[several] / variance[several]).mean()) for one in list_spreads(votes, way)]
+        spread = [float((one.evaluate(net)[several] / variance[several]).mean()) for one in list_spreads(votes, way)]
         dispersion = max(*spread, 1.0)
     statistic = float(off.sum() / dispersion)
     return Explained(statistic, freedom, dispersion, float(chdtrc(freedom, statistic)))

@@ -52,7 +52,7 @@ class Votes:
         flat = np.bincount(self.pair * 3 + 1 - self.value, minlength=3 * self.n_pairs)
         return np.asarray(flat.reshape(-1, 3), np.int64)
 
-    def where(self, kept: Bools) -> Votes:
+    def select_votes(self, kept: Bools) -> Votes:
         """Keep some of the votes; nothing is numbered anew."""
         names = ("pair", "value", "rater", "item", "place")
         columns = {name: column[kept] for name in names if (column := getattr(self, name)) is not None}

@@ -261,7 +261,7 @@ class ComparisonLayout(NamedTuple):
     at_large: Bools
     enough: Bools
 
-    def averaged(self, value: Floats) -> Floats:
+    def average_cells(self, value: Floats) -> Floats:
         """Return the mean score of each cell, or the scores themselves; studies may be a last axis."""
         if self.averages is None:
             return value
@@ -273,12 +273,12 @@ class ComparisonLayout(NamedTuple):
         """Fit the model of a design to scores."""
         # Matrices are small: threads that share them cost more than they do.
         with _threads().limit(limits=1):
-            return None if design is None else fit(design, self.averaged(value))
+            return None if design is None else fit(design, self.average_cells(value))
 
     def fit_each(self, value: Floats, design: DesignProducts) -> Fits:
         """Fit the model of a design to the scores of each study, `value[rating, study]`."""
         with _threads().limit(limits=1):
-            return fit_each(design, self.averaged(value))
+            return fit_each(design, self.average_cells(value))
 
     def compare(self, fit: MixedModelFit | None, value: Floats) -> ModelComparisons:
         """Compare all pairs under a fit; None: scores do not scatter, so that means are all there is."""
@@ -403,26 +403,26 @@ class SimulatedStudies(NamedTuple):
         if self.at is None:
             estimate = self.layout.fit_each(value, self.layout.design).estimate
         else:
-            estimate = system_estimates(self.layout.design, self.at, self.layout.averaged(value))
+            estimate = system_estimates(self.layout.design, self.at, self.layout.average_cells(value))
         return self._differences(estimate, np.abs(value).max(0))
 
     def families(self, value: Floats) -> tuple[Floats, list[TFamily]]:
         """Return differences, and the t statistics of all pairs in each study."""
         layout, size = self.layout, np.abs(value).max(0)
-        found = self._fitted(value, layout.design, self.at)
+        found = self._fit_studies(value, layout.design, self.at)
         share, whole, within = self.share or layout.shares(found.at), _components(found), None
         if layout.within is not None and (self.at is None or self.at_within is not None):
-            within = _components(self._fitted(value, layout.within, self.at_within))
+            within = _components(self._fit_studies(value, layout.within, self.at_within))
         difference = self._differences(found.estimate, size)
         variance, freedom = layout.errors(whole, within, share.scoped, share.within, ~layout.at_large)
         variance = np.where(variance > rounding_variance(whole.component, size), variance, 0.0)
         statistics = t_statistics(difference, variance, freedom, layout.comparable, layout.units)
         return difference, [StudentFamily(*one, layout.design.n_systems) for one in zip(*statistics, strict=True)]
 
-    def _fitted(self, value: Floats, design: DesignProducts, at: Solved | None) -> Fits:
+    def _fit_studies(self, value: Floats, design: DesignProducts, at: Solved | None) -> Fits:
         if at is None:
             return self.layout.fit_each(value, design)
-        return step_from(design, at, self.layout.averaged(value))
+        return step_from(design, at, self.layout.average_cells(value))
 
     def _differences(self, estimate: Floats, size: Floats) -> Floats:
         return np.nan_to_num(self.layout.difference(estimate.T, size))

@@ -176,11 +176,11 @@ class Judge(NamedTuple):
     def differences(self, value: Floats) -> Floats:
         """Return the difference of estimates of each pair, `[study, pair]`, from `value[rating, study]`."""
         layout = self.layout
-        return self._differences(system_estimates(layout.design, self.at, layout.averaged(value)), value)
+        return self._differences(system_estimates(layout.design, self.at, layout.average_cells(value)), value)
 
     def families(self, value: Floats) -> tuple[Floats, list[TFamily]]:
         """Return differences, and the t statistics of all pairs in each study."""
-        estimate, squares = self._judged(self.layout.averaged(value))
+        estimate, squares = self._summarise_residuals(self.layout.average_cells(value))
         difference = self._differences(estimate, value)
         error = np.sqrt(self.unit * self._factors(squares))
         known = self.layout.comparable & (error > 0)
@@ -189,19 +189,19 @@ class Judge(NamedTuple):
 
     def factors(self, value: Floats) -> Floats:
         """Return what the variance of each difference is, over that by a unit of noise, `[study, pair]`."""
-        return self._factors(self.squares(self.layout.averaged(value)))
+        return self._factors(self.squares(self.layout.average_cells(value)))
 
     def squares(self, score: Floats) -> Floats:
         """Return the sum of squares of what raters contribute to each difference, `[study, pair]`, by cells."""
-        return self._judged(score)[1]
+        return self._summarise_residuals(score)[1]
 
     def _differences(self, estimate: Floats, value: Floats) -> Floats:
         return np.nan_to_num(self.layout.difference(estimate.T, np.abs(value).max(0)))
 
     def _factors(self, squares: Floats) -> Floats:
-        return self.inflation * self.moderated(squares / self.expected)
+        return self.inflation * self.shrink_ratios(squares / self.expected)
 
-    def _judged(self, score: Floats) -> tuple[Floats, Floats]:
+    def _summarise_residuals(self, score: Floats) -> tuple[Floats, Floats]:
         """Return estimates, `[system, study]`, and `squares`, of the same scores of cells."""
         layout = self.layout
         estimate, left = self.subtract_documents(score)
@@ -238,11 +238,11 @@ class Judge(NamedTuple):
         """Shrinkage of each rater's level to that of all, over the precision of the rater's scores."""
         return np.asarray(self.leniency / (1 + self.leniency * self.precision.sum(-1)))
 
-    def moderated(self, ratio: Floats) -> Floats:
+    def shrink_ratios(self, ratio: Floats) -> Floats:
         """Shrink variances over their expectation, `[..., pair]`, towards the median of the pairs that are compared."""
         return _moderated_ratio(ratio, self.freedom, self.layout.comparable)
 
-    def against(self, spread: Floats, rng: np.random.Generator, draws: int) -> Judge:
+    def train_on_equals(self, spread: Floats, rng: np.random.Generator, draws: int) -> Judge:
         """Learn from studies of equal systems whose standard deviations are `spread[system]` times as large."""
         first, second = self.layout.first, self.layout.second
         known = self.precision > 0
@@ -345,8 +345,8 @@ def make_judge(layout: ComparisonLayout, fit: MixedModelFit, value: Floats, draw
     inverse = np.linalg.pinv(information, hermitian=True)
     judge = Judge(layout, fit.at, precision, leniency, inverse, added, unit, *(nothing,) * 4)
     rng = np.random.default_rng(zlib.crc32(np.sort(value).tobytes()))
-    spread = _spread(judge, layout.averaged(value), at, weight)
-    judge = judge.against(spread, rng, draws)
+    spread = _spread(judge, layout.average_cells(value), at, weight)
+    judge = judge.train_on_equals(spread, rng, draws)
     return judge._replace(expected=judge.expected * _kept_share(judge, spread, rng))
 
 

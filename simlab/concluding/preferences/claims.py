@@ -97,7 +97,7 @@ def _claim_once(named: NamedVotes, family: Bools, level: float, seed: int, broke
 def _claim_anytime(named: NamedVotes, family: Bools, level: float, seed: int, broken: str) -> PreferenceClaims:
     many = not named.rater_names or named.n_raters >= FEWEST
     kept = is_fresh(named.votes, many)
-    votes = match_orders(named.votes.where(kept))
+    votes = match_orders(named.votes.select_votes(kept))
     found, ahead = weigh_anytime(votes, family, level, named.ordered)
     says = (
         f"with {_percent(1 - level)} probability no claim below is wrong, however often one looks while votes come: "

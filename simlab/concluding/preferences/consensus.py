@@ -47,7 +47,7 @@ def group_answers(table: Preferences, where: str) -> RepeatedVotes:
             "column item, or leave --consensus out"
         )
     votes = join_orders(list_answers(table)).votes
-    votes = votes.where(votes.item >= 0)
+    votes = votes.select_votes(votes.item >= 0)
     unit = votes.pair * len(table.item_names) + votes.item
     by = np.where(votes.rater >= 0, votes.rater, table.n_raters + np.arange(len(unit)))
     _, first = np.unique(np.stack([unit, by]), axis=1, return_index=True)

@@ -82,7 +82,7 @@ def _count_fewest_votes(named: NamedVotes, claims: PreferenceClaims, k: int) -> 
         return float(np.argmax(mixture_evidence(decided, CONCENTRATION) >= claims.tested.critical_open)), ""
     if claims.way == "vote":
         return float(least_wins(wins, losses, _level_of_next(claims))), ""
-    own = claims.votes.where(claims.votes.pair == k)
+    own = claims.votes.select_votes(claims.votes.pair == k)
     cluster = np.unique(own_number(own.item if claims.way == "item" else own.rater), return_inverse=True)[1]
     total = np.rint(np.bincount(cluster, contributions(own)[0])).astype(np.int64)
     short = least_clusters(total, claims.promise.level)

@@ -163,7 +163,9 @@ def first_place(votes: Votes, level: float) -> tuple[Interval, int] | None:
     """
     if votes.place is None or not (won_first := votes.value * votes.place).any():
         return None
-    won = replace(votes, pair=np.zeros_like(votes.pair), value=won_first, n_systems=2, place=None).where(won_first != 0)
+    won = replace(votes, pair=np.zeros_like(votes.pair), value=won_first, n_systems=2, place=None).select_votes(
+        won_first != 0
+    )
     way = way_of_all(votes)
     freedom = max(min(effective_clusters(one) for one in clusters(won, way)) - 1, 1.0)
     n, total = np.array([float(len(won.pair))]), np.array([float(won.value.sum())])

@@ -195,7 +195,9 @@ class Answering(NamedTuple):
             & (of.comparisons is None or of.comparisons.comparable)
         )
         error[first, second] = error[second, first] = np.where(known, self.told.error, np.inf)
-        behind = np.minimum(found.behind(best.lay_out_leads(sign * np.nan_to_num(of.centre), n), error), self.widest)
+        behind = np.minimum(
+            found.bound_gaps_to_best(best.lay_out_leads(sign * np.nan_to_num(of.centre), n), error), self.widest
+        )
         within = [None if self.margin is None else bool(one <= self.margin) for one in behind]
         listed = [list(self.names).index(name) for name in self.order]
         return tuple(

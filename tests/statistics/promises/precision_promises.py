@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from promise_rows import Row, stream
 
-from simlab.config.until import Target
+from simlab.config.until import PrecisionTarget
 from simlab.engine.allocation import Goal, enlarge_goal, questions
 from simlab.engine.ledger import LedgerEntry
 from simlab.measures.labels import measure_range
@@ -111,7 +111,7 @@ def _rows(name: str, law: Law, ends: list[Stopped]) -> tuple[Row, Row]:
 def _stopped(law: Law, rng: np.random.Generator) -> Stopped:
     """Go from round to round as the engine does, in a sweep of one cell."""
     goal = Goal({"cell": LEAST_CLUSTERS}, STUDIES, chosen=True)
-    asked = questions([Target(law.measure, law.target)], [LedgerEntry((), "cell", {}, ())])
+    asked = questions([PrecisionTarget(law.measure, law.target)], [LedgerEntry((), "cell", {}, ())])
     worlds = law.draw(rng, LEAST_CLUSTERS)
     while True:
         following = enlarge_goal(goal, asked, {"cell": {law.measure: _estimate(worlds)}})

@@ -44,7 +44,7 @@ def told(found: Conclusion) -> list[tuple[float, ...]]:
 def once(votes: Votes) -> Votes:
     """Keep the first answer of a rater on a pair of outputs: a reader takes a row that comes again for a copy."""
     _, first = np.unique(np.stack([votes.pair, votes.rater, votes.item]), axis=1, return_index=True)
-    return votes.where(np.isin(np.arange(len(votes.pair)), first))
+    return votes.select_votes(np.isin(np.arange(len(votes.pair)), first))
 
 
 def as_they_appear(votes: Votes) -> Votes:

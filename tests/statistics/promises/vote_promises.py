@@ -79,7 +79,7 @@ def _study(world: World, true: Floats, truth: Floats, seed: int) -> tuple[bool |
     found = weigh_votes(rng, votes, choose_way(votes), every, LEVEL, 499)
     there = found.n > 0
     wrong = found.claimed & (np.sign(found.difference) != truth)
-    kept = votes.where(is_fresh(votes, len(np.unique(votes.rater)) >= FEWEST))
+    kept = votes.select_votes(is_fresh(votes, len(np.unique(votes.rater)) >= FEWEST))
     log_e, ahead = highest_evidence(kept, True)
     claimed = holm_of_e_values(log_e, LEVEL)
     low, high = _always(kept)
