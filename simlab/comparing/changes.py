@@ -81,11 +81,11 @@ def _list_common_measures(old: xr.Dataset, new: xr.Dataset, measure: str | None)
 def _cells(dataset: xr.Dataset, keys: Sequence[str], measures: Sequence[str]) -> dict[Cell, Mapping[str, Any]]:
     """Return the values of a store by what its cells have on keys, those that it does not vary included."""
     own, shared = _axis_keys(dataset), _settings(dataset)
-    found: dict[Cell, Mapping[str, Any]] = {}
+    rows: dict[Cell, Mapping[str, Any]] = {}
     for row in records(ensure_measures(dataset, measures), measures):
         at = {**shared, **{key: row[axis] for axis, key in own.items()}}
-        found[tuple(word(at.get(key)) for key in keys)] = row
-    return found
+        rows[tuple(word(at.get(key)) for key in keys)] = row
+    return rows
 
 
 def _place(cell: Cell, keys: Sequence[str]) -> dict[str, str]:
@@ -102,9 +102,11 @@ def _settings(dataset: xr.Dataset) -> dict[str, Any]:
 
 def _list_changed_keys(old: xr.Dataset, new: xr.Dataset, keys: Sequence[str]) -> Iterator[ChangedKey]:
     """Name what differs beside the axes: settings, sizes, and what filled the stores."""
-    sizes = [{**_settings(one), **_sizes(one), **{key: one.attrs.get(key) for key in VERSIONS}} for one in (old, new)]
+    sizes = [
+        {**_settings(store), **_sizes(store), **{key: store.attrs.get(key) for key in VERSIONS}} for store in (old, new)
+    ]
     for key in dict.fromkeys([*sizes[0], *sizes[1]]):
-        before, after = (one.get(key) for one in sizes)
+        before, after = (values.get(key) for values in sizes)
         if before != after and not any(key == axis or key.startswith(f"{axis}.") for axis in keys):
             yield ChangedKey(key=key, old=before, new=after)
 

@@ -134,13 +134,13 @@ def compare(
     if not np.isfinite(dataset[measure].values).any():
         raise InputError(f"{measure} has no value in these cells; name another --measure")
     about = {**dataset[measure].attrs, **LABELS.get(measure, {})}
-    asked = Question(is_lower_better(measure), _bounds(about), int(about.get("order", 1)), unlike, reference)
+    question = Question(is_lower_better(measure), _bounds(about), int(about.get("order", 1)), unlike, reference)
     others = [str(dim) for dim in dataset[measure].dims if dim != by]
-    held = against or find_doubts(dataset, measure, [*others, by])
-    found = zip(groups(dataset, by, measure), np.ndindex(*held.failed.shape[:-1]), strict=True)
+    doubts = against or find_doubts(dataset, measure, [*others, by])
+    cells = zip(groups(dataset, by, measure), np.ndindex(*doubts.failed.shape[:-1]), strict=True)
     rows = (
-        _rows(at, designs, points, asked, Doubts(held.marks[index], held.failed[index], held.ran[index]))
-        for (at, points), index in found
+        _rows(at, designs, points, question, Doubts(doubts.marks[index], doubts.failed[index], doubts.ran[index]))
+        for (at, points), index in cells
     )
     return _mark_few_clusters([row for group in rows for row in group], str(about.get("cluster", "cluster")))
 
@@ -195,9 +195,9 @@ def _rows(
     standing: Sequence[Standing] = rank(points, less_is_better=question.less, barred=barred)
     if question.unlike:
         standing = ["unranked"] * len(points)
-    held = question.reference
-    if held is None:
-        held = leader(points, less_is_better=question.less, barred=barred)
+    reference = question.reference
+    if reference is None:
+        reference = leader(points, less_is_better=question.less, barred=barred)
     return [
         Row(
             at,
@@ -206,10 +206,10 @@ def _rows(
             mcse(point),
             point.n,
             point.clusters,
-            designs[held],
+            designs[reference],
             None
-            if k == held
-            else bound_difference(compare_paired(point, points[held]), point, points[held], question.bounds),
+            if k == reference
+            else bound_difference(compare_paired(point, points[reference]), point, points[reference], question.bounds),
             standing[k],
             point.low,
             point.high,
@@ -237,8 +237,8 @@ def _weigh_doubts(
     for k, failed in enumerate(against.failed):
         others = [best for j, (_, best) in enumerate(reach) if j != k and not np.isnan(points[j].value)]
         sure = all(reach[k][0] < best if question.less else reach[k][0] > best for best in others)
-        said = (f"{failed} of {against.ran[k]} campaigns failed",) if failed else ()
-        marks.append((*against.marks[k], *said))
+        failures = (f"{failed} of {against.ran[k]} campaigns failed",) if failed else ()
+        marks.append((*against.marks[k], *failures))
         barred.append(bool(against.marks[k]) or bool(failed and not sure))
     return marks, barred
 
@@ -331,18 +331,18 @@ def records(rows: Sequence[Row], by: str, measure: str) -> list[dict[str, Any]]:
             "clusters": row.contrast.clusters if row.contrast else None,
             "standing": row.standing,
             "marked": list(row.marks),
-            **(_shares(row) if any(one.better for one in rows) else {}),
+            **(_shares(row) if any(other.better for other in rows) else {}),
         }
         for row in rows
     ]
 
 
 def _shares(row: Row) -> dict[str, float | None]:
-    found: dict[str, float | None] = {}
+    shares: dict[str, float | None] = {}
     for name, share in (("better_share", row.better), ("worse_share", row.worse)):
         for end in ("value", "mcse", "low", "high"):
-            found[name if end == "value" else f"{name}_{end}"] = None if share is None else getattr(share, end)
-    return found
+            shares[name if end == "value" else f"{name}_{end}"] = None if share is None else getattr(share, end)
+    return shares
 
 
 def flatten_marks(listed: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -363,7 +363,7 @@ def tabulate_comparison(rows: Sequence[Row], by: str, measure: str) -> xr.Datase
     )
     dataset["marked"].attrs["long_name"] = "what speaks against calling the design the best"
     for which in ("better", "worse"):
-        for name in [str(one) for one in dataset if str(one).startswith(f"{which}_share")]:
+        for name in [str(variable) for variable in dataset if str(variable).startswith(f"{which}_share")]:
             dataset[name].attrs["long_name"] = f"share of worlds in which it is {which} by {BETTER_BY} or more"
     dataset["clusters"].attrs["long_name"] = "clusters over which the difference is paired"
     return dataset
@@ -378,7 +378,7 @@ def label_records(listed: Sequence[Mapping[str, Any]], axes: Mapping[str, Sequen
 
     shape = tuple(len(values) for values in axes.values())
     fields = [name for name in listed[0] if name not in axes]
-    variables = {name: (tuple(axes), column([one[name] for one in listed]).reshape(shape)) for name in fields}
+    variables = {name: (tuple(axes), column([record[name] for record in listed]).reshape(shape)) for name in fields}
     return xr.Dataset(variables, {name: column(values) for name, values in axes.items()})
 
 

@@ -252,7 +252,8 @@ def _sobol(given: Mapping[str, Array], contrasts: _Contrasts, axes: Sequence[str
 
     def share(grid: Bools, of_terms: Bools) -> Share:
         value, *without = (
-            float(one.grid[grid].sum() + one.terms[of_terms].sum()) / max(one.whole, TINY) for one in (parts, *left_out)
+            float(part.grid[grid].sum() + part.terms[of_terms].sum()) / max(part.whole, TINY)
+            for part in (parts, *left_out)
         )
         error = float(np.sqrt((len(without) - 1) * np.var(without)))
         half = margin(len(without)) * error
@@ -265,11 +266,11 @@ def _sobol(given: Mapping[str, Array], contrasts: _Contrasts, axes: Sequence[str
     n_axes = np.array([len(effect) for effect in contrasts.effects])
     n_inputs = np.array([len(term.inputs) for term in terms])
     nowhere, anywhere = np.zeros(len(n_axes), bool), np.zeros((len(terms), len(n_axes)), bool)
-    found = [
+    importances = [
         AxisImportance(name, share(of & (n_axes == 1), anywhere), share(of, anywhere | of))
         for name, of in zip(axes, of_axes, strict=True)
     ]
-    found += [
+    importances += [
         AxisImportance(
             name,
             share(nowhere, np.outer(of & (n_inputs == 1), n_axes == 0)),
@@ -279,7 +280,7 @@ def _sobol(given: Mapping[str, Array], contrasts: _Contrasts, axes: Sequence[str
     ]
     every = share(n_axes > 0, ~anywhere)
     return Importance(
-        tuple(found),
+        tuple(importances),
         share(n_axes > 1, n_inputs[:, None] + n_axes > 1),
         Share(1 - every.value, every.mcse, 1 - every.high, 1 - every.low),
         float(np.sqrt(parts.whole)),
@@ -307,11 +308,11 @@ def _refuse_dependent(given: Mapping[str, Array]) -> None:
             if not np.isfinite(array).all():
                 raise InputError(f"{name} is no number in some of these worlds; leave it out")
             ranks[name] = np.unique(array, return_inverse=True)[1]
-    for one, other in combinations(ranks, 2):
-        correlation = float(np.corrcoef(ranks[one], ranks[other])[0, 1])
-        if abs(correlation) * np.sqrt(len(ranks[one])) > DEPENDENT:
+    for first, second in combinations(ranks, 2):
+        correlation = float(np.corrcoef(ranks[first], ranks[second])[0, 1])
+        if abs(correlation) * np.sqrt(len(ranks[first])) > DEPENDENT:
             raise InputError(
-                f"{one} and {other} depend on each other in these worlds (rank correlation {correlation:.2f}), and "
+                f"{first} and {second} depend on each other in these worlds (rank correlation {correlation:.2f}), and "
                 "no share is that of either; leave one out"
             )
 

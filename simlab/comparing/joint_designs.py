@@ -68,25 +68,27 @@ def compare_jointly(
             f"the one that makes studies larger out of --by, such as {by[-1]}"
         )
     parts = [_take_part(name, dataset, by, others, measure, levels) for name, dataset in stores.items()]
-    designs = [one for part in parts for one in part.designs]
+    designs = [design for part in parts for design in part.designs]
     if len(stores) == 1:
-        designs = [{axis: value for axis, value in one.items() if axis != STORE} for one in designs]
-    met = [json.dumps(one, sort_keys=True) for part in parts for one in part.worlds]
+        designs = [{axis: value for axis, value in design.items() if axis != STORE} for design in designs]
+    met = [json.dumps(world, sort_keys=True) for part in parts for world in part.worlds]
     slots = {worlds: k for k, worlds in enumerate(dict.fromkeys(met))}
-    held = _join(parts, [slots[worlds] for worlds in met], list(map(_name, designs)))
-    held[measure].attrs.update(next(iter(stores.values()))[measure].attrs)
-    against = _lay_doubts(parts, held, others)
-    keys = list_differing_keys([one for part in parts for one in part.worlds])
+    joined = _join(parts, [slots[worlds] for worlds in met], list(map(_name, designs)))
+    joined[measure].attrs.update(next(iter(stores.values()))[measure].attrs)
+    against = _lay_doubts(parts, joined, others)
+    keys = list_differing_keys([world for part in parts for world in part.worlds])
     equal = None
     if levels is not None:
-        equal = interpolate_to_costs(held, DESIGN, measure, levels, against)
-        held, against = equal.dataset, equal.against
-    rows = compare(held, by=DESIGN, measure=measure, baseline=baseline, against=against, unlike=bool(keys))
+        equal = interpolate_to_costs(joined, DESIGN, measure, levels, against)
+        joined, against = equal.dataset, equal.against
+    rows = compare(joined, by=DESIGN, measure=measure, baseline=baseline, against=against, unlike=bool(keys))
     if equal is not None:
         rows = mark_unreached(rows, equal)
-    said = describe(rows, DESIGN, held[measure], paired=len(slots) == 1, differing=keys, equal=equal)
-    known = dict.fromkeys(part for one in designs for part in one)
-    return replace(said, designs={_name(one): {part: one.get(part) for part in known} for one in designs})
+    comparison = describe(rows, DESIGN, joined[measure], paired=len(slots) == 1, differing=keys, equal=equal)
+    known = dict.fromkeys(part for design in designs for part in design)
+    return replace(
+        comparison, designs={_name(design): {part: design.get(part) for part in known} for design in designs}
+    )
 
 
 def _name(design: Mapping[str, object]) -> str:
@@ -121,18 +123,18 @@ def _take_part(
     """Put the axes of a store that are ranked along, the last one fastest, into one."""
     own = [axis for axis in by if axis in name_axes(dataset)]
     values = [restore_axis_values(dataset[axis].values) for axis in own]
-    places = list(np.ndindex(*(len(one) for one in values)))
+    places = list(np.ndindex(*(len(design) for design in values)))
     named = [dict(zip(own, (of[k] for of, k in zip(values, at, strict=True)), strict=True)) for at in places]
-    found = find_doubts(dataset, measure, [*others, *own])
+    doubts = find_doubts(dataset, measure, [*others, *own])
     shape = (*(dataset.sizes[axis] for axis in others), len(places))
-    against = Doubts(found.marks.reshape(shape), found.failed.reshape(shape), found.ran.reshape(shape))
+    against = Doubts(doubts.marks.reshape(shape), doubts.failed.reshape(shape), doubts.ran.reshape(shape))
     moving = {str(dataset[axis].attrs.get("key", axis)): axis for axis in own if _moves_worlds(dataset, axis)}
     shared = shared_worlds(dataset)
     return _Part(
         _stack(dataset, own, others, dict.fromkeys([measure, *([levels.name] if levels else [])])),
-        [{STORE: name, **one} for one in named],
+        [{STORE: name, **design} for design in named],
         against,
-        [{**shared, **{key: one[axis] for key, axis in moving.items()}} for one in named],
+        [{**shared, **{key: design[axis] for key, axis in moving.items()}} for design in named],
     )
 
 
@@ -165,10 +167,10 @@ def _join(parts: Sequence[_Part], slots: Sequence[int], names: Sequence[str]) ->
     for name, attrs in measured.items():
         dims = (DESIGN, *others)
         if name.endswith("_influence"):
-            rows = [row for one in aligned for row in one[name].transpose(*dims, "cluster").values]
+            rows = [row for cells in aligned for row in cells[name].transpose(*dims, "cluster").values]
             variables[name] = ((*dims, "cluster"), lay_beside(rows, slots), attrs)
         else:
-            variables[name] = (dims, np.concatenate([one[name].transpose(*dims).values for one in aligned]), attrs)
+            variables[name] = (dims, np.concatenate([cells[name].transpose(*dims).values for cells in aligned]), attrs)
     joined = xr.Dataset(variables, {**{axis: aligned[0][axis] for axis in others}, DESIGN: list(names)})
     return joined.transpose(*others, DESIGN, "cluster")
 
@@ -182,9 +184,12 @@ def _lay_doubts(parts: Sequence[_Part], joined: xr.Dataset, others: Sequence[str
 
 
 def _lay_part(part: _Part, joined: xr.Dataset, others: Sequence[str], shape: tuple[int, ...]) -> Iterator[Array]:
-    held = [list(joined[axis].values) for axis in others]
+    values_by_axis = [list(joined[axis].values) for axis in others]
     places = np.ix_(
-        *([of.index(value) for value in part.cells[axis].values] for axis, of in zip(others, held, strict=True)),
+        *(
+            [of.index(value) for value in part.cells[axis].values]
+            for axis, of in zip(others, values_by_axis, strict=True)
+        ),
         range(len(part.designs)),
     )
     for of in (part.against.marks, part.against.failed, part.against.ran):

@@ -45,8 +45,8 @@ class Kinds:
 
 def has_claims_and_truth(dataset: xr.Dataset) -> bool:
     """True if a store keeps what campaigns claim of pairs, and what is true of these."""
-    held = set(outcome_names(dataset))
-    return "true_direction" in held and ("verdict" in held or {"significant", "direction"} <= held)
+    names = set(outcome_names(dataset))
+    return "true_direction" in names and ("verdict" in names or {"significant", "direction"} <= names)
 
 
 def count_errors_in_cell(dataset: xr.Dataset, position: Sequence[int]) -> Kinds | None:
@@ -108,5 +108,5 @@ def _count_world_claims(truth: Array, claim: Array) -> Ints:
 def _kinds(truth: Array, claim: Array) -> Bools:
     """Mark of which kind each claim is: `[kind, campaign, pair]`."""
     differ = truth != 0
-    found, none = (claim == truth) & differ, claim == 0
-    return np.stack([found, none & differ, (claim == -truth) & differ, ~none & ~differ, none & ~differ])
+    correct, none = (claim == truth) & differ, claim == 0
+    return np.stack([correct, none & differ, (claim == -truth) & differ, ~none & ~differ, none & ~differ])

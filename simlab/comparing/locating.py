@@ -102,7 +102,7 @@ class CellChoice:
                 for line in compared
             ]
             x = np.array([self._axis_value(at) for at in curve], float)
-            lines = [_lay(one) for one in cells]
+            lines = [_lay(cell) for cell in cells]
             (value, influence), size = lines[0], min(line[1].shape[1] for line in lines)
             if against is not None:
                 value, influence = value - lines[1][0], influence[:, :size] - lines[1][1][:, :size]

@@ -59,12 +59,12 @@ def read_bound(text: str) -> Bound:
     >>> read_bound("power>=.8")
     Bound(name='power', sign='>=', value=0.8, text='power>=.8')
     """
-    found = CONDITION.fullmatch(text)
-    if found is None:
+    match = CONDITION.fullmatch(text)
+    if match is None:
         raise InputError(
             f"{clip(text)} is no bound on a measure; write MEASURE>=VALUE or MEASURE<=VALUE, such as power>=.8"
         )
-    return Bound(found[1], found[2], float(found[3]), text)
+    return Bound(match[1], match[2], float(match[3]), text)
 
 
 def reach(measure: str, value: float) -> Bound:
@@ -85,13 +85,13 @@ def world_quantiles(dataset: xr.Dataset, measure: str, quantiles: Sequence[float
     if not quantiles or not all(0 < q < 1 for q in quantiles):
         raise InputError(f"quantiles lie between 0 and 1, such as .1,.5,.9; {clip(list(quantiles))} do not")
     within = read_range(dataset, measure)
-    found = _estimate_cells(
+    distributions = _estimate_cells(
         dataset, lambda at: estimate_distribution(values_by_study(dataset, at, measure), quantiles, (), within)
     )
-    table = [[list(one) for one in of.quantiles] for of in found.ravel()]
+    table = [[list(quantile) for quantile in of.quantiles] for of in distributions.ravel()]
     about = f"quantile over worlds of: {_label(dataset, measure)}"
-    told = _label_cells(dataset, found, np.array(table), about, ["quantile"])
-    return told.assign_coords(quantile=np.asarray(quantiles, float))
+    labelled = _label_cells(dataset, distributions, np.array(table), about, ["quantile"])
+    return labelled.assign_coords(quantile=np.asarray(quantiles, float))
 
 
 def world_shares(dataset: xr.Dataset, bound: Bound) -> xr.Dataset:
@@ -103,14 +103,14 @@ def world_shares(dataset: xr.Dataset, bound: Bound) -> xr.Dataset:
     if not _is_least(bound):
         least, greatest = (None if end is None else -end for end in (within.greatest, within.least))
         within = ValueRange(least, greatest, within.chance)
-    found = _estimate_cells(
+    distributions = _estimate_cells(
         dataset,
         lambda at: estimate_distribution(
             sign * values_by_study(dataset, at, bound.name), (), [sign * bound.value], within
         ),
     )
     about = f"share of worlds with {bound.name} {bound.sign} {word(bound.value)}"
-    return _label_cells(dataset, found, np.array([list(of.shares[0]) for of in found.ravel()]), about)
+    return _label_cells(dataset, distributions, np.array([list(of.shares[0]) for of in distributions.ravel()]), about)
 
 
 def estimate_shares_better(dataset: xr.Dataset, by: str, measure: str, margin: float, baseline: object) -> xr.Dataset:
@@ -122,22 +122,22 @@ def estimate_shares_better(dataset: xr.Dataset, by: str, measure: str, margin: f
     axes = name_axes(dataset)
     if by not in axes:
         raise InputError(f"the store has no axis {by}; {suggest(by, axes)}")
-    held, k = place_on(dataset, by, baseline), axes.index(by)
-    rest = dataset.isel({by: [j for j in range(dataset.sizes[by]) if j != held]})
-    kept = [j for j in range(dataset.sizes[by]) if j != held]
+    base, k = place_on(dataset, by, baseline), axes.index(by)
+    rest = dataset.isel({by: [j for j in range(dataset.sizes[by]) if j != base]})
+    kept = [j for j in range(dataset.sizes[by]) if j != base]
     if not kept:
         raise InputError(f"the axis {by} of this store has one value: there is nothing to compare")
     less = is_lower_better(measure)
 
     def compare(at: tuple[int, ...]) -> WorldDistribution:
         own, other = (
-            values_by_study(dataset, (*at[:k], place, *at[k + 1 :]), measure) for place in (kept[at[k]], held)
+            values_by_study(dataset, (*at[:k], place, *at[k + 1 :]), measure) for place in (kept[at[k]], base)
         )
         return share_of_worlds_better(own, other, margin, less_is_better=less)
 
-    found = _estimate_cells(rest, compare)
+    distributions = _estimate_cells(rest, compare)
     about = f"share of worlds with {measure} better by {margin:g} or more than with {by}={word(baseline)}"
-    return _label_cells(rest, found, np.array([list(of.shares[0]) for of in found.ravel()]), about)
+    return _label_cells(rest, distributions, np.array([list(of.shares[0]) for of in distributions.ravel()]), about)
 
 
 def add_world_shares(dataset: xr.Dataset, comparison: Comparison) -> Comparison:
@@ -162,8 +162,8 @@ def add_world_shares(dataset: xr.Dataset, comparison: Comparison) -> Comparison:
                 rows.append(row)
                 continue
             better, worse = (
-                share_of_worlds_better(values(one), values(two), BETTER_BY, less_is_better=less).shares[0]
-                for one, two in ((own, other), (other, own))
+                share_of_worlds_better(values(first), values(second), BETTER_BY, less_is_better=less).shares[0]
+                for first, second in ((own, other), (other, own))
             )
             rows.append(replace(row, better=better, worse=worse))
     except InputError:
@@ -187,28 +187,32 @@ def axis_importance(dataset: xr.Dataset, measure: str, by: str | None = None) ->
     of, difference = _difference(dataset, measure, by)
     if drawn:
         panel = panel_of_cells(dataset, measure, dataset.sizes["of_world"])
-        found = sobol_importance(drawn, difference(panel), axes)
+        importance = sobol_importance(drawn, difference(panel), axes)
     else:
         value = dataset[measure].transpose(*axes).values
         influence = dataset[f"{measure}_influence"].transpose(*axes, "cluster").values
         known = difference(np.isfinite(influence).astype(int))
         if by is not None and known.any():
             raise InputError(f"{of}: these cells met different worlds, and a difference needs the same")
-        found = grid_importance(axes, difference(value), difference(influence))
+        importance = grid_importance(axes, difference(value), difference(influence))
     words = {"main": "alone", "total": "with all its interactions"}
     about_it = "" if by is None else f" of {of}"
     variables = {
         name if not end else f"{name}_{end}": (
             ("axis",),
-            [getattr(getattr(one, name), end or "value") for one in found.axes],
-            {"long_name": f"share of the variance{about_it} that an axis explains {said}" if not end else BOUNDS[end]},
+            [getattr(getattr(axis, name), end or "value") for axis in importance.axes],
+            {
+                "long_name": f"share of the variance{about_it} that an axis explains {wording}"
+                if not end
+                else BOUNDS[end]
+            },
         )
-        for name, said in words.items()
+        for name, wording in words.items()
         for end in ("", "mcse", "low", "high")
     }
-    about = {"measure": of, "sd": found.sd, "n": found.n, "interactions": found.interactions.value}
-    rest = dict(zip(("rest", "rest_mcse", "rest_low", "rest_high"), found.rest, strict=True))
-    return xr.Dataset(variables, {"axis": [one.name for one in found.axes]}, {**about, **rest})
+    about = {"measure": of, "sd": importance.sd, "n": importance.n, "interactions": importance.interactions.value}
+    rest = dict(zip(("rest", "rest_mcse", "rest_low", "rest_high"), importance.rest, strict=True))
+    return xr.Dataset(variables, {"axis": [axis.name for axis in importance.axes]}, {**about, **rest})
 
 
 def _difference(dataset: xr.Dataset, measure: str, by: str | None) -> tuple[str, Callable[[Array], Array]]:
@@ -220,10 +224,10 @@ def _difference(dataset: xr.Dataset, measure: str, by: str | None) -> tuple[str,
         raise InputError(f"the store has no axis {by}; {suggest(by, axes)}")
     designs = [word(value) for value in restore_axis_values(dataset[by].values)]
     if len(designs) != 2:
-        held = ",".join(designs[:2]) if len(designs) > 1 else "A,B"
+        values = ",".join(designs[:2]) if len(designs) > 1 else "A,B"
         raise InputError(
             f"--by {by}: a difference is between two designs, and {by} has {len(designs)} here; name two of them, "
-            f"such as {by}={held}"
+            f"such as {by}={values}"
         )
     k = axes.index(by)
     named = f"{measure} of {by}={designs[0]} less that of {by}={designs[1]}"
@@ -244,29 +248,29 @@ def measure_axis_sensitivity(dataset: xr.Dataset, measure: str, around: Mapping[
     axes = name_axes(dataset)
     values = {axis: restore_axis_values(dataset[axis].values) for axis in axes}
     swept = json.loads(dataset.attrs.get("sweep", "{}")).get("around", {})
-    held = {axis: values[axis].index(swept[axis]) if swept.get(axis) in values[axis] else 0 for axis in axes}
-    held |= {axis: place_on(dataset, axis, value) for axis, value in around.items()}
-    named = ", ".join(f"{axis}={word(values[axis][k])}" for axis, k in held.items())
+    base = {axis: values[axis].index(swept[axis]) if swept.get(axis) in values[axis] else 0 for axis in axes}
+    base |= {axis: place_on(dataset, axis, value) for axis, value in around.items()}
+    named = ", ".join(f"{axis}={word(values[axis][k])}" for axis, k in base.items())
     varied = [axis for axis in axes if dataset.sizes[axis] > 1]
     if not varied:
         raise InputError(
             "no axis of these cells has two values; sweep a key with several, such as design.documents=20,40"
         )
-    if not np.isfinite(dataset[measure].transpose(*axes).values[tuple(held.values())]):
+    if not np.isfinite(dataset[measure].transpose(*axes).values[tuple(base.values())]):
         raise InputError(
             f"{named}: the base has no value of {measure}; name one that was carried out, --around {varied[0]}=VALUE"
         )
-    found = [_leave_base(dataset, axis, measure, held) for axis in varied]
-    if not any(np.isfinite(row["difference"]) for rows in found for row in rows):
+    rows_by_axis = [_leave_base(dataset, axis, measure, base) for axis in varied]
+    if not any(np.isfinite(row["difference"]) for rows in rows_by_axis for row in rows):
         raise InputError(
             f"{named}: no cell that differs from it in one axis alone has a value; name another base, "
             f"--around {varied[0]}=VALUE"
         )
-    if all(row["clusters"] < 2 for rows in found for row in rows):
+    if all(row["clusters"] < 2 for rows in rows_by_axis for row in rows):
         cluster = str(dataset[measure].attrs.get("cluster", "cluster")).replace("_", " ")
         raise InputError(f"{named}: one {cluster} tells no error of a difference; run more of them")
-    found.sort(key=lambda rows: -np.nan_to_num(rows[0]["swing"]))
-    rows = [row for of_axis in found for row in of_axis]
+    rows_by_axis.sort(key=lambda rows: -np.nan_to_num(rows[0]["swing"]))
+    rows = [row for of_axis in rows_by_axis for row in of_axis]
     about = {
         "value": _label(dataset, measure),
         "mcse": "standard error of the value",
@@ -375,8 +379,8 @@ def _solve_curves(
     import xarray as xr
 
     shape = value.shape[:-1]
-    found = [solve(x, value[at], influence[at]) for at in np.ndindex(*shape)]
-    said = {
+    solutions = [solve(x, value[at], influence[at]) for at in np.ndindex(*shape)]
+    descriptions = {
         "value": about,
         "low": f"lower bound of the {LEVEL:.0%} interval",
         "high": f"upper bound of the {LEVEL:.0%} interval",
@@ -386,24 +390,28 @@ def _solve_curves(
         "cells": "cells with a value along the axis",
     }
     variables = {
-        name: (list(coords), np.array([getattr(one, name) for one in found]).reshape(shape), {"long_name": text})
-        for name, text in said.items()
+        name: (
+            list(coords),
+            np.array([getattr(solution, name) for solution in solutions]).reshape(shape),
+            {"long_name": text},
+        )
+        for name, text in descriptions.items()
     }
     return xr.Dataset(variables, coords)
 
 
 def _estimate_cells(dataset: xr.Dataset, estimate: Callable[[tuple[int, ...]], WorldDistribution]) -> Array:
     axes = name_axes(dataset)
-    found = np.empty([dataset.sizes[axis] for axis in axes], object)
-    for at in np.ndindex(found.shape):
+    estimates = np.empty([dataset.sizes[axis] for axis in axes], object)
+    for at in np.ndindex(estimates.shape):
         try:
-            found[at] = estimate(at)
+            estimates[at] = estimate(at)
         except InputError as error:
             where = ", ".join(
                 f"{axis}={word(restore_axis_values(dataset[axis].values)[k])}" for axis, k in zip(axes, at, strict=True)
             )
             raise InputError(f"{where}: {error}" if where else str(error)) from error
-    return found
+    return estimates
 
 
 def _label_cells(

@@ -58,9 +58,13 @@ def find_doubts(dataset: xr.Dataset, measure: str, axes: Sequence[str]) -> Doubt
 def _false_positives(dataset: xr.Dataset, axes: Sequence[str]) -> Array:
     """Mark the cells that declare more of the equal pairs different than their level allows."""
     level = _numbers(setting(dataset, "decision.level", axes))
-    held = _add_measure(dataset, EQUAL_PAIRS, false_positive, (*CLAIMS, "true_direction"))
+    measured = _add_measure(dataset, EQUAL_PAIRS, false_positive, (*CLAIMS, "true_direction"))
     words = "declares {} of equal pairs different at level {}"
-    return _make_empty_marks(level) if held is None else _mark_broken(held, EQUAL_PAIRS, axes, level, words, above=True)
+    return (
+        _make_empty_marks(level)
+        if measured is None
+        else _mark_broken(measured, EQUAL_PAIRS, axes, level, words, above=True)
+    )
 
 
 def _intervals(dataset: xr.Dataset, axes: Sequence[str]) -> Array:
@@ -68,10 +72,12 @@ def _intervals(dataset: xr.Dataset, axes: Sequence[str]) -> Array:
     level = _numbers(setting(dataset, "analysis.estimator.level", axes))
     if not np.isfinite(level).any():
         return _make_empty_marks(level)
-    held = _add_measure(dataset, COVERAGE, coverage, ("low", "high", "true_value"))
+    measured = _add_measure(dataset, COVERAGE, coverage, ("low", "high", "true_value"))
     words = "interval coverage {} where {} is promised"
     return (
-        _make_empty_marks(level) if held is None else _mark_broken(held, COVERAGE, axes, 1 - level, words, above=False)
+        _make_empty_marks(level)
+        if measured is None
+        else _mark_broken(measured, COVERAGE, axes, 1 - level, words, above=False)
     )
 
 
@@ -80,12 +86,12 @@ def _mark_broken(
 ) -> Array:
     """Return, for each cell, no mark or one that says what is found and what is promised."""
     marks = _make_empty_marks(promised)
-    found, error = (measured[f"{name}{end}"].transpose(*axes).values for end in ("", "_mcse"))
+    value, error = (measured[f"{name}{end}"].transpose(*axes).values for end in ("", "_mcse"))
     sure = sureness(measured, name, axes)
-    beyond = found - promised if above else promised - found
+    beyond = value - promised if above else promised - value
     outside = promised < sure.low if above else promised > sure.high
     for index in map(tuple, np.argwhere((beyond > ERRORS * error) & outside)):
-        _mark(marks, index, words.format(_format_value(found[index]), _format_value(promised[index])))
+        _mark(marks, index, words.format(_format_value(value[index]), _format_value(promised[index])))
     return marks
 
 
@@ -95,16 +101,16 @@ def _emptiness(dataset: xr.Dataset, measure: str, axes: Sequence[str]) -> Array:
     marks = _make_empty_marks(value)
     if measure not in EMPTINESS:
         return marks
-    held = _add_measure(dataset, "power", power, (*CLAIMS, "true_direction"))
-    if held is None or not np.isfinite(held["power"].values).any():
-        held, name = _add_measure(dataset, "significant_share", significant_share, CLAIMS), "significant_share"
+    measured = _add_measure(dataset, "power", power, (*CLAIMS, "true_direction"))
+    if measured is None or not np.isfinite(measured["power"].values).any():
+        measured, name = _add_measure(dataset, "significant_share", significant_share, CLAIMS), "significant_share"
     else:
         name = "power"
-    if held is None:
+    if measured is None:
         return marks
-    found = held[name].transpose(*axes).values
-    for index in map(tuple, np.argwhere((value >= NEARLY_ALL) & (found <= HARDLY_ANY))):
-        _mark(marks, index, f"finds {_format_value(found[index])} of pairs: confirmed by emptiness")
+    shares = measured[name].transpose(*axes).values
+    for index in map(tuple, np.argwhere((value >= NEARLY_ALL) & (shares <= HARDLY_ANY))):
+        _mark(marks, index, f"finds {_format_value(shares[index])} of pairs: confirmed by emptiness")
     return marks
 
 
@@ -114,7 +120,7 @@ def _add_measure(dataset: xr.Dataset, name: str, measure: Measure, needs: Sequen
         return dataset
     read = [*needs, "estimate", "status", "document_set", "n_systems"]
     try:
-        return add_measures(dataset[[one for one in read if one in dataset]].load(), {name: measure})
+        return add_measures(dataset[[variable for variable in read if variable in dataset]].load(), {name: measure})
     except InputError:
         return None
 
@@ -126,9 +132,9 @@ def _spread_marks(dataset: xr.Dataset, axes: Sequence[str], marks: Array) -> Arr
             continue
         moved = np.moveaxis(marks, k, 0)
         for index in np.ndindex(moved.shape[1:]):
-            found = next((mark for mark in moved[(slice(None), *index)] if mark), ())
+            first_mark = next((mark for mark in moved[(slice(None), *index)] if mark), ())
             for place in range(len(moved)):
-                moved[(place, *index)] = moved[(place, *index)] or found
+                moved[(place, *index)] = moved[(place, *index)] or first_mark
     return marks
 
 
@@ -148,8 +154,8 @@ def _mark(marks: Array, index: tuple[int, ...], text: str) -> None:
 
 def _add_marks(first: Array, second: Array) -> Array:
     both = np.empty(first.size, object)
-    for k, (one, other) in enumerate(zip(first.ravel(), second.ravel(), strict=True)):
-        both[k] = (*one, *other)
+    for k, (left, right) in enumerate(zip(first.ravel(), second.ravel(), strict=True)):
+        both[k] = (*left, *right)
     return both.reshape(first.shape)
 
 

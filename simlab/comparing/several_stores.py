@@ -53,10 +53,10 @@ def compare_designs(
     if levels is not None:
         against = find_doubts(dataset, measure, axes_of_doubts(dataset, by, measure))
         equal = interpolate_to_costs(dataset, by, measure, levels, against)
-    held = dataset if equal is None else equal.dataset
-    held = held if paired else separate_clusters(held, by, measure)
+    compared = dataset if equal is None else equal.dataset
+    compared = compared if paired else separate_clusters(compared, by, measure)
     speaking = None if equal is None else equal.against
-    rows = compare(held, by=by, measure=measure, baseline=baseline, against=speaking, unlike=other)
+    rows = compare(compared, by=by, measure=measure, baseline=baseline, against=speaking, unlike=other)
     rows = rows if equal is None else mark_unreached(rows, equal)
     return describe(rows, by, dataset[measure], paired=paired, differing=differing, equal=equal)
 
@@ -130,15 +130,15 @@ def separate_clusters(dataset: xr.Dataset, by: str, measure: str) -> xr.Dataset:
 
 def list_differing_keys(worlds: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     """Name the keys of systems in which worlds differ; worlds of another seed are others of the same kind."""
-    keys = dict.fromkeys(key for one in worlds for key in one if key != SEED)
-    return tuple(key for key in keys if len({json.dumps(one.get(key)) for one in worlds}) > 1)
+    keys = dict.fromkeys(key for world in worlds for key in world if key != SEED)
+    return tuple(key for key in keys if len({json.dumps(world.get(key)) for world in worlds}) > 1)
 
 
 def other_systems(dataset: xr.Dataset, axis: str) -> bool:
     """True if the cells along an axis have other systems: if it varies them, or asks other questions of others."""
     key = str(dataset[axis].attrs.get("key", axis))
-    held = config_of(dataset).get("systems", {})
-    return key.partition(".")[0] == "systems" or (key == "question" and "_target_" not in held)
+    systems = config_of(dataset).get("systems", {})
+    return key.partition(".")[0] == "systems" or (key == "question" and "_target_" not in systems)
 
 
 def lay_beside(influence: Sequence[Floats], slots: Sequence[int]) -> Floats:
@@ -151,8 +151,8 @@ def lay_beside(influence: Sequence[Floats], slots: Sequence[int]) -> Floats:
 
 
 def _join_doubts(stores: Mapping[str, xr.Dataset], measure: str) -> Doubts:
-    found = [find_doubts(dataset, measure, name_axes(dataset)) for dataset in stores.values()]
-    marks, failed, ran = ([np.ravel(getattr(one, name)) for one in found] for name in ("marks", "failed", "ran"))
+    doubts = [find_doubts(dataset, measure, name_axes(dataset)) for dataset in stores.values()]
+    marks, failed, ran = ([np.ravel(getattr(part, name)) for part in doubts] for name in ("marks", "failed", "ran"))
     return Doubts(np.concatenate(marks), np.concatenate(failed), np.concatenate(ran))
 
 
@@ -270,34 +270,34 @@ def interpolate_to_costs(dataset: xr.Dataset, by: str, measure: str, levels: Equ
     lines = {at: _line(dataset, [*rest, by, along], measure, level, at) for at in np.ndindex(*shape)}
     _refuse_flat(dataset, by, along, level, lines)
     costs = _costs(dataset, by, along, levels, lines)
-    found = {at: [_interpolate(line, cost) for cost in costs] for at, line in lines.items()}
+    points = {at: [_interpolate(line, cost) for cost in costs] for at, line in lines.items()}
     dims = (*rest, by, level)
     variables: dict[str, Any] = {
-        measure: (dims, _lay_out(found, shape, [[one.value for one in row] for row in found.values()])),
-        f"{measure}_n": (dims, _lay_out(found, shape, [[one.n for one in row] for row in found.values()])),
+        measure: (dims, _lay_out(points, shape, [[point.value for point in row] for row in points.values()])),
+        f"{measure}_n": (dims, _lay_out(points, shape, [[point.n for point in row] for row in points.values()])),
         f"{measure}_influence": (
-            (*dims, "cluster"), _lay_out(found, shape, [[one.influence for one in row] for row in found.values()])
+            (*dims, "cluster"), _lay_out(points, shape, [[point.influence for point in row] for row in points.values()])
         ),
     }  # fmt: skip
-    held = {name: dataset[name] for name in (*rest, by)}
-    joined = xr.Dataset(variables, {**held, level: costs})
+    coords = {name: dataset[name] for name in (*rest, by)}
+    joined = xr.Dataset(variables, {**coords, level: costs})
     joined[measure].attrs.update(dataset[measure].attrs)
     joined[level].attrs.update({"long_name": f"mean {level}", "key": level})
     order = (*rest, level, by)
-    between = _lay_out(found, shape, [[one.places for one in row] for row in found.values()])
-    weight = _lay_out(found, shape, [[one.weight for one in row] for row in found.values()])
+    between = _lay_out(points, shape, [[point.places for point in row] for row in points.values()])
+    weight = _lay_out(points, shape, [[point.weight for point in row] for row in points.values()])
     return Equal(
         joined.transpose(*order, "cluster"),
         level,
         along,
         restore_axis_values(dataset[along].values),
         _gather_cost_doubts(
-            dataset, doubts, along, [*rest, by], axes_of_doubts(dataset, by, measure), found, len(costs)
+            dataset, doubts, along, [*rest, by], axes_of_doubts(dataset, by, measure), points, len(costs)
         ),
         np.moveaxis(between, -2, -3),
         np.moveaxis(weight, -1, -2),
-        np.moveaxis(_lay_out(found, shape, [[one.reached for one in row] for row in found.values()]), -1, -2),
-        _lay_out(found, shape, [(line.cost[0], line.cost[-1]) for line in lines.values()]),
+        np.moveaxis(_lay_out(points, shape, [[point.reached for point in row] for row in points.values()]), -1, -2),
+        _lay_out(points, shape, [(line.cost[0], line.cost[-1]) for line in lines.values()]),
     )
 
 
@@ -307,10 +307,10 @@ def _lay_out(values: Any, shape: tuple[int, ...], rows: Sequence[Any]) -> Array:
 
 
 def _check_clusters(dataset: xr.Dataset, measure: str, level: str) -> None:
-    one, other = (dataset[name].attrs.get("cluster") for name in (measure, level))
-    if one != other:
+    first, second = (dataset[name].attrs.get("cluster") for name in (measure, level))
+    if first != second:
         raise InputError(
-            f"--at-equal {level}: {measure} is replicated over {one} and {level} over {other}, so that their errors "
+            f"--at-equal {level}: {measure} is replicated over {first} and {level} over {second}, so that their errors "
             "cannot be put together; name another --measure"
         )
 
@@ -469,10 +469,12 @@ def _gather_cost_doubts(
     size = (*shape, n_costs, dataset.sizes[axes[-1]])
     marks, failed, ran = np.empty(size, object), np.zeros(size, int), np.zeros(size, int)
     for at, row in values.items():
-        for k, one in enumerate(row):
-            used = [place for place, share in zip(one.places, (1 - one.weight, one.weight), strict=True) if share > 0]
-            held = dict(zip(axes, at, strict=True))
-            where = [tuple({**held, along: place}[name] for name in order) for place in used]
+        for k, point in enumerate(row):
+            used = [
+                place for place, share in zip(point.places, (1 - point.weight, point.weight), strict=True) if share > 0
+            ]
+            coords = dict(zip(axes, at, strict=True))
+            where = [tuple({**coords, along: place}[name] for name in order) for place in used]
             here = (*at[:-1], k, at[-1])
             marks[here] = tuple(dict.fromkeys(mark for index in where for mark in doubts.marks[index]))
             failed[here] = sum(int(doubts.failed[index]) for index in where)

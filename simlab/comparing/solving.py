@@ -77,7 +77,7 @@ def solve_curve(
     crossings = line.crossings((sign * moved.T)[:, order])
     low, high = np.quantile(crossings, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], method="inverted_cdf")
     first, last = sorted(_apply_if_finite(back, turned * end) for end in (low, high))
-    inside = np.array([back(turned * one) for one in crossings if np.isfinite(one)])
+    inside = np.array([back(turned * end) for end in crossings if np.isfinite(end)])
     reach: Reach = "crossed" if np.isfinite(crossing) else "not_reached" if crossing > 0 else "reached_everywhere"
     mcse = float(inside.std(ddof=1)) if len(inside) > RESAMPLES / 2 else float("nan")
     return Crossing(
@@ -106,8 +106,8 @@ class _Line(NamedTuple):
             middle = (low + high) / 2
             below = ((cubic[0] * middle + cubic[1]) * middle + cubic[2]) * middle + cubic[3] < self.target
             low, high = np.where(below, middle, low), np.where(below, high, middle)
-        found = self.place[piece] + high
-        return np.asarray(np.where(reached[:, 0], -np.inf, np.where(reached[:, -1], found, np.inf)))
+        crossing = self.place[piece] + high
+        return np.asarray(np.where(reached[:, 0], -np.inf, np.where(reached[:, -1], crossing, np.inf)))
 
     def _fit_isotonic(self, y: Floats) -> Floats:
         """Return the weighted least squares fits that rise: the max-min formula, over the mean of all runs of cells."""

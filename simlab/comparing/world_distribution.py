@@ -161,11 +161,11 @@ def _split(values: Floats, panel: _Panel, rng: np.random.Generator) -> list[_Pan
 def _statistics(panel: _Panel, halves: Sequence[_Panel], rows: Ints, wanted: _Wanted) -> Floats:
     """Return quantiles and shares `[statistic, resample]` of the worlds that `rows[resample, world]` name."""
     whole = _estimate_panel(panel, rows, wanted)
-    found = 2 * whole - sum(_estimate_panel(half, rows, wanted) for half in halves) / len(halves)
+    corrected = 2 * whole - sum(_estimate_panel(half, rows, wanted) for half in halves) / len(halves)
     n = len(wanted.quantiles)
-    found[:n] = np.clip(found[:n], wanted.within.least, wanted.within.greatest)
-    found[n:] = np.clip(found[n:], 0.0, 1.0)
-    return np.asarray(found)
+    corrected[:n] = np.clip(corrected[:n], wanted.within.least, wanted.within.greatest)
+    corrected[n:] = np.clip(corrected[n:], 0.0, 1.0)
+    return np.asarray(corrected)
 
 
 def _estimate_panel(panel: _Panel, rows: Ints, wanted: _Wanted) -> Floats:

@@ -74,16 +74,16 @@ def _estimate_world(
     computed: Callable[[Outcomes], Estimate],
 ) -> Floats:
     own = _select_world(outcomes, declared, world)
-    found = estimate({measure: computed}, own, declared).get(measure)
-    if not isinstance(found, Estimate) or not np.isfinite(found.value):
+    estimated = estimate({measure: computed}, own, declared).get(measure)
+    if not isinstance(estimated, Estimate) or not np.isfinite(estimated.value):
         return np.full(1, np.nan)
-    if measure in BETWEEN and len(found.influence) < LEAST_COMPARED:
+    if measure in BETWEEN and len(estimated.influence) < LEAST_COMPARED:
         raise InputError(
             f"{measure} compares the studies of a world, and its noise needs {LEAST_COMPARED} of them; "
             "run more (studies=20)"
         )
-    row = np.asarray(found.value + found.influence, float)
-    if found.cluster != "replicate":
+    row = np.asarray(estimated.value + estimated.influence, float)
+    if estimated.cluster != "replicate":
         return row
     # A study keeps its place, so that designs are compared study by study.
     placed = np.full(int(own["study"].max()) + 1, np.nan)

@@ -171,15 +171,15 @@ def rename(table: CellTable, usual: Mapping[str, Names | Sequence[str]], overrid
 
 def _adopt(names: list[str], ours: str, known: Names, people: Collection[str], where: str) -> None:
     alike = [fold_name(name) for name in names]
-    found = [k for k, name in enumerate(alike) if name == ours or name in known.usual]
-    if len(found) > 1:
-        both = clip(" and ".join(names[k] for k in found), 60)
+    matches = [k for k, name in enumerate(alike) if name == ours or name in known.usual]
+    if len(matches) > 1:
+        both = clip(" and ".join(names[k] for k in matches), 60)
         raise InputError(
             f"{where}, line 1: {both} could both be the column {ours}; choose one with --columns {ours}=NAME"
         )
     rare = (name for name in known.rare if name in alike)
     usable = (alike.index(name) for name in rare if name not in MAY_SCORE or names[alike.index(name)] in people)
-    for k in found or list(usable)[:1]:
+    for k in matches or list(usable)[:1]:
         names[k] = ours
 
 

@@ -394,8 +394,8 @@ def _refuse_unmet(
         for folded, value in values.items():
             if folded not in met[at]:
                 hint = suggest(value, [cell for cell in met[at].values() if cell], "it has", 200)
-                said = clip(f"{names[at]}={value}", 60)
-                raise InputError(f"--where {said}: no row of {file} has it; {hint}")
+                condition = clip(f"{names[at]}={value}", 60)
+                raise InputError(f"--where {condition}: no row of {file} has it; {hint}")
 
 
 def is_emphatic(text: str) -> bool:

@@ -86,9 +86,9 @@ def find_marks(
         cells = {_cell(row, at) for row in first}
         if not name or at in used or len(cells) > MOST_KINDS or not any(map(_is_mark, cells)):
             continue
-        found = _judge(Counter(_cell(row, at) for _, row in rows()), at, name)
-        if found is not None:
-            return found
+        marks = _judge(Counter(_cell(row, at) for _, row in rows()), at, name)
+        if marks is not None:
+            return marks
     return None
 
 
@@ -105,8 +105,8 @@ def _judge(cells: Counter[str], at: int, name: str) -> Marks | None:
         return None
     others = [cell for cell in cells if cell and cell not in control]
     kept = clip(f"{name}={others[0] if others else next(iter(control))}", 60)
-    said = clip(f"{name} ({', '.join(control)})", 80)
-    remark = f"{said} seems to mark control items, none is left out: --where {kept} would read some rows only"
+    column = clip(f"{name} ({', '.join(control)})", 80)
+    remark = f"{column} seems to mark control items, none is left out: --where {kept} would read some rows only"
     return Marks(at, name, {}, remark)
 
 
@@ -139,11 +139,11 @@ def control_results(ratings: Ratings, rows: Rows, marks: Marks, columns: Mapping
 
 def _scores_by_output(ratings: Ratings) -> dict[tuple[str, ...], float]:
     """Return scores by rater, system, and document and segment where a table has both."""
-    found: dict[tuple[str, ...], float] = {}
+    scores: dict[tuple[str, ...], float] = {}
     numbers = (flat.tolist() for flat in (ratings.rater, ratings.system, ratings.item, ratings.score))
     for rater, system, item, score in zip(*numbers, strict=True):
         who, what = ratings.rater_names[rater], ratings.system_names[system]
         document, segment = ratings.document_names[ratings.document[item]], ratings.item_names[item]
-        found[who, what, document, segment] = score
-        found.setdefault((who, what, segment if segment == document else document), score)
-    return found
+        scores[who, what, document, segment] = score
+        scores.setdefault((who, what, segment if segment == document else document), score)
+    return scores

@@ -64,8 +64,8 @@ def counts_errors(score: Floats, errors: Ints, *, as_before: bool) -> bool:
 
     `as_before`: always, where errors are counted.
     """
-    told = bool((errors >= 0).any())
-    return told and (as_before or not score[errors == 0].any())
+    has_errors = bool((errors >= 0).any())
+    return has_errors and (as_before or not score[errors == 0].any())
 
 
 def settle_plain(

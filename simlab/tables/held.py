@@ -139,8 +139,8 @@ def flip_signs(ratings: Ratings) -> Ratings:
     """
     if ratings.lower_is_better or ratings.scale is not None or ratings.score.max() != 0 or not ratings.score.any():
         return ratings
-    said = "scores are penalties with a minus: the world adds up errors, and lower is better"
-    return replace(ratings, score=np.abs(ratings.score), lower_is_better=True, notes=(*ratings.notes, said))
+    note = "scores are penalties with a minus: the world adds up errors, and lower is better"
+    return replace(ratings, score=np.abs(ratings.score), lower_is_better=True, notes=(*ratings.notes, note))
 
 
 def keep_documents(ratings: Ratings, keep: Bools) -> Ratings:

@@ -128,8 +128,8 @@ class _Gathered:
         """Leave out the ratings on some lines, which are copies; return how many there were."""
         kept = ~np.isin(np.array(self.at), list(lines))
         for name in ("of", "rating", "by", "at"):
-            held = getattr(self, name)
-            setattr(self, name, array(held.typecode, np.array(held)[kept].tolist()))
+            values = getattr(self, name)
+            setattr(self, name, array(values.typecode, np.array(values)[kept].tolist()))
         if self.raters:
             self.again -= len(lines)
         else:
@@ -182,26 +182,26 @@ def read_table(table: CellTable, wanted: Sequence[str], overrides: ColumnOverrid
     """
     table = merge_names(table)
     try:
-        found = _gather(table, wanted, overrides)
+        gathered = _gather(table, wanted, overrides)
     except InputError:
         # Where several questions are mixed, that is what is wrong with the table.
         _refuse_criteria(table, _find_repeats(table))
         raise
     copies = 0
-    if found.again or found.unsigned:
+    if gathered.again or gathered.unsigned:
         repeated = _find_repeats(table)
-        copied = copied_lines(repeated, rater_known=bool(found.raters))
+        copied = copied_lines(repeated, rater_known=bool(gathered.raters))
         _refuse_criteria(table, drop_lines(repeated, copied))
-        copies = found.drop(copied)
-    check_systems(len(found.systems), table)
-    systems = [system for system, _ in found.outputs]
-    refuse_lists(list(found.systems), lambda k: table.locate(found.lines[systems.index(k)]))
-    refuse_alike(found.systems, "systems", table.where, table.path, overrides.alike)
-    items = (f"{document}/{item}" if document else item for document, item in found.items)
+        copies = gathered.drop(copied)
+    check_systems(len(gathered.systems), table)
+    systems = [system for system, _ in gathered.outputs]
+    refuse_lists(list(gathered.systems), lambda k: table.locate(gathered.lines[systems.index(k)]))
+    refuse_alike(gathered.systems, "systems", table.where, table.path, overrides.alike)
+    items = (f"{document}/{item}" if document else item for document, item in gathered.items)
     refuse_alike(items, "items", table.where, table.path, overrides.alike)
-    refuse_alike(found.raters, "raters", table.where, table.path, overrides.alike)
-    outputs = _outputs(found, overrides, table.chosen, list_left_out(table, copies))
-    far = None if overrides.scale else find_far_scores(np.array(found.rating), np.array(found.at))
+    refuse_alike(gathered.raters, "raters", table.where, table.path, overrides.alike)
+    outputs = _outputs(gathered, overrides, table.chosen, list_left_out(table, copies))
+    far = None if overrides.scale else find_far_scores(np.array(gathered.rating), np.array(gathered.at))
     merged = () if table.spellings is None else tuple(table.spellings.remarks())
     read = table.record((*USUAL, *(table.header[k] for k in human_columns(table.header)), *outputs.metrics))
     return replace(outputs, far=far, how=read, notes=(*outputs.notes, *merged))
@@ -230,32 +230,34 @@ def _gather(table: CellTable, wanted: Sequence[str], overrides: ColumnOverrides)
     columns = {name: k for name, k in columns.items() if name.casefold() not in chosen or name in wanted}
     texts = [] if wanted else list(_no_scores(table, columns))
     columns = {name: k for name, k in columns.items() if name not in dict(texts)}
-    found = _Gathered(scores={name: array("d") for name in columns}, commas=table.commas)
-    found.notes += [
+    gathered = _Gathered(scores={name: array("d") for name in columns}, commas=table.commas)
+    gathered.notes += [
         f"left out: the column {clip(name, 40)}, whose {clip(shown, 40)!r} is no score" for name, shown in texts
     ]
     human = human_columns(table.header)
     used = {*USUAL, *columns, *(table.header[k] for k in human)}
-    found.unused = tuple(name for name in table.header if name and name not in used and name.casefold() not in chosen)
+    gathered.unused = tuple(
+        name for name in table.header if name and name not in used and name.casefold() not in chosen
+    )
     runs = next((name for name in table.header if fold_name(name) in NAMES["run"].usual), "")
-    for line, cells, output, rater in _rows(found, table):
+    for line, cells, output, rater in _rows(gathered, table):
         for k in human:
-            value = found.read(cells[k], table.locate(line), table.header[k])
+            value = gathered.read(cells[k], table.locate(line), table.header[k])
             if math.isnan(value):
-                found.gaps += 1
+                gathered.gaps += 1
             elif not low <= value <= high:
                 off = f"{table.header[k]}={value:g} is off the scale"
                 raise InputError(
                     f"{table.locate(line)}: {off} from {low:g} to {high:g}; mend it, or say another --scale"
                 )
             else:
-                found.of.append(output)
-                found.rating.append(value)
-                found.by.append(rater)
-                found.at.append(line)
+                gathered.of.append(output)
+                gathered.rating.append(value)
+                gathered.by.append(rater)
+                gathered.at.append(line)
         for name, k in columns.items():
-            _score(found, output, name, found.read(cells[k], table.locate(line), name), table.locate(line), runs)
-    return found
+            _score(gathered, output, name, gathered.read(cells[k], table.locate(line), name), table.locate(line), runs)
+    return gathered
 
 
 def _no_scores(table: CellTable, columns: Mapping[str, int]) -> Iterator[tuple[str, str]]:
@@ -350,10 +352,10 @@ def _drop_failures(score: Floats, name: str, lines: Sequence[int]) -> tuple[Floa
     if not (value[0] <= -1 and value[1] >= 0 and count[0] <= MOST_FAILED * count.sum()):
         return score, None
     failed = score == value[0]
-    said = f"{'score' if count[0] == 1 else 'scores'} {value[0]:g} of {clip(name, 40)}, outside its scale of "
+    reason = f"{'score' if count[0] == 1 else 'scores'} {value[0]:g} of {clip(name, 40)}, outside its scale of "
     further = ", ..." if count[0] > 1 else ""
-    said += f"{value[1]:g} to {value[-1]:g} (line {lines[int(np.flatnonzero(failed)[0])]}{further})"
-    return np.where(failed, np.nan, score), LeftOutRatings(int(count[0]), said)
+    reason += f"{value[1]:g} to {value[-1]:g} (line {lines[int(np.flatnonzero(failed)[0])]}{further})"
+    return np.where(failed, np.nan, score), LeftOutRatings(int(count[0]), reason)
 
 
 def _documents(gathered: _Gathered) -> Ints:

@@ -276,8 +276,8 @@ def rows(lines: Iterable[tuple[int, str]], dialect: Dialect, where: str) -> Iter
                 yield place.first, row
             place.begun = False
     except csv.Error as error:
-        said = clip(f"{where}, line {place.first}: quotation marks do not match ({error})")
-        raise InputError(f"{said}; double those inside of a cell") from error
+        problem = clip(f"{where}, line {place.first}: quotation marks do not match ({error})")
+        raise InputError(f"{problem}; double those inside of a cell") from error
 
 
 class _Place:

@@ -148,15 +148,15 @@ def _ratings(
 ) -> Ratings:
     place = find_places([entry.shown for entry in targets])
     known = [(entry, at) for entry, at in zip(targets, place, strict=True) if at is not None]
-    held, who, notes = put_people(_gather(known), overrides.people)
-    found, kept = drop_repeats(number_names(held, where, alike=overrides.alike))
+    collector, who, notes = put_people(_gather(known), overrides.people)
+    indexed, kept = drop_repeats(number_names(collector, where, alike=overrides.alike))
     rated = [known[k][0] for k in kept.tolist()]
     score = np.array([entry.points if marked else entry.score for entry in rated])
     scale = overrides.scale or (None if marked else PERCENT)
     better: direction.Better = "lower" if marked else "higher"
     direction.check(score, ColumnOverrides(scale=scale), better, lambda k: f"{where}, line {rated[k].line}")
     return build_ratings(
-        found,
+        indexed,
         score,
         np.array([entry.errors for entry in rated], np.int64),
         np.array([entry.seconds for entry in rated]),
@@ -167,7 +167,7 @@ def _ratings(
         how=reading_record(overrides, {}),
         notes=(*notes, *_notes(log, targets, len(known)), *state_repeats(len(known) - len(kept))),
         rows=log.rows,
-        controls=controls(list(_match_copies(log, marked)), who, found, RULE),
+        controls=controls(list(_match_copies(log, marked)), who, indexed, RULE),
         times=_times(log.stamps, who),
     )
 
@@ -179,15 +179,15 @@ def _times(stamps: Sequence[Stamp], who: Mapping[str, str]) -> Times | None:
 
 
 def _gather(known: Sequence[tuple[LogEntry, int]]) -> RatingCollector:
-    held = RatingCollector()
-    held.add(
+    collector = RatingCollector()
+    collector.add(
         [entry.line for entry, _ in known],
         [entry.shown.system for entry, _ in known],
         [entry.shown.document for entry, _ in known],
         [str(place + 1) for _, place in known],
         [entry.shown.login for entry, _ in known],
     )
-    return held
+    return collector
 
 
 def _notes(log: _LogRows, targets: Sequence[LogEntry], known: int) -> Iterator[str]:
@@ -246,19 +246,19 @@ def find_places(shown: Sequence[ShownSegment]) -> list[int | None]:
         size[document] = max([size.get(document, 0), *(len(numbers) for numbers in parts.values())])
     first = {output: _place_parts(parts, size[output[0]]) for output, parts in runs.items()}
     places: list[int | None] = []
-    for one in shown:
-        output, run = (one.document, one.system), (one.login, one.mark)
+    for segment in shown:
+        output, run = (segment.document, segment.system), (segment.login, segment.mark)
         start = first[output].get(run)
-        places.append(None if start is None else start + runs[output][run].index(one.number))
+        places.append(None if start is None else start + runs[output][run].index(segment.number))
     return places
 
 
 def _runs(shown: Sequence[ShownSegment]) -> dict[tuple[str, str], dict[_Run, list[int]]]:
     """List the numbers of items, in order, by output (document, system), then by who was shown it (login, mark)."""
     runs: dict[tuple[str, str], dict[_Run, set[int]]] = {}
-    for one in shown:
-        output = runs.setdefault((one.document, one.system), {})
-        output.setdefault((one.login, one.mark), set()).add(one.number)
+    for segment in shown:
+        output = runs.setdefault((segment.document, segment.system), {})
+        output.setdefault((segment.login, segment.mark), set()).add(segment.number)
     return {output: {run: sorted(parts[run]) for run in sorted(parts)} for output, parts in runs.items()}
 
 
@@ -275,7 +275,7 @@ def _place_parts(parts: dict[_Run, list[int]], size: int) -> dict[_Run, int]:
         for run in split:
             first[run], at = at, at + len(parts[run])
     for run in parts.keys() - first.keys():
-        alike = [first[one] for one in split if one in first and len(parts[one]) == len(parts[run])]
+        alike = [first[other] for other in split if other in first and len(parts[other]) == len(parts[run])]
         if run[1] and len(alike) == 1:
             first[run] = alike[0]
     return first

@@ -124,8 +124,8 @@ def align(scores: MetricScores, system_names: Sequence[str], items: Sequence[Ite
     score[:, there] = scores.score[rows][:, own[there]]
     further = np.setdiff1d(np.arange(len(scores.items)), own[there])
     rest = scores.score[rows][:, further]
-    said = np.isfinite(rest).any(0)
-    return AlignedScores(score, rest[:, said], tuple(scores.items[k] for k in further[said]))
+    has_scores = np.isfinite(rest).any(0)
+    return AlignedScores(score, rest[:, has_scores], tuple(scores.items[k] for k in further[has_scores]))
 
 
 def _column(file: Path, column: str, overrides: Mapping[str, str]) -> str:

@@ -91,9 +91,9 @@ def _add(read: _MqmRows, chunk: Sequence[tuple[int, list[str]]], header: Header)
     columns = ratings.cells(chunk, header)
     read.rows += len(chunk)
     units = zip(*ratings.names(columns, len(chunk)), strict=True)
-    said = zip(columns["severity"], columns["category"], strict=True)
+    labels = zip(columns["severity"], columns["category"], strict=True)
     clocked = map(_read_times, columns.get("metadata", [""] * len(chunk)))
-    for (line, _), unit, words, (took, ended) in zip(chunk, units, said, clocked, strict=True):
+    for (line, _), unit, words, (took, ended) in zip(chunk, units, labels, clocked, strict=True):
         mark = read.marks.get(words) or _mark(*words, f"{header.where}, line {line}")
         read.marks[words] = mark
         if took:
@@ -110,14 +110,14 @@ def _add(read: _MqmRows, chunk: Sequence[tuple[int, list[str]]], header: Header)
 
 
 def _ratings(read: _MqmRows, header: Header, overrides: ColumnOverrides, source: direction.Source) -> Ratings:
-    held, who, notes = put_people(read.held, overrides.people)
-    found, kept = drop_repeats(number_names(held, header.where, header.file.path, overrides.alike))
+    collector, who, notes = put_people(read.held, overrides.people)
+    indexed, kept = drop_repeats(number_names(collector, header.where, header.file.path, overrides.alike))
     unit, n = np.array(read.unit, np.int64), len(read.units)
     score = np.bincount(unit, weights=np.array(read.tenths), minlength=n)[kept] / 10
     errors = np.bincount(unit, weights=np.array(read.error), minlength=n)[kept].astype(np.int64)
-    direction.check(score, overrides, "lower", lambda k: f"{header.where}, line {held.line[int(kept[k])]}")
+    direction.check(score, overrides, "lower", lambda k: f"{header.where}, line {collector.line[int(kept[k])]}")
     return ratings.build_ratings(
-        found,
+        indexed,
         score,
         errors,
         np.array([read.spent.get(unit, math.nan) for unit in read.units])[kept],
@@ -130,7 +130,7 @@ def _ratings(read: _MqmRows, header: Header, overrides: ColumnOverrides, source:
         how=header.record(overrides),
         unused=header.list_unused("score", "errors", "minor", "major", "seconds", "start", "end", "run"),
         rows=read.rows,
-        controls=controls(read.planted, who, found, RULE),
+        controls=controls(read.planted, who, indexed, RULE),
         times=_times(read, who) if "rater" in header.columns else None,
     )
 
@@ -183,10 +183,10 @@ def _read_times(metadata: str) -> tuple[float, float]:
     if '"timing"' not in metadata and '"timestamp"' not in metadata:
         return 0.0, -math.inf
     try:
-        held = json.loads(metadata)
+        content = json.loads(metadata)
     except (ValueError, RecursionError):
         return 0.0, -math.inf
-    return (_seconds(held), _read_end(held)) if isinstance(held, dict) else (0.0, -math.inf)
+    return (_seconds(content), _read_end(content)) if isinstance(content, dict) else (0.0, -math.inf)
 
 
 def _seconds(metadata: Mapping[str, Any]) -> float:

@@ -376,9 +376,9 @@ def refuse_repeats(
     output += f"segment {segment} of {document}" if segment != document else f"document {document}"
     twice_said = differing(first, collector.line[k])
     if rater_known:
-        said = clip(f"{indexed.rater_names[indexed.rater[k]]} rated {output}", 200)
+        statement = clip(f"{indexed.rater_names[indexed.rater[k]]} rated {output}", 200)
         raise InputError(
-            f"{where}, line {collector.line[k]}: {said} before, on line {first}; {twice_said}; keep one of the two"
+            f"{where}, line {collector.line[k]}: {statement} before, on line {first}; {twice_said}; keep one of the two"
         )
     raise InputError(
         f"{where}, line {collector.line[k]}: {clip(output, 200)} has a score before, on line {first}; "

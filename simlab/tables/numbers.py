@@ -101,9 +101,9 @@ class ScoreColumn:
         """Read a score; raise InputError, beginning with `where`, for what is none, or is written in another way."""
         way, value = self._read(text, where)
         self.ways.setdefault(way, (text, where, value))
-        for one, other in (("comma", "point"), ("comma", "label"), *((way, "word") for way in self.ways)):
-            if one != other and one in self.ways and other in self.ways:
-                before = self.ways[other if one == way else one]
+        for first, second in (("comma", "point"), ("comma", "label"), *((way, "word") for way in self.ways)):
+            if first != second and first in self.ways and second in self.ways:
+                before = self.ways[second if first == way else first]
                 place = before[1].rpartition(", ")[2]
                 raise InputError(
                     f"{where}: score {clip(ascii(text), 40)} is written in another way than "
@@ -117,9 +117,9 @@ class ScoreColumn:
             return f"word {word[1][0]}" if self._other_pair(word[1]) else "word", word[0]
         if read_decimal(text) is None and (point := write_point(text, self.commas)) != text:
             return "comma", score(point, where)
-        if read_decimal(text) is None and (found := _LABELLED.fullmatch(text)):
-            value = score(found[1], where)
-            label = " ".join(found[2].lower().split())
+        if read_decimal(text) is None and (match := _LABELLED.fullmatch(text)):
+            value = score(match[1], where)
+            label = " ".join(match[2].lower().split())
             # A number with two labels is no answer on a scale: 5 apples, 5 pears.
             if self.labels.setdefault(value, label) == label:
                 return "label", value

@@ -95,8 +95,8 @@ def open_table(path: Path, overrides: ColumnOverrides = NOTHING, remedy: str = R
 
 def _open(path: Path, overrides: ColumnOverrides, remedy: str) -> TableFile:
     if is_json(path, remedy):
-        found = read_records(path)
-        return TableFile(path, found.where, found.keys, 1, None, CellRows(found.rows))
+        records = read_records(path)
+        return TableFile(path, records.where, records.keys, 1, None, CellRows(records.rows))
     where = clip(path)
     lines = numbered_lines(path, remedy)
     head = list(islice(lines, TITLE_LINES))
@@ -170,8 +170,8 @@ def differing_rows(path: Path, overrides: ColumnOverrides) -> Callable[[int, int
 
     def compare(first: int, second: int) -> str:
         file = open_table(path, replace(overrides, wide=()))
-        held = {line: row for line, row in file.rows if line in (first, second)}
-        return difference(file.header, held.get(first, []), held.get(second, []))
+        lines = {line: row for line, row in file.rows if line in (first, second)}
+        return difference(file.header, lines.get(first, []), lines.get(second, []))
 
     return compare
 
@@ -183,7 +183,7 @@ def difference(names: Sequence[str], first: Sequence[str], second: Sequence[str]
     'the two rows differ in score (4, 5)'
     """
     cells_of = zip(names, first, second, strict=False)
-    apart = [f"{name} ({one}, {other})" for name, one, other in cells_of if one.strip() != other.strip()]
+    apart = [f"{name} ({before}, {after})" for name, before, after in cells_of if before.strip() != after.strip()]
     if not apart:
         return "the two rows are alike in every column"
     return f"the two rows differ in {clip(', '.join(apart), 160)}"
@@ -235,18 +235,18 @@ def read_records(path: Path) -> Records:
     Raises InputError naming the line of what is no JSON, and for JSON that is something else than records.
     """
     where = clip(path)
-    found = list(_records(whole_text(path, MOST_BYTES), where))
-    if not found:
+    entries = list(_records(whole_text(path, MOST_BYTES), where))
+    if not entries:
         raise InputError(f"{where}: holds no record; {FORM}")
-    if len(found) == 1 and any(isinstance(value, list | dict) for value in found[0][1].values()):
-        shown = clip(", ".join(found[0][1]), 100)
+    if len(entries) == 1 and any(isinstance(value, list | dict) for value in entries[0][1].values()):
+        shown = clip(", ".join(entries[0][1]), 100)
         raise InputError(f"{where}: holds one JSON object with the keys {shown}; {FORM}")
-    keys = tuple(dict.fromkeys(key for _, record in found for key in record))
-    lines = [line for line, _ in found]
+    keys = tuple(dict.fromkeys(key for _, record in entries for key in record))
+    lines = [line for line, _ in entries]
     if len(set(lines)) < len(lines):
         where = f"{where} (record by record)"
-        lines = list(range(1, len(found) + 1))
-    cells = ([_cell(record.get(key)) for key in keys] for _, record in found)
+        lines = list(range(1, len(entries) + 1))
+    cells = ([_cell(record.get(key)) for key in keys] for _, record in entries)
     return Records(where, keys, list(zip(lines, cells, strict=True)))
 
 
@@ -274,9 +274,9 @@ def _values(text: str, where: str) -> Iterator[tuple[int, Any]]:
             value, end = decoder.raw_decode(text, at)
         except (ValueError, RecursionError) as error:
             place = getattr(error, "pos", at)
-            said = clip(getattr(error, "msg", "nested too deeply"), 60)
+            problem = clip(getattr(error, "msg", "nested too deeply"), 60)
             raise InputError(
-                f"{where}, line {text.count(chr(10), 0, place) + 1}: is no JSON ({said}); mend it"
+                f"{where}, line {text.count(chr(10), 0, place) + 1}: is no JSON ({problem}); mend it"
             ) from error
         yield at, value
         at = _skip_blanks(text, end)
@@ -290,8 +290,8 @@ def _values(text: str, where: str) -> Iterator[tuple[int, Any]]:
 
 
 def _skip_blanks(text: str, at: int) -> int:
-    found = _BLANK.match(text, at)
-    return at if found is None else found.end()
+    match = _BLANK.match(text, at)
+    return at if match is None else match.end()
 
 
 def _cell(value: Any) -> str:
@@ -300,6 +300,6 @@ def _cell(value: Any) -> str:
         return ""
     if isinstance(value, str):
         return value
-    if isinstance(value, list) and value and all(isinstance(one, str) for one in value):
+    if isinstance(value, list) and value and all(isinstance(part, str) for part in value):
         return " ".join(value)
     return json.dumps(value, ensure_ascii=False) if not isinstance(value, bool) else str(value)

@@ -87,16 +87,16 @@ def gather(table: CellTable, metrics: Sequence[str] | None) -> PairCollector:
 
     Raises InputError for a row that is no comparison.
     """
-    found = PairCollector()
+    collector = PairCollector()
     if {"winner", "human"} <= set(table.header):
         raise InputError(f"{table.where}, line 1: winner and human both say what humans prefer; keep one of them")
     if "source" in table.header:
-        _read_long(found, table, metrics)
+        _read_long(collector, table, metrics)
     elif not _human_columns(table.header):
-        _read_counts(found, table, metrics)
+        _read_counts(collector, table, metrics)
     else:
-        _read_wide(found, table, metrics)
-    return found
+        _read_wide(collector, table, metrics)
+    return collector
 
 
 def comparisons(collector: PairCollector, table: CellTable) -> dict[str, WinnerComparisons]:
@@ -341,10 +341,10 @@ def _refuse_criteria(repeated: RepeatedRows, collector: PairCollector, table: Ce
     ordered = RepeatedRows(_split(repeated, places), repeated.cells, repeated.names, repeated.used)
     # Where the order alone tells rows apart, both were asked; criteria then differ within rows of one order.
     looked_at = [ordered] if separates(repeated, places) else [ordered, repeated]
-    for one in looked_at:
-        if one.groups:
+    for rows in looked_at:
+        if rows.groups:
             known = bool(collector.raters)
-            refuse_criteria(one, table.where, _state_group(one, collector), rater_known=known, surely=True)
+            refuse_criteria(rows, table.where, _state_group(rows, collector), rater_known=known, surely=True)
 
 
 def _state_group(repeated: RepeatedRows, collector: PairCollector) -> str:

@@ -136,8 +136,8 @@ def refuse_people_and_machines(raters: Iterable[str], column: str, where: str) -
 
 def _options(column: str, names: Sequence[str]) -> str:
     """Return the options that read the answers of some raters alone."""
-    said = " ".join(f"--where {_word(f'{column}={name}')}" for name in names[:MOST_SHOWN])
-    return f"{said} and so on" if len(names) > MOST_SHOWN else said
+    options = " ".join(f"--where {_word(f'{column}={name}')}" for name in names[:MOST_SHOWN])
+    return f"{options} and so on" if len(names) > MOST_SHOWN else options
 
 
 def _word(text: str) -> str:

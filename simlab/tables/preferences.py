@@ -112,8 +112,12 @@ def read(path: Path, overrides: ColumnOverrides = NOTHING, metrics: Sequence[str
     table = rename(theirs, USUAL, overrides.columns)
     if not holds(table.header):
         raise InputError(f"{table.where}: has no columns of {FORM}; name them with --columns ours=yours,...")
-    held = read_table(table, metrics, overrides)
-    return replace(held, rater_column=theirs.header[table.column("rater")]) if "rater" in table.header else held
+    preferences = read_table(table, metrics, overrides)
+    return (
+        replace(preferences, rater_column=theirs.header[table.column("rater")])
+        if "rater" in table.header
+        else preferences
+    )
 
 
 def refuse_two_sorts(preferences: Preferences, where: str) -> None:
@@ -131,19 +135,19 @@ def _find_winner(table: CellTable) -> tuple[CellTable, list[str]]:
         return table, []
     alike = [fold_name(name) for name in table.header]
     if {"g1_winner", "g2_winner"} <= set(alike):
-        one, other = alike.index("g1_winner"), alike.index("g2_winner")
-        rows = ((line, [*cells, _join_games(cells[one], cells[other])]) for line, cells in table.rows)
-        said = "each pair was judged in both orders: a win is what both games say, else the pair is tied"
-        return replace(table, header=(*table.header, "winner"), rows=rows), [said]
+        first_game, second_game = alike.index("g1_winner"), alike.index("g2_winner")
+        rows = ((line, [*cells, _join_games(cells[first_game], cells[second_game])]) for line, cells in table.rows)
+        note = "each pair was judged in both orders: a win is what both games say, else the pair is tied"
+        return replace(table, header=(*table.header, "winner"), rows=rows), [note]
     there = [k for k, name in enumerate(alike) if name in VERDICTS]
     first, second = table.column("system_a"), table.column("system_b")
     cells = table.first_rows()
     clear = [k for k in there if all(place_of(row[k]) >= 0 or row[k] in ("", row[first], row[second]) for row in cells)]
     if len(there) == len(clear) == 1:
         names = list(table.header)
-        said = f"the column {clip(names[there[0]], 40)} says who won"
+        note = f"the column {clip(names[there[0]], 40)} says who won"
         names[there[0]] = "winner"
-        return replace(table, header=tuple(names)), [said]
+        return replace(table, header=tuple(names)), [note]
     further = [name for name in table.header if name not in ("system_a", "system_b", "item", "rater", "")]
     meant = table.header[there[0]] if there else "NAME"
     hint = "" if there else f" (it has {clip(', '.join(further), 100) or 'no further column'})"
@@ -180,51 +184,53 @@ def read_table(table: CellTable, metrics: Sequence[str] | None, overrides: Colum
 
     Raises InputError for what is no preference, for what contradicts itself, and for what is told of scores.
     """
-    for option, said in (("--scale", overrides.scale), ("--better", overrides.better)):
-        if said is not None:
+    for option, value in (("--scale", overrides.scale), ("--better", overrides.better)):
+        if value is not None:
             raise InputError(f"{option} is of scores, and {table.where} holds preferences; leave it out")
     if overrides.wide:
         raise InputError(f"--wide: is of scores, and {table.where} holds preferences; leave it out")
     table, remarks = _find_winner(merge_names(table))
-    found = pairs.gather(table, metrics)
-    copies = drop_copies(found, table)
-    check_systems(len(found.systems), table)
-    first, second, _, _, line = found.votes["human"].columns()[:5]
+    collector = pairs.gather(table, metrics)
+    copies = drop_copies(collector, table)
+    check_systems(len(collector.systems), table)
+    first, second, _, _, line = collector.votes["human"].columns()[:5]
     # A system without any answer has no line.
     at = {int(k): int(n) for k, n in zip(np.append(first, second)[::-1], np.append(line, line)[::-1], strict=True)}
-    refuse_lists(list(found.systems), lambda k: table.locate(at[k]) if k in at else table.where)
-    refuse_alike(found.systems, "systems", table.where, table.path, overrides.alike)
-    refuse_alike(found.documents, "documents", table.where, table.path, overrides.alike)
-    refuse_alike(found.items, "items", table.where, table.path, overrides.alike)
-    refuse_alike(found.raters, "raters", table.where, table.path, overrides.alike)
-    by_source = pairs.comparisons(found, table)
-    raters, person = find_people(tuple(found.raters), overrides)
+    refuse_lists(list(collector.systems), lambda k: table.locate(at[k]) if k in at else table.where)
+    refuse_alike(collector.systems, "systems", table.where, table.path, overrides.alike)
+    refuse_alike(collector.documents, "documents", table.where, table.path, overrides.alike)
+    refuse_alike(collector.items, "items", table.where, table.path, overrides.alike)
+    refuse_alike(collector.raters, "raters", table.where, table.path, overrides.alike)
+    by_source = pairs.comparisons(collector, table)
+    raters, person = find_people(tuple(collector.raters), overrides)
     human = by_source.pop("human")
     human = human._replace(rater=np.append(person, -1)[human.rater])
-    names = tuple(found.systems), tuple(found.items), raters
-    notes = *table.notes, *found.notes, *_notes(human), *_notes_on_documents(tuple(found.documents))
-    notes += (*doubtful_names(found.systems, "system"), *doubtful_names(found.raters, "rater"))
+    names = tuple(collector.systems), tuple(collector.items), raters
+    notes = *table.notes, *collector.notes, *_notes(human), *_notes_on_documents(tuple(collector.documents))
+    notes += (*doubtful_names(collector.systems, "system"), *doubtful_names(collector.raters, "rater"))
     counted = not pairs.is_one_by_one(table.header)
     marked = () if table.marks is None or not table.marks.remark else (table.marks.remark,)
     merged = () if table.spellings is None else table.spellings.remarks()
-    on_page = (*remarks, *found.remarks, *marked, *merged)
+    on_page = (*remarks, *collector.remarks, *marked, *merged)
     unused = drop_chosen(pairs.list_unused(table.header, by_source), table.chosen)
     unused = tuple(name for name in unused if table.marks is None or name != table.marks.name)
     return Preferences(
         *human,
         *names,
         by_source,
-        found.rows,
-        found.gaps,
+        collector.rows,
+        collector.gaps,
         notes,
         counted,
         table.chosen,
         on_page,
         unused,
-        document=np.array(found.document_of, np.int64),
-        document_names=tuple(found.documents),
+        document=np.array(collector.document_of, np.int64),
+        document_names=tuple(collector.documents),
         # Who played two games of a pair, with a win only where both agree, has met both orders.
-        by_place=not counted and "g1_winner" not in map(fold_name, table.header) and has_places(found.votes["human"]),
+        by_place=not counted
+        and "g1_winner" not in map(fold_name, table.header)
+        and has_places(collector.votes["human"]),
         left_out=list_left_out(table, copies),
         how=table.record((*USUAL, "human")),
     )
@@ -264,11 +270,11 @@ def use_documents(preferences: Preferences) -> Preferences:
     if not preferences.document_known:
         return preferences
     item = np.append(preferences.document, -1)[preferences.item]
-    said = (
+    note = (
         f"documents are the units: {pluralise(len(preferences.item_names), 'item')} of "
         f"{len(preferences.document_names):,} documents"
     )
-    return replace(preferences, item=item, item_names=preferences.document_names, notes=(*preferences.notes, said))
+    return replace(preferences, item=item, item_names=preferences.document_names, notes=(*preferences.notes, note))
 
 
 def _notes_on_documents(documents: tuple[str, ...]) -> list[str]:

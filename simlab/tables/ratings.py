@@ -236,7 +236,7 @@ def _add_criteria(
 
 def _ratings(read: _RatingRows, header: Header, overrides: ColumnOverrides, as_before: bool, averaged: bool) -> Ratings:
     with_runs = averaged and bool(read.runs)
-    found, kept, who, notes, copies = _number_rows(read, header, overrides, averaged)
+    indexed, kept, who, notes, copies = _number_rows(read, header, overrides, averaged)
     lines = np.array(read.held.line)[kept]
     score, errors = np.array(read.score)[kept], np.array(read.errors, np.int64)[kept]
     counted = direction.counts_errors(score, errors, as_before=as_before)
@@ -249,7 +249,7 @@ def _ratings(read: _RatingRows, header: Header, overrides: ColumnOverrides, as_b
     if "end" in read.no_times:
         read.ended = array("d", [math.nan] * len(read.ended))
     ratings = build_ratings(
-        found,
+        indexed,
         score,
         errors,
         seconds,
@@ -327,10 +327,10 @@ def _times(read: _RatingRows, who: Mapping[str, str]) -> Times | None:
     """Take the time between ends, repeated answers included; durations where a table has no ends."""
     if not (np.isfinite(read.ended).any() or np.isfinite(read.seconds).any()):
         return None
-    held = read.held
-    names, documents = list(held.raters), [document for document, _ in held.items]
-    outputs = [(system, documents[item]) for system, item in zip(held.system, held.item, strict=True)]
-    return take_times([names[rater] for rater in held.rater], read.ended, read.seconds, outputs, who)
+    collector = read.held
+    names, documents = list(collector.raters), [document for document, _ in collector.items]
+    outputs = [(system, documents[item]) for system, item in zip(collector.system, collector.item, strict=True)]
+    return take_times([names[rater] for rater in collector.rater], read.ended, read.seconds, outputs, who)
 
 
 def _number_rows(
@@ -340,29 +340,31 @@ def _number_rows(
 
     What a person said under a second login does not count.
     """
-    held, known, with_runs = read.held, "rater" in header.columns, averaged and bool(read.runs)
-    found = number_names(held, header.where, header.file.path, overrides.alike)
-    own = _skip_copies(held, _name_runs(held, found, read.runs) if with_runs else found, header, overrides)
-    copies, runs = len(held.line) - len(own), read.runs
+    collector, known, with_runs = read.held, "rater" in header.columns, averaged and bool(read.runs)
+    indexed = number_names(collector, header.where, header.file.path, overrides.alike)
+    own = _skip_copies(
+        collector, _name_runs(collector, indexed, read.runs) if with_runs else indexed, header, overrides
+    )
+    copies, runs = len(collector.line) - len(own), read.runs
     if copies:
-        held, found = keep_ratings(held, found, own)
+        collector, indexed = keep_ratings(collector, indexed, own)
         runs = [read.runs[k] for k in own.tolist()] if read.runs else []
     alike = differing_rows(header.file.path, overrides)
     if with_runs:
-        refuse_repeats(held, _name_runs(held, found, runs), header.where, alike, rater_known=True)
+        refuse_repeats(collector, _name_runs(collector, indexed, runs), header.where, alike, rater_known=True)
     elif known or not averaged:
-        refuse_repeats(held, found, header.where, alike, rater_known=known)
+        refuse_repeats(collector, indexed, header.where, alike, rater_known=known)
     if overrides.people is None:
-        return found, own, {}, (), copies
-    people, who, notes = put_people(held, overrides.people, rater_known=known)
-    found, kept = drop_repeats(number_names(people, header.where, header.file.path, overrides.alike))
-    return found, own[kept], who, (*notes, *state_repeats(len(own) - len(kept))), copies
+        return indexed, own, {}, (), copies
+    people, who, notes = put_people(collector, overrides.people, rater_known=known)
+    indexed, kept = drop_repeats(number_names(people, header.where, header.file.path, overrides.alike))
+    return indexed, own[kept], who, (*notes, *state_repeats(len(own) - len(kept))), copies
 
 
 def _name_runs(collector: RatingCollector, indexed: Indexed, runs: Sequence[str]) -> Indexed:
     """Name each run of a rater as another person would be."""
     numbers = Numbers()
-    signed = np.array([numbers[one] for one in zip(collector.rater, runs, strict=True)], np.int64)
+    signed = np.array([numbers[pair] for pair in zip(collector.rater, runs, strict=True)], np.int64)
     return indexed._replace(rater=signed, rater_names=tuple(f"run {run}" for _, run in numbers))
 
 

@@ -67,7 +67,10 @@ def read_again(
             stripped = [cell.strip() for cell in row[: len(names)]]
             filled = stripped + [""] * (len(names) - len(stripped))
             before = cells.get(line, filled)
-            cells[line] = [one if one == other else f"{one} {other}" for one, other in zip(before, filled, strict=True)]
+            cells[line] = [
+                earlier if earlier == later else f"{earlier} {later}"
+                for earlier, later in zip(before, filled, strict=True)
+            ]
     known = ([line for line in dict.fromkeys(group) if line in cells] for group in groups)
     return RepeatedRows([group for group in known if len(group) > 1], cells, names, used)
 
@@ -77,11 +80,11 @@ def group_rows(
 ) -> RepeatedRows:
     """Group the rows of a table that have the same key, where there are several; `rows` goes through them anew."""
     counts = Counter(hash(key(row)) for _, row in rows())
-    held = {line: (key(row), row) for line, row in rows() if counts[hash(key(row))] > 1}
+    repeated = {line: (key(row), row) for line, row in rows() if counts[hash(key(row))] > 1}
     groups: dict[object, list[int]] = {}
-    for line, (known, _) in held.items():
+    for line, (known, _) in repeated.items():
         groups.setdefault(known, []).append(line)
-    cells = {line: row for line, (_, row) in held.items()}
+    cells = {line: row for line, (_, row) in repeated.items()}
     return RepeatedRows([group for group in groups.values() if len(group) > 1], cells, names, used)
 
 
@@ -154,8 +157,8 @@ def _may_be_criteria(repeated: RepeatedRows, at: int) -> bool:
 
 def _numbers_rows(repeated: RepeatedRows, at: int) -> bool:
     """True if a column numbers the rows of each group, from 0 or 1."""
-    found = {frozenset(repeated.cells[line][at] for line in group): len(group) for group in repeated.groups}
-    return any(all(own == {str(start + k) for k in range(n)} for own, n in found.items()) for start in (0, 1))
+    sizes = {frozenset(repeated.cells[line][at] for line in group): len(group) for group in repeated.groups}
+    return any(all(own == {str(start + k) for k in range(n)} for own, n in sizes.items()) for start in (0, 1))
 
 
 def separates(repeated: RepeatedRows, columns: Sequence[int]) -> bool:

@@ -50,7 +50,7 @@ def read_segments(path: Path, lines: Iterable[tuple[int, str]], overrides: Colum
 
     Raises InputError naming file and line for what is no score, and for a test set with other segments.
     """
-    held, score, errors, rows = RatingCollector(), array("d"), array("q"), 0
+    collector, score, errors, rows = RatingCollector(), array("d"), array("q"), 0
     documents = read_documents(path, where)
     met: dict[str, int] = {}
     for number, line in lines:
@@ -67,7 +67,7 @@ def read_segments(path: Path, lines: Iterable[tuple[int, str]], overrides: Colum
                 raise InputError(f"{where}, line {number}: a file holds scores or marked errors, not both")
             score.append(worth)
             errors.append(count)
-            held.add([number], [system], [documents[place - 1]], [str(place)], [RATER])
+            collector.add([number], [system], [documents[place - 1]], [str(place)], [RATER])
     for system, n in met.items():
         if n != len(documents):
             raise _mismatch(where, system, pluralise(n, "line"), len(documents))
@@ -76,12 +76,12 @@ def read_segments(path: Path, lines: Iterable[tuple[int, str]], overrides: Colum
     if errors[0] >= 0:
         source = direction.settle(overrides, "lower", "it lists marked errors, and lower is better", where).source
         return build_averages(
-            held, score, overrides, where, errors, rows=rows, better_from=source, layout="segment_scores"
+            collector, score, overrides, where, errors, rows=rows, better_from=source, layout="segment_scores"
         )
     source = direction.settle(overrides, "higher", "scores of this format are higher for what is better", where).source
     scale = overrides.scale or direction.guess_scale(np.array(score))
     return build_averages(
-        held, score, overrides, where, rows=rows, better_from=source, layout="segment_scores", scale=scale
+        collector, score, overrides, where, rows=rows, better_from=source, layout="segment_scores", scale=scale
     )
 
 
@@ -123,9 +123,9 @@ def read_documents(path: Path, where: str) -> list[str]:
 
 
 def _mismatch(where: str, system: str, n: str, wanted: int) -> InputError:
-    said = clip(system, 60)
-    held = f"{said} has {n}, and .docs beside it has {pluralise(wanted, 'line')}"
-    return InputError(f"{where}: {held}; give one line a segment, of one test set")
+    name = clip(system, 60)
+    counts = f"{name} has {n}, and .docs beside it has {pluralise(wanted, 'line')}"
+    return InputError(f"{where}: {counts}; give one line a segment, of one test set")
 
 
 def is_header_of_averages(line: str) -> bool:
@@ -140,7 +140,7 @@ def read_averages(header: str, lines: Iterable[tuple[int, str]], overrides: Colu
     Systems and segments without any score are left out. Raises InputError naming file and line for what is no score.
     """
     source = direction.settle(overrides, "higher", "averages are negated penalties, and higher is better", where).source
-    held, score, first, rows = RatingCollector(), array("d"), dict[tuple[str, str], tuple[int, str]](), 0
+    collector, score, first, rows = RatingCollector(), array("d"), dict[tuple[str, str], tuple[int, str]](), 0
     for number, system, text, segment in _cells(header, lines, where):
         rows += 1
         before, other = first.setdefault((system, segment), (number, text))
@@ -150,10 +150,10 @@ def read_averages(header: str, lines: Iterable[tuple[int, str]], overrides: Colu
             raise InputError(f"{where}, line {number}: {what} before, on line {before}; {apart}; keep one of the two")
         if text != UNRATED:
             score.append(_score(text, f"{where}, line {number}"))
-            held.add([number], [system], [segment], [segment], [AVERAGE])
+            collector.add([number], [system], [segment], [segment], [AVERAGE])
     if not score:
         raise InputError(f"{where}: holds no score; give a file in which some segment has one")
-    return build_averages(held, score, overrides, where, rows=rows, better_from=source, layout="averages")
+    return build_averages(collector, score, overrides, where, rows=rows, better_from=source, layout="averages")
 
 
 def _cells(header: str, lines: Iterable[tuple[int, str]], where: str) -> Iterable[tuple[int, str, str, str]]:
@@ -187,12 +187,12 @@ def build_averages(
     **rest: object,
 ) -> Ratings:
     """Put ratings together that nobody in particular gave: one rater, no times; higher is better, save of `errors`."""
-    found, n = number_names(collector, where, alike=overrides.alike), len(score)
+    indexed, n = number_names(collector, where, alike=overrides.alike), len(score)
     values = np.array(score)
     better: direction.Better = "higher" if errors is None else "lower"
     direction.check(values, overrides, better, lambda k: f"{where}, line {collector.line[k]}")
     return build_ratings(
-        found,
+        indexed,
         values,
         np.full(n, -1) if errors is None else np.array(errors, np.int64),
         np.full(n, np.nan),

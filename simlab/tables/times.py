@@ -126,7 +126,7 @@ def _times(
     people = tuple(sorted({who.get(login, login) for login in logins}))
     number = {login: k for k, login in enumerate(logins)}
     place = {name: k for k, name in enumerate(people)}
-    new = np.array([True, *(one != other for one, other in pairwise(answers))])
+    new = np.array([True, *(first != second for first, second in pairwise(answers))])
     return Times(
         np.array([number[login] for login, _ in answers], np.int64),
         np.array([place[who.get(login, login)] for login in logins], np.int64),

@@ -34,15 +34,15 @@ def list_remarks(read: Mapping[str, Any]) -> Iterator[str]:
 def describe_rows(where: Where, left_out: Sequence[LeftOutRatings] = ()) -> str:
     """Return the end of a line on a table of which some rows are read or count; empty where all do."""
     chosen = f"; rows with {phrase(where)}" if where else ""
-    return chosen + "".join(f"; left out: {one.ratings:,} {one.why}" for one in left_out)
+    return chosen + "".join(f"; left out: {group.ratings:,} {group.why}" for group in left_out)
 
 
 def record_where(where: Where, left_out: Sequence[LeftOutRatings] = ()) -> dict[str, Any]:
     """Return which rows are read, and which do not count, as a part of a record; empty where all do."""
     record: dict[str, Any] = {"where": values_by_column(where)} if where else {}
     if left_out:
-        why = "; ".join(one.why for one in left_out)
-        record["left_out"] = {"ratings": sum(one.ratings for one in left_out), "why": why}
+        why = "; ".join(group.why for group in left_out)
+        record["left_out"] = {"ratings": sum(group.ratings for group in left_out), "why": why}
     return record
 
 

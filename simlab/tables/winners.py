@@ -56,10 +56,10 @@ class SourceVotes:
 
     def drop(self, lines: Sequence[int]) -> int:
         """Leave out what stands on some lines; return how many votes did."""
-        held = self.columns()
-        gone = np.isin(held[4], list(lines))
+        columns = self.columns()
+        gone = np.isin(columns[4], list(lines))
         if gone.any():
-            self.flat[:] = array("i", held[:, ~gone].T.ravel().tolist())
+            self.flat[:] = array("i", columns[:, ~gone].T.ravel().tolist())
         return int(gone.sum())
 
     def columns(self) -> Ints:
@@ -110,7 +110,7 @@ def _decode(word: Ints, name: Ints, line: Ints, source: str, table: CellTable) -
         unnamed = np.flatnonzero(coded)[name[coded] < 0]
         if len(unnamed):
             k = int(unnamed[0])
-            shown = ", ".join(f"{one:g}" for one in sorted(there)[:6])
+            shown = ", ".join(f"{number:g}" for number in sorted(there)[:6])
             raise InputError(
                 f"{table.locate(int(line[k]))}: {clip(source, 40)} holds the numbers {shown}, which may mean several "
                 "things; write a, b and tie, or 1 (the first wins), .5 and 0"
