@@ -163,14 +163,14 @@ def _predict_preferences(
     """Return the law that was fitted, what was read of the table, and all predictions."""
     from simlab.engine.progress import progress
     from simlab.fitting.preferences import backtest
-    from simlab.fitting.preferences.pilot import pilot_of
+    from simlab.fitting.preferences.pilot import build_pilot
 
     if options.law not in (AUTO, PREFERENCE):
         raise InputError(f"--law {options.law} is of tables of ratings; this is one of preferences: leave the law out")
     compared = preferences.read(table, options.told)
     preferences.refuse_two_sorts(compared, name_table(table))
     read, size = preferences.record(compared), backtest.QUICK if options.quick else backtest.FULL
-    whole = pilot_of(preferences.use_documents(compared))
+    whole = build_pilot(preferences.use_documents(compared))
     if not quiet:
         note(f"{name_table(table)}: {preferences.describe(compared)}")
         for line in understood.list_remarks(read):

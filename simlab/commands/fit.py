@@ -142,13 +142,13 @@ def _fit_ratings(
 def _fit_preferences(table: Path, overrides: ColumnOverrides, seed: int, say: Say) -> FitResult:
     """Fit the law to comparisons, and check it; raise InputError where nothing can be learned from them."""
     from simlab.fitting.preferences.checks import checks, components, content
-    from simlab.fitting.preferences.fitting import fitted as fitted_to
-    from simlab.fitting.preferences.pilot import pilot_of
+    from simlab.fitting.preferences.fitting import fit_pilot as fitted_to
+    from simlab.fitting.preferences.pilot import build_pilot
     from simlab.tables import understood
 
     compared = preferences.read(table, overrides)
     preferences.refuse_two_sorts(compared, clip(table))
-    pilot = pilot_of(units := preferences.use_documents(compared))
+    pilot = build_pilot(units := preferences.use_documents(compared))
     say("fitting preference")
     fitted = fitted_to(pilot, seed)
     say("checking preference against the pilot")

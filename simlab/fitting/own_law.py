@@ -30,7 +30,7 @@ from simlab.analysis.chains import make_chains
 from simlab.effort import current_effort
 from simlab.fitting.laws import FittableLaw, Fitted, SampledPosterior
 from simlab.fitting.scales.chain import gaussian_scale
-from simlab.fitting.scales.fitting import effective_draws, r_hat
+from simlab.fitting.scales.fitting import effective_draws, split_rhat
 from simlab.messages import clip, name_things, show
 from simlab.parts import resolve
 from simlab.rng import stream
@@ -237,7 +237,7 @@ def _diagnose_chains(draws: Mapping[str, Floats], stats: Mapping[str, Array]) ->
     columns = [column.T for values in single for column in values]
     n_chains, kept = next(iter(draws.values())).shape[:2]
     return {
-        "r_hat": max(r_hat(values) for values in columns),
+        "r_hat": max(split_rhat(values) for values in columns),
         "effective_draws": min(effective_draws(values) for values in columns),
         "draws": float(n_chains * kept),
         "chains": float(n_chains),

@@ -11,8 +11,8 @@ import pytest
 
 from simlab.effort import USUAL, ChainEffort, use_effort
 from simlab.fitting.scales import GAUSSIAN
-from simlab.fitting.scales.chain import for_points
-from simlab.fitting.scales.fitting import effective_draws, r_hat
+from simlab.fitting.scales.chain import priors_for_points
+from simlab.fitting.scales.fitting import effective_draws, split_rhat
 from simlab.tables.held import ColumnOverrides, Ratings
 from simlab.types import Floats
 from simlab.world import recorded
@@ -49,7 +49,7 @@ def by_nuts(ratings: Ratings, seed: int = 0) -> dict[str, Floats]:
     from simlab.fitting.models import points
 
     given = ratings.system, ratings.document[ratings.item], ratings.rater, ratings.score
-    mcmc = make_chains(lambda: points(for_points(ratings.score), *given), chains=4, warmup=500, draws=1000)
+    mcmc = make_chains(lambda: points(priors_for_points(ratings.score), *given), chains=4, warmup=500, draws=1000)
     mcmc.run(jax.random.PRNGKey(seed))
     held = mcmc.get_samples(group_by_chain=True)
     return {name: np.swapaxes(np.asarray(held[name], float), 0, 1) for name in SITES}
@@ -95,7 +95,7 @@ def test_another_table_is_found_to_have_another_posterior(tmp_path: Path) -> Non
 def test_the_sampler_of_points_draws_what_the_model_says(tmp_path: Path, seed: int) -> None:
     ratings = table(tmp_path, seed)
     own, nuts = by_sampler(ratings), by_nuts(ratings)
-    assert max(r_hat(one) for name in SINGLE for one in (own[name], nuts[name])) < 1.02
+    assert max(split_rhat(one) for name in SINGLE for one in (own[name], nuts[name])) < 1.02
     apart = distances(own, nuts)
     assert (apart > MOST).mean() <= 0.01
     assert apart.max() < NEVER

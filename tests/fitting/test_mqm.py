@@ -13,7 +13,7 @@ import yaml
 from simlab.fitting import report
 from simlab.fitting.mqm import MQM, fast, moments, pilot
 from simlab.fitting.mqm.fast import simulate
-from simlab.fitting.mqm.law import not_identified
+from simlab.fitting.mqm.law import list_unidentified
 from simlab.fitting.mqm.moments import mean_products
 from simlab.fitting.mqm.pilot import MqmPilot, RatingLayout, marked_errors
 from simlab.rng import stream
@@ -62,7 +62,7 @@ def test_the_built_in_table_and_its_world_are_the_same_pilot() -> None:
     from simlab.world.recorded import recorded
 
     read = pilot.read(None)
-    laid = pilot.of_world(
+    laid = pilot.pilot_from_world(
         recorded(stream(0), path=None, sha256=None, names=None, better=None, columns=None, people=None, where=None)
     )
     assert (read.n_systems, read.n_documents, read.n_raters, len(read.score)) == (10, 30, 10, 3120)
@@ -161,12 +161,12 @@ def test_flat_and_dense_ratings_follow_one_law() -> None:
     frame = recorded(
         stream(0), path=None, sha256=None, names=None, better=None, columns=None, people=None, where=None
     ).frame
-    law = fast.effects_of(held, moments.margins(held), THETA)
+    law = fast.build_effects(held, moments.margins(held), THETA)
     flat = np.array([moments.margins(simulate(stream(k, "flat"), law, held)).pairs[:9] for k in range(60)])
     dense = []
     for k in range(60):
         world = draw_world(stream(k, "dense"), law, frame, potential=True)
-        dense.append(moments.margins(pilot.of_world(world)).pairs[:9])
+        dense.append(moments.margins(pilot.pilot_from_world(world)).pairs[:9])
     error = np.sqrt(flat.var(0) + np.var(dense, axis=0)) / np.sqrt(60)
     assert (np.abs(flat.mean(0) - np.mean(dense, axis=0)) < 5 * error).all()
 
@@ -197,8 +197,8 @@ def fitted_frame(law: Effects, n_items: int) -> World:
 
 def test_raters_at_large_change_no_expectation() -> None:
     held = pilot.read(None)
-    law = fast.effects_of(held, moments.margins(held), THETA)
-    moved = fast.at_large(stream(1), law, 0.7, 0.6)
+    law = fast.build_effects(held, moments.margins(held), THETA)
+    moved = fast.rescale_to_population(stream(1), law, 0.7, 0.6)
     assert moved.major_share != law.major_share
     np.testing.assert_allclose(
         moved.leniency.mean() * moved.system_mean, law.leniency.mean() * law.system_mean, rtol=0.5
@@ -307,7 +307,7 @@ def test_a_fitted_world_has_the_pilots_systems_and_seats() -> None:
 )
 def test_poor_pilots_say_what_they_cannot_tell(rows: list[tuple[object, ...]], said: str, tmp_path: Path) -> None:
     held = pilot.read(table(tmp_path / "t.tsv", rows))
-    assert any(said in line for line in not_identified(held)), not_identified(held)
+    assert any(said in line for line in list_unidentified(held)), list_unidentified(held)
     found = fast.fit(held, draws=5, rounds=QUICK)
     assert np.isfinite(found.theta).all()
     for one in found.effects:

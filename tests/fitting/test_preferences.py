@@ -15,9 +15,9 @@ from simlab.effort import ChainEffort
 from simlab.fitting.backtest.carrying_out import summarize_errors
 from simlab.fitting.preferences.backtest import PreferenceSize, backtest
 from simlab.fitting.preferences.checks import checks, content
-from simlab.fitting.preferences.fitting import SPREADS, PreferenceFit, fit, fitted
-from simlab.fitting.preferences.pilot import MOST, pilot_of, thinned
-from simlab.fitting.preferences.posterior import posterior_of
+from simlab.fitting.preferences.fitting import SPREADS, PreferenceFit, fit, fit_pilot
+from simlab.fitting.preferences.pilot import MOST, build_pilot, thin_items
+from simlab.fitting.preferences.posterior import build_posterior
 from simlab.rng import stream
 from simlab.studies.worlds import draw_world
 from simlab.types import COMPARE, InputError
@@ -34,12 +34,12 @@ def one_each(held: Table) -> Table:
 
 @pytest.fixture(scope="module")
 def found() -> PreferenceFit:
-    return fitted(pilot_of(table(stream(1), n_items=30)), 0, 60, SHORT)
+    return fit_pilot(build_pilot(table(stream(1), n_items=30)), 0, 60, SHORT)
 
 
 def test_the_gradient_is_that_of_the_density() -> None:
     held = table(stream(2), n_items=12)
-    density = posterior_of(pilot_of(replace(held, rater=np.where(held.rater == 0, -1, held.rater))))
+    density = build_posterior(build_pilot(replace(held, rater=np.where(held.rater == 0, -1, held.rater))))
     theta = stream(3).standard_normal((density.layout.size, 2))
     _, gradient = density(theta)
     for k in range(density.layout.size):
@@ -50,7 +50,7 @@ def test_the_gradient_is_that_of_the_density() -> None:
 
 
 def test_turning_spreads_with_what_they_spread_changes_nothing() -> None:
-    density = posterior_of(pilot_of(table(stream(2), n_items=12)))
+    density = build_posterior(build_pilot(table(stream(2), n_items=12)))
     theta = stream(3).standard_normal((density.layout.size, 3))
     signs = density.signs(theta)
     log, gradient = density(theta)
@@ -63,19 +63,19 @@ def test_turning_spreads_with_what_they_spread_changes_nothing() -> None:
 
 
 def test_large_tables_are_thinned_by_whole_items_and_it_is_said() -> None:
-    pilot = pilot_of(table(stream(2), n_items=5000))
-    kept, note = thinned(stream(1), pilot)
+    pilot = build_pilot(table(stream(2), n_items=5000))
+    kept, note = thin_items(stream(1), pilot)
     assert len(kept.item) == MOST
     assert set(np.bincount(kept.item).tolist()) == {5}
     assert "25,000 comparisons: the law is fitted to the 4,000 of 800 items" in note[0]
-    counted = pilot_of(one_each(table(stream(2), n_items=5000)))
-    assert thinned(stream(1), counted) == (counted, [])
+    counted = build_pilot(one_each(table(stream(2), n_items=5000)))
+    assert thin_items(stream(1), counted) == (counted, [])
 
 
 def test_the_density_is_the_law_as_it_is_written() -> None:
     """Two sets of parameters that differ in strengths alone: the difference of log likelihoods, term by term."""
     held = one_each(table(stream(4)))
-    density = posterior_of(pilot_of(held))
+    density = build_posterior(build_pilot(held))
     theta = 0.3 * np.abs(stream(5).standard_normal((density.layout.size, 2)))
     sd, error = theta[density.layout.at["system_sd"]], density.layout.error["strength"]
     root = np.sqrt(sd**2 + error**2)
@@ -92,7 +92,7 @@ def test_the_density_is_the_law_as_it_is_written() -> None:
 def test_without_items_and_raters_strengths_are_those_of_maximum_likelihood() -> None:
     truth = Truth(output_sd=0.0, item_sd=0.0, sharpness_sd=0.0, tie_sd=0.0, taste_sd=0.0)
     held = one_each(table(stream(6), truth, n_items=1200, per_item=1))
-    estimate = fitted(pilot_of(held), 0, 100, ChainEffort(4, 200, 200))
+    estimate = fit_pilot(build_pilot(held), 0, 100, ChainEffort(4, 200, 200))
 
     def loss(theta: np.ndarray) -> float:
         distance = theta[held.first] - theta[held.second]
@@ -115,28 +115,30 @@ def test_without_items_and_raters_strengths_are_those_of_maximum_likelihood() ->
 
 @pytest.mark.slow
 def test_the_same_seed_gives_the_same_draws(found: PreferenceFit) -> None:
-    again = fitted(found.pilot, 0, 60, SHORT)
+    again = fit_pilot(found.pilot, 0, 60, SHORT)
     np.testing.assert_array_equal(found.strength, again.strength)
 
 
 def test_who_comes_first_in_a_table_changes_nothing(found: PreferenceFit) -> None:
     held = table(stream(1), n_items=30)
     turned = replace(held, first=held.second, second=held.first, outcome=2 - held.outcome)
-    np.testing.assert_array_equal(fitted(pilot_of(turned), 0, 60, SHORT).strength, found.strength)
+    np.testing.assert_array_equal(fit_pilot(build_pilot(turned), 0, 60, SHORT).strength, found.strength)
 
 
 def test_what_a_table_cannot_tell_is_said() -> None:
     held = table(stream(7), n_items=20)
     one_rater = replace(held, rater=np.zeros_like(held.rater), rater_names=("r",))
     for case, word in ((one_each(held), "compared twice"), (one_each(held), "no raters"), (one_rater, "one rater")):
-        assert any(word in sentence for sentence in fitted(pilot_of(case), 0, 5, ChainEffort(1, 10, 5)).not_identified)
+        assert any(
+            word in sentence for sentence in fit_pilot(build_pilot(case), 0, 5, ChainEffort(1, 10, 5)).not_identified
+        )
     ties = fit_short(replace(held, outcome=np.ones_like(held.outcome)))
     assert any("All comparisons are ties" in sentence for sentence in ties.not_identified)
     assert fit_short(replace(held, outcome=2 * (held.outcome > 0))).ties.max() == 0
 
 
 def fit_short(held: Table) -> PreferenceFit:
-    return fitted(pilot_of(held), 0, 5, ChainEffort(1, 20, 5))
+    return fit_pilot(build_pilot(held), 0, 5, ChainEffort(1, 20, 5))
 
 
 def test_groups_that_never_met_are_refused() -> None:
@@ -153,7 +155,7 @@ def test_a_law_that_holds_passes_and_one_that_does_not_fails(found: PreferenceFi
     held = table(stream(9), n_items=150, per_item=4)
     circle = np.where((held.second - held.first) % 5 <= 2, 1.5, -1.5)  # each beats the next two: no scale holds that
     no_order = replace(held, outcome=said(stream(10), circle, 0.6))
-    failed = [check.name for check in checks(fitted(pilot_of(no_order), 0, 60, SHORT), 0, 150).failed]
+    failed = [check.name for check in checks(fit_pilot(build_pilot(no_order), 0, 60, SHORT), 0, 150).failed]
     assert "spread of pairs beyond one scale" in failed
 
 

@@ -16,16 +16,23 @@ from simlab.fitting.scales import BINARY, GAUSSIAN, ORDINAL, fitting, outputs
 from simlab.fitting.scales.chain import categories, gaussian_scale, seen_points
 from simlab.fitting.scales.fitting import (
     MOST_RATINGS,
-    assembled,
+    assemble_effects,
+    choose_priors,
     prepare,
-    priors_of,
     scale_of,
-    thinned,
-    worst_nested_r_hat,
+    thin_table,
+    worst_nested_rhat,
 )
-from simlab.fitting.scales.sampling import ScaleDraws, begin, draw_effects, go_on, multiplied, truncated_normal
+from simlab.fitting.scales.sampling import (
+    ScaleDraws,
+    begin,
+    draw_effects,
+    draw_truncated_normal,
+    go_on,
+    multiply_chains,
+)
 from simlab.fitting.scales.spreads import SpreadEvidence, _evidence, lattice_step
-from simlab.fitting.scales.terms import terms_of
+from simlab.fitting.scales.terms import find_terms
 from simlab.tables.held import Ratings
 from simlab.world.laws.scales import ScaleEffects, average_opinions, draw_raters
 from tests.pilots import pilot
@@ -49,7 +56,7 @@ def scored(size: Size, score: np.ndarray | None = None) -> Ratings:
 
 
 def grouped(size: Size) -> tuple[list[tuple[str, ...]], tuple[str, ...]]:
-    found = terms_of(scored(size), sharpened=False)
+    found = find_terms(scored(size), sharpened=False)
     return [term.names for term in found.terms[1:]], found.noise
 
 
@@ -64,10 +71,10 @@ def test_effects_that_group_ratings_alike_stand_together() -> None:
 
 
 def test_documents_of_one_segment_have_no_segments() -> None:
-    names = terms_of(scored(SMALL), sharpened=False).names
+    names = find_terms(scored(SMALL), sharpened=False).names
     assert "segment" not in names
     assert "output" not in names
-    assert {"segment", "output"} <= set(terms_of(scored(Size(4, 10, 2, 3, 2)), sharpened=False).names)
+    assert {"segment", "output"} <= set(find_terms(scored(Size(4, 10, 2, 3, 2)), sharpened=False).names)
 
 
 @pytest.mark.parametrize(
@@ -82,9 +89,9 @@ def test_documents_of_one_segment_have_no_segments() -> None:
 )
 def test_what_a_table_cannot_tell_is_said(size: Size, said: str, unknown: str | None) -> None:
     table = scored(size)
-    terms = terms_of(table, sharpened=False)
-    assert any(said in sentence for sentence in fitting.not_identified(table, terms, sharpened=False))
-    found = fitting.unknown(table, terms, sharpened=False)
+    terms = find_terms(table, sharpened=False)
+    assert any(said in sentence for sentence in fitting.list_unidentified(table, terms, sharpened=False))
+    found = fitting.unknown_components(table, terms, sharpened=False)
     assert unknown in found if unknown else not found
 
 
@@ -122,7 +129,7 @@ def test_categories_are_those_of_a_declared_scale() -> None:
 def test_truncated_normals_have_the_moments_of_scipys() -> None:
     rng, n = np.random.default_rng(0), 40_000
     for low, high in ((-np.inf, 0.5), (1.0, 1.5), (6.0, np.inf), (-9.0, -8.0)):
-        drawn = truncated_normal(rng, np.full(n, low), np.full(n, high))
+        drawn = draw_truncated_normal(rng, np.full(n, low), np.full(n, high))
         mean, variance = truncnorm.stats(low, high)
         assert low <= drawn.min()
         assert drawn.max() <= high
@@ -146,7 +153,7 @@ def test_spreads_hang_on_groups_of_effects_as_on_each_alone() -> None:
 def test_effects_drawn_at_once_have_their_joint_normal_law() -> None:
     """Means and covariances are those of the closed form, by dense matrices."""
     table = scored(Size(3, 4, 1, 2, 2))
-    model, seen = prepare("gaussian", table, scale_of("gaussian", table), priors_of("gaussian", table), 4000)
+    model, seen = prepare("gaussian", table, scale_of("gaussian", table), choose_priors("gaussian", table), 4000)
     chains = begin(np.random.default_rng(0), model, seen, 0)
     chains.state.sd = np.repeat(chains.state.sd[:, :1], 4000, axis=1)
     chains.state.latent = np.repeat(table.score[:, None] - model.priors.mean, 4000, axis=1)
@@ -169,9 +176,9 @@ def test_chains_are_diagnosed_as_elsewhere() -> None:
     chains = np.zeros_like(noise)
     for k in range(1, 500):
         chains[k] = 0.8 * chains[k - 1] + noise[k]
-    assert fitting.r_hat(chains) == pytest.approx(float(split_gelman_rubin(chains.T)), rel=1e-6)
+    assert fitting.split_rhat(chains) == pytest.approx(float(split_gelman_rubin(chains.T)), rel=1e-6)
     assert fitting.effective_draws(chains) == pytest.approx(float(effective_sample_size(chains.T)), rel=0.05)
-    assert fitting.r_hat(chains + np.arange(4)) > 1.1
+    assert fitting.split_rhat(chains + np.arange(4)) > 1.1
 
 
 def test_nested_r_hat_is_its_definition_and_sees_starts_that_are_not_forgotten() -> None:
@@ -179,16 +186,16 @@ def test_nested_r_hat_is_its_definition_and_sees_starts_that_are_not_forgotten()
     starts = [chains[:, :4], chains[:, 4:]]
     within = np.mean([np.var(one.mean(0), ddof=1) + np.mean(np.var(one, 0, ddof=1)) for one in starts])
     between = np.var([one.mean() for one in starts], ddof=1)
-    assert fitting.nested_r_hat(chains, 4) == pytest.approx(np.sqrt(1 + between / within), rel=1e-12)
+    assert fitting.nested_rhat(chains, 4) == pytest.approx(np.sqrt(1 + between / within), rel=1e-12)
     many = np.random.default_rng(1).standard_normal((40, 32))
-    assert fitting.nested_r_hat(many, 8) < 1.02
-    assert fitting.nested_r_hat(many + np.repeat([0.0, 0.0, 0.0, 1.0], 8), 8) > 1.05
+    assert fitting.nested_rhat(many, 8) < 1.02
+    assert fitting.nested_rhat(many + np.repeat([0.0, 0.0, 0.0, 1.0], 8), 8) > 1.05
 
 
 def test_chains_of_one_start_part_at_once() -> None:
     table = scored(Size(3, 5, 1, 2, 2))
-    model, seen = prepare("ordinal", table, scale_of("ordinal", table), priors_of("ordinal", table), 2)
-    chains = multiplied(begin(np.random.default_rng(3), model, seen, 5), 3)
+    model, seen = prepare("ordinal", table, scale_of("ordinal", table), choose_priors("ordinal", table), 2)
+    chains = multiply_chains(begin(np.random.default_rng(3), model, seen, 5), 3)
     before = chains.state.unit.copy()
     assert np.array_equal(before[:, :3], before[:, [0, 0, 0]])
     assert not np.array_equal(before[:, 0], before[:, 3])
@@ -205,9 +212,9 @@ def test_draws_of_outputs_end_when_starts_are_forgotten_or_after_all_rounds(
 
     def worst(draws: ScaleDraws, per_start: int) -> float:
         sizes.append(len(draws.mean))
-        return worst_nested_r_hat(draws, per_start)
+        return worst_nested_rhat(draws, per_start)
 
-    monkeypatch.setattr(fitting, "worst_nested_r_hat", worst)
+    monkeypatch.setattr(fitting, "worst_nested_rhat", worst)
     monkeypatch.setattr(outputs, "FORGOTTEN", limit)
     table = scored(Size(3, 5, 1, 2, 2))
     with use_effort(USUAL._replace(outputs=ManyChains(2, 10, 4, 2, 5))):
@@ -220,12 +227,12 @@ def test_draws_of_outputs_end_when_starts_are_forgotten_or_after_all_rounds(
 
 def test_large_tables_are_thinned_by_whole_documents_and_it_is_said() -> None:
     table = scored(Size(20, 1000, 1, 3, 2))
-    kept, note = thinned(np.random.default_rng(0), table)
+    kept, note = thin_table(np.random.default_rng(0), table)
     assert len(kept.score) <= MOST_RATINGS
     assert "40,000 ratings" in note[0]
     counts = np.bincount(kept.item, minlength=1000)
     assert set(counts.tolist()) == {0, 40}
-    assert thinned(np.random.default_rng(0), held())[1] == []
+    assert thin_table(np.random.default_rng(0), held())[1] == []
 
 
 @pytest.mark.slow
@@ -236,7 +243,7 @@ def test_a_floor_does_not_pull_systems_together() -> None:
     worth = np.array([0.0, 10.0, 20.0, 30.0])
     latent = worth[empty.system] + 8 * rng.standard_normal(len(empty.system))
     table = replace(empty, score=np.clip(np.round(latent), 0, 100), scale=(0.0, 100.0))
-    priors = priors_of("gaussian", table)
+    priors = choose_priors("gaussian", table)
     model, seen = prepare("gaussian", table, scale_of("gaussian", table), priors, 8)
     draws = go_on(begin(rng, model, seen, 150), 100, 2)
     system = (
@@ -266,7 +273,7 @@ def test_draws_go_into_a_file_as_plain_values() -> None:
 def test_a_pilot_of_one_rater_keeps_what_raters_differ_by_under_its_priors() -> None:
     table = scored(Size(4, 8, 1, 1, 1))
     one = GAUSSIAN.fit(table, seed=4, draws=50, rounds=1)
-    scale = priors_of("gaussian", table).spread["leniency"]
+    scale = choose_priors("gaussian", table).spread["leniency"]
     middle = np.median(one.components["leniency_sd"])
     assert 0.3 * scale < middle < 1.4 * scale
     assert {"leniency_sd", "rater_system_sd", "rater_document_sd"} <= one.unknown
@@ -275,7 +282,7 @@ def test_a_pilot_of_one_rater_keeps_what_raters_differ_by_under_its_priors() -> 
 
 def test_the_same_seed_gives_the_same_draws() -> None:
     table = scored(Size(3, 5, 1, 2, 2))
-    model, seen = prepare("ordinal", table, scale_of("ordinal", table), priors_of("ordinal", table), 2)
+    model, seen = prepare("ordinal", table, scale_of("ordinal", table), choose_priors("ordinal", table), 2)
     one, two = (go_on(begin(np.random.default_rng(3), model, seen, 5), 3) for _ in range(2))
     assert np.array_equal(one.effect["system"], two.effect["system"])
     assert np.array_equal(one.thresholds, two.thresholds)
@@ -302,9 +309,9 @@ def test_raters_of_a_fit_score_in_its_world_as_its_chains_have_it(monkeypatch: p
 
     def keeping(*args: Any) -> list[ScaleEffects]:
         kept.append(args[2])
-        return assembled(*args)
+        return assemble_effects(*args)
 
-    monkeypatch.setattr(fitting, "assembled", keeping)
+    monkeypatch.setattr(fitting, "assemble_effects", keeping)
     fitted = ORDINAL.fit(scored(SMALL), seed=1, draws=3, rough=True)
     chains, rater, system = kept[0], np.arange(3)[None, :], np.arange(4)[:, None]
     at = (0, 0)

@@ -14,8 +14,8 @@ import numpy as np
 from simlab.fitting.backtest.campaigns import Campaigns, campaigns, measure_worlds, sums
 from simlab.fitting.backtest.carrying_out import interval
 from simlab.fitting.backtest.designs import BacktestDesign, deal_studies
-from simlab.fitting.scales.chain import for_points
-from simlab.fitting.scales.fitting import assembled, prepare, scale_of, seen_scores
+from simlab.fitting.scales.chain import priors_for_points
+from simlab.fitting.scales.fitting import assemble_effects, prepare, scale_of, seen_scores
 from simlab.fitting.scales.sampling import ScaleDraws, begin, go_on
 from simlab.rng import stream
 from simlab.tables.held import Ratings
@@ -73,13 +73,13 @@ def fitted(pilots: Sequence[Pilot], size: Size, seed: int) -> list[Effects]:
     first = ratings_of(pilots[0])
     score = np.stack([one.score for one in pilots], axis=1)
     # Priors are scaled to the spread of a pilot's scores: here to that of all, each about its own mean.
-    scale, priors = scale_of("gaussian", first), for_points(score - score.mean(0) + score.mean())
+    scale, priors = scale_of("gaussian", first), priors_for_points(score - score.mean(0) + score.mean())
     model, _ = prepare("gaussian", first, scale, priors, 1)
     seen = seen_scores(score, scale, priors)
     held = go_on(begin(stream(seed, "chains"), model, seen, size.warmup), size.kept)
     rng = stream(seed, "others")
     each = (only(held, k) for k in range(len(pilots)))
-    return [assembled(rng, model, one, scale, size.worlds, size.n_systems) for one in each]
+    return [assemble_effects(rng, model, one, scale, size.worlds, size.n_systems) for one in each]
 
 
 def known(pilots: Sequence[Pilot], size: Size, seed: int) -> list[Effects]:

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simlab.fitting.scales.chain import SHARES, Priors, for_points
-from simlab.fitting.scales.fitting import assembled, prepare, scale_of, seen_scores
+from simlab.fitting.scales.chain import SHARES, Priors, priors_for_points
+from simlab.fitting.scales.fitting import assemble_effects, prepare, scale_of, seen_scores
 from simlab.fitting.scales.outputs import OutputDraw, add_outputs
 from simlab.fitting.scales.sampling import begin, go_on
 from simlab.fitting.scales.terms import OF_SEGMENTS
@@ -74,7 +74,7 @@ def truth(seed: int, k: int) -> Truth:
 
 def priors() -> Priors:
     """Return the priors that truths are drawn from."""
-    found = for_points(np.array([-SPREAD, SPREAD]))
+    found = priors_for_points(np.array([-SPREAD, SPREAD]))
     return replace(found, mean=Truth().mean, tails=(np.inf,))
 
 
@@ -89,7 +89,7 @@ def fitted(pilots: Sequence[Pilot], size: Size, seed: int) -> list[list[OutputDr
     found = []
     for k in range(len(pilots)):
         one = only(held, k)
-        laws = assembled(rng, model, one, scale, size.kept, size.n_systems)
+        laws = assemble_effects(rng, model, one, scale, size.kept, size.n_systems)
         found.append(add_outputs(rng, model, one, laws, first))
     return found
 

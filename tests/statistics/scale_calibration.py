@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from simlab.fitting.scales.chain import SHARES, Priors
-from simlab.fitting.scales.fitting import LawName, model_of, seen_scores
+from simlab.fitting.scales.fitting import LawName, build_model, seen_scores
 from simlab.fitting.scales.sampling import ScaleDraws, begin, go_on
 from simlab.fitting.scales.terms import EFFECTS
 from simlab.tables.held import Ratings
@@ -131,7 +131,7 @@ def calibrate(
     held = design(size)
     true = truths(rng, law, held, tables)
     score, scale = answered(law, rated(rng, held, true), true)
-    model = model_of(law, held, priors(law), len(scale.values))
+    model = build_model(law, held, priors(law), len(scale.values))
     warmup, keep, every = run
     chains = begin(rng, model, seen_scores(score, scale, priors(law)), warmup)
     return ranks(go_on(chains, keep, every), true)

@@ -12,7 +12,7 @@ from joblib import Parallel, delayed
 from simlab.config import compose
 from simlab.fitting.mqm import fast, synthetic
 from simlab.fitting.mqm.fast import FastFit
-from simlab.fitting.mqm.pilot import of_world
+from simlab.fitting.mqm.pilot import pilot_from_world
 from simlab.studies.worlds import draw_world
 from simlab.types import World
 from simlab.world.laws.fitted import mean_scores
@@ -74,7 +74,7 @@ class Found(NamedTuple):
 def found(index: int, rounds: tuple[int, ...] | None = None, draws: int = 400) -> Found:
     """Fit to one world."""
     world = drawn(index)
-    fitted = fast.fit(of_world(world), seed=index, draws=draws, rounds=rounds)
+    fitted = fast.fit(pilot_from_world(world), seed=index, draws=draws, rounds=rounds)
     values = {name: np.quantile(one, (0.025, 0.5, 0.975)).tolist() for name, one in columns(fitted).items()}
     return Found({name: tuple(one) for name, one in values.items()}, float(systems_covered(fitted, world).mean()))
 
@@ -114,7 +114,7 @@ def test_intervals_hold_what_they_should_in_a_few_fits() -> None:
 
 def test_a_wrong_law_is_not_held() -> None:
     """The negative control: parameters far from those of the world lie outside the intervals."""
-    found = fast.fit(of_world(drawn(0)), seed=0, draws=200, rounds=(60, 90))
+    found = fast.fit(pilot_from_world(drawn(0)), seed=0, draws=200, rounds=(60, 90))
     wrong = {"segment_sd": 1.3, "dispersion": 2.0, "noise_share": 0.02, "rater_document_sd": 1.6}
     for name, value in wrong.items():
         low, high = np.quantile(columns(found)[name], (0.025, 0.975))

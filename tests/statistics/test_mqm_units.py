@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from simlab.fitting.mqm.fast import Units, draw, weighed
+from simlab.fitting.mqm.fast import Units, build_units, draw
 from simlab.rng import stream
 from simlab.types import Floats
 
@@ -46,7 +46,7 @@ def shares_covered(n: int, law: Draw, replications: int = REPLICATIONS) -> tuple
         error_sd = rng.uniform(0.3, 0.8, n)
         margin = truth + error_sd * rng.standard_normal(n) + 0.3 * rng.standard_normal()
         error = error_sd * rng.standard_normal((TABLES, n)) + 0.3 * rng.standard_normal((TABLES, 1))
-        units = weighed(margin, error - error.mean(0), np.ones((TABLES, 1)), PRIOR)
+        units = build_units(margin, error - error.mean(0), np.ones((TABLES, 1)), PRIOR)
         values, at_large = law(rng, units)
         low, high = np.quantile(values - values.mean(1, keepdims=True), (0.025, 0.975), axis=0)
         contrasts.append(np.mean((low <= truth - truth.mean()) & (truth - truth.mean() <= high)))
@@ -77,7 +77,7 @@ def test_spreads_cut_off_and_halved_intervals_are_noticed(law: Draw) -> None:
 
 def test_one_unit_says_nothing_of_a_spread() -> None:
     rng = stream(1, "one")
-    units = weighed(np.array([0.3]), 0.1 * rng.standard_normal((TABLES, 1)), np.ones((TABLES, 1)), PRIOR)
+    units = build_units(np.array([0.3]), 0.1 * rng.standard_normal((TABLES, 1)), np.ones((TABLES, 1)), PRIOR)
     values, spread = draw(rng, units, np.ones((4000, 1)), rng.integers(TABLES, size=4000))
     assert stats.kstest(spread, stats.halfnorm(scale=PRIOR).cdf).pvalue > 1e-4
     assert abs(values.mean() - 0.3) < 0.03

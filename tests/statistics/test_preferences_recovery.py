@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from compared_tables import Truth, answered, asked
 
-from simlab.fitting.preferences.fitting import begin, go_on, parameters_of
-from simlab.fitting.preferences.pilot import PreferencePilot, cells_of, pilot_of
-from simlab.fitting.preferences.posterior import LOG_TIES, SCALES, posterior_of
+from simlab.fitting.preferences.fitting import begin, extract_parameters, go_on
+from simlab.fitting.preferences.pilot import PreferencePilot, build_cells, build_pilot
+from simlab.fitting.preferences.posterior import LOG_TIES, SCALES, build_posterior
 from simlab.rng import stream
 
 CHAINS = 2
@@ -31,7 +31,7 @@ def recovered(seed: int, n_tables: int, trajectories: tuple[int, int], zero: str
     truths = [drawn_truth(rng, zero) for _ in range(n_tables)]
     design = asked(stream(seed, "design"), **sizes)
     tables = [answered(stream(seed, "answers", k), truth, design) for k, truth in enumerate(truths)]
-    draws = fitted_together(seed, [pilot_of(one) for one in tables], trajectories)
+    draws = fitted_together(seed, [build_pilot(one) for one in tables], trajectories)
     found = {name: (draws[name], np.array([getattr(truth, name) for truth in truths])) for name in (*SCALES, "ties")}
     return found | {
         f"strength {k}": (draws["strength"][..., k], np.array([one.strength[k] for one in tables])) for k in range(2)
@@ -47,14 +47,14 @@ def fitted_together(
     seed: int, pilots: Sequence[PreferencePilot], trajectories: tuple[int, int]
 ) -> Mapping[str, np.ndarray]:
     """Return draws `[draw, table, ...]` of what each of several tables of one design says."""
-    one = posterior_of(pilots[0])
-    counts = np.repeat(np.stack([cells_of(pilot, True).counts for pilot in pilots], axis=1), CHAINS, axis=1)
+    one = build_posterior(pilots[0])
+    counts = np.repeat(np.stack([build_cells(pilot, True).counts for pilot in pilots], axis=1), CHAINS, axis=1)
     every = replace(one, won=(counts[..., 0] - counts[..., 2]) / 2, tied=counts[..., 1])
     warmup, kept = trajectories
     chains = CHAINS * len(pilots)
     shared = one.layout.n_shared
     warm = begin(stream(seed, "chains"), every, one.scale(), shared, chains=chains, warmup=warmup)
-    held = parameters_of(one.layout, go_on(warm, kept, shared)[0], pilots[0])
+    held = extract_parameters(one.layout, go_on(warm, kept, shared)[0], pilots[0])
     # Chains of a table stand side by side.
     return {name: np.concatenate([of[:, k::CHAINS] for k in range(CHAINS)]) for name, of in held.items()}
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from simlab.fitting.scales.fitting import LawName, model_of, seen_scores
+from simlab.fitting.scales.fitting import LawName, build_model, seen_scores
 from simlab.fitting.scales.sampling import begin, go_on
 from simlab.world.laws.scales import Scale
 from tests.statistics.scale_calibration import LEVEL, Size, calibrate, covered, design, priors, rated, truths
@@ -64,6 +64,6 @@ def bounds_of_nothing(size: Size, tables: int = 8) -> np.ndarray:
     true = replace(true, sd=ones, tail=np.full(tables, np.inf))
     scale = Scale("gaussian", -np.inf, np.inf, 0.0, np.inf, np.zeros(0), np.zeros(0))
     known = replace(priors("gaussian"), tails=(np.inf,))
-    model = model_of("gaussian", held, known, 0)
+    model = build_model("gaussian", held, known, 0)
     chains = begin(rng, model, seen_scores(rated(rng, held, true), scale, known), 100)
     return np.quantile(go_on(chains, 150, 1).sd["system_document"], 0.975, axis=0)

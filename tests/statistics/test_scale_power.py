@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from simlab.fitting.scales.fitting import model_of, priors_of, scale_of, seen_scores
+from simlab.fitting.scales.fitting import build_model, choose_priors, scale_of, seen_scores
 from simlab.fitting.scales.sampling import begin, go_on
 from simlab.tables.held import Ratings
 from simlab.types import Floats
@@ -46,8 +46,8 @@ def _compared(
     rng: np.random.Generator, held: Ratings, score: Floats, true: Truths, run: tuple[int, int]
 ) -> tuple[Floats, Floats]:
     table = replace(held, score=score[:, 0], scale=(TRUTH.low, TRUTH.high))
-    known, scale = priors_of("gaussian", table), scale_of("gaussian", table)
-    model = model_of("gaussian", held, known, 0)
+    known, scale = choose_priors("gaussian", table), scale_of("gaussian", table)
+    model = build_model("gaussian", held, known, 0)
     draws = go_on(begin(rng, model, seen_scores(score, scale, known), run[0]), run[1])
     variance = sum(draws.sd[name] ** 2 for name in NOISE)
     known_variance = sum(true.sd[name] ** 2 for name in NOISE) + 1 / 12

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simlab.fitting.preferences.pilot import pilot_of
+from simlab.fitting.preferences.pilot import build_pilot
 from simlab.fitting_metrics.confusion import group_comparisons
 from simlab.tables import evidence, preferences
 from simlab.tables.held import ColumnOverrides
@@ -197,5 +197,5 @@ def test_items_of_two_documents_are_two_and_documents_are_the_units_of_a_fit(tmp
     assert (len(held.item_names), held.document_names) == (12, ("d0", "d1", "d2"))
     units = preferences.use_documents(held)
     assert units.item.tolist() == [k % 3 for k in range(12)]
-    assert pilot_of(units).n_items == 3
+    assert build_pilot(units).n_items == 3
     assert group_comparisons(held).unit.tolist() == units.item.tolist()

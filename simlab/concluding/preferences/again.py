@@ -151,7 +151,7 @@ def _directions(votes: Votes, value: Array) -> Array:
 
 def control(claims: PreferenceClaims, world: VoteWorld, seed: int, *, ordered: bool) -> Control:
     """Carry out studies like this one with equal systems; count those that claim something, by three analyses."""
-    columns = zip(*_nulls(claims, world.equal(), seed, ordered), strict=True)
+    columns = zip(*_nulls(claims, world.equal_systems(), seed, ordered), strict=True)
     some, plain, watched = (np.array(column, bool) for column in columns)
     return Control(
         studies=len(some),

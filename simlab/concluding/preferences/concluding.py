@@ -24,7 +24,7 @@ from simlab.concluding.simulations import NOT_ASKED, apply_gate, note_unrepeated
 from simlab.concluding.standing import compare_with_margin
 from simlab.concluding.wanted import LEVEL, ConcludeOptions
 from simlab.effort import current_effort
-from simlab.fitting.preferences.moments import world_of
+from simlab.fitting.preferences.moments import fit_world
 from simlab.messages import clip, pluralise
 from simlab.tables import preferences
 from simlab.tables.preferences import Preferences
@@ -277,7 +277,7 @@ def _repeat_study(
     if n > MOST:
         return note_unrepeated(concluded, f"{n:,} comparisons are more than {MOST:,}")
     say(f"carrying {current_effort().equal_studies:,} studies like this one out again ...")
-    world, why = try_to_simulate(lambda: world_of(named.votes, fitted))
+    world, why = try_to_simulate(lambda: fit_world(named.votes, fitted))
     if world is None:
         return note_unrepeated(concluded, why)
     votes = named.votes

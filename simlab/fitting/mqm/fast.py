@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 from simlab.effort import current_effort
 from simlab.fitting.mqm import moments, synthetic
 from simlab.fitting.mqm.moments import Margins, contrasts
-from simlab.fitting.mqm.pilot import MqmPilot, with_scores
+from simlab.fitting.mqm.pilot import MqmPilot, replace_scores
 from simlab.rng import stream
 from simlab.types import Bools, Floats, Ints
 from simlab.world.laws.error_counts import count_quantile, own_shares, shared_parts
@@ -79,18 +79,20 @@ def _fit(pilot: MqmPilot, seed: int, draws: int, rounds: tuple[int, ...]) -> Fas
     observed = moments.margins(pilot)
     used = np.isfinite(observed.pairs)
     units, theta = dict[str, Units](), np.empty(0)
-    held: tuple[Floats, list[Margins]] = np.empty((0, len(synthetic.NAMES))), []
+    simulations: tuple[Floats, list[Margins]] = np.empty((0, len(synthetic.NAMES))), []
     for number, n in enumerate(rounds):
         rng = stream(seed, "fit", number)
         tried = _proposals(rng, theta, n) if number else _prior(rng, n)
         # Each table has margins of its own, so that what is not known of them is in what is said of the spreads.
         truths = _margins(rng, observed, units, tried)
-        simulated = [_simulated(rng, pilot, truth, row) for truth, row in zip(truths, tried, strict=True)]
+        simulated = [_simulate_margins(rng, pilot, truth, row) for truth, row in zip(truths, tried, strict=True)]
         used &= np.mean([np.isfinite(one.pairs) for one in simulated], axis=0) > 0.9
         # Tables of the first, wide looks are left behind: surfaces bend.
         late = number > max(1, len(rounds) - 2)
-        held = (np.concatenate([held[0], tried]), held[1] + simulated) if late else (tried, simulated)
-        theta = _posterior(rng, held[0], held[1], observed, used)
+        simulations = (
+            (np.concatenate([simulations[0], tried]), simulations[1] + simulated) if late else (tried, simulated)
+        )
+        theta = _posterior(rng, simulations[0], simulations[1], observed, used)
         units = {field: estimate(field, observed, truths, simulated, tried) for field in UNITS}
     return _assemble(stream(seed, "fit", "draws"), pilot, observed, units, theta, draws)
 
@@ -136,7 +138,7 @@ def _prior(rng: np.random.Generator, n: int) -> Floats:
     return theta
 
 
-def effects_of(pilot: MqmPilot, margins: Margins, theta: Floats) -> Effects:
+def build_effects(pilot: MqmPilot, margins: Margins, theta: Floats) -> Effects:
     """Put margins and spreads together to a law.
 
     Margins of raters are those of scores; how many errors they mark follows from these and from how many are major.
@@ -158,7 +160,7 @@ def effects_of(pilot: MqmPilot, margins: Margins, theta: Floats) -> Effects:
         severity=np.exp(odds),
         sharpness=sharpness,
         punctuation=np.exp(margins.punctuation),
-        **cast(Any, _kinds_known(pilot, dict(zip(synthetic.NAMES, theta.tolist(), strict=True)))),
+        **cast(Any, _clear_unknown_kinds(pilot, dict(zip(synthetic.NAMES, theta.tolist(), strict=True)))),
         major_share=major_share,
         minor_sharpness=minor,
         minor_weight=pilot.minor_weight,
@@ -166,7 +168,7 @@ def effects_of(pilot: MqmPilot, margins: Margins, theta: Floats) -> Effects:
     )
 
 
-def _kinds_known(pilot: MqmPilot, theta: dict[str, float]) -> dict[str, float]:
+def _clear_unknown_kinds(pilot: MqmPilot, theta: dict[str, float]) -> dict[str, float]:
     """Let kinds of errors be alike where a table does not tell them apart."""
     return theta if pilot.counts[1].any() else theta | dict.fromkeys(OF_KINDS, 0.0)
 
@@ -176,19 +178,19 @@ def points(pilot: MqmPilot, log_odds: Floats) -> Floats:
     return np.asarray(pilot.minor_weight + (pilot.major_weight - pilot.minor_weight) * expit(log_odds))
 
 
-def _simulated(rng: np.random.Generator, pilot: MqmPilot, centre: Margins, theta: Floats) -> Margins:
-    return moments.margins(simulate(rng, effects_of(pilot, centre, theta), pilot))
+def _simulate_margins(rng: np.random.Generator, pilot: MqmPilot, centre: Margins, theta: Floats) -> Margins:
+    return moments.margins(simulate(rng, build_effects(pilot, centre, theta), pilot))
 
 
 def estimate(
     field: str, observed: Margins, truths: Sequence[Margins], tables: Sequence[Margins], theta: Floats
 ) -> Units:
     """Correct and weigh one kind of margins by what became of `truths` in tables simulated with them and `theta`."""
-    found, true = (np.array([np.atleast_1d(getattr(one, field)) for one in those]) for those in (tables, truths))
-    error = found - true
+    simulated, true = (np.array([np.atleast_1d(getattr(one, field)) for one in those]) for those in (tables, truths))
+    error = simulated - true
     known = MINOR_SLOPE if field == "minor_sharpness" else None
     corrected = np.atleast_1d(getattr(observed, field)) - error.mean(0)
-    return weighed(corrected, error - error.mean(0), synthetic.sizes(theta), SPREAD[field], known)
+    return build_units(corrected, error - error.mean(0), synthetic.sizes(theta), SPREAD[field], known)
 
 
 def leniencies(pilot: MqmPilot, rater: Units, severity: Units) -> Units:
@@ -197,7 +199,7 @@ def leniencies(pilot: MqmPilot, rater: Units, severity: Units) -> Units:
         return rater
     corrected = rater.corrected - np.log(points(pilot, severity.corrected))
     simulated = rater.corrected + rater.error - np.log(points(pilot, severity.corrected + severity.error))
-    return weighed(corrected, simulated - simulated.mean(0), rater.features, SPREAD["rater"])
+    return build_units(corrected, simulated - simulated.mean(0), rater.features, SPREAD["rater"])
 
 
 def _assemble(
@@ -213,16 +215,18 @@ def _assemble(
     for k in range(draws):
         margin = observed._replace(**{field: values[k] for field, (values, _) in drawn.items()})
         severity_sd = float(drawn["severity"][1][k]) if pilot.counts[1].any() else 0.0
-        known = effects_of(pilot, margin, rows[k])
+        known = build_effects(pilot, margin, rows[k])
         system_sd = float(drawn["system"][1][k]) * _stretch(margin.system, known)
-        one = at_large(rng, known, float(leniency_sd[k]), severity_sd)
-        effects.append(one)
-        at_large_too.append(population(rng, one, system_sd, float(leniency_sd[k]), severity_sd))
+        law = rescale_to_population(rng, known, float(leniency_sd[k]), severity_sd)
+        effects.append(law)
+        at_large_too.append(population(rng, law, system_sd, float(leniency_sd[k]), severity_sd))
     return FastFit(pilot, tuple(effects), tuple(at_large_too), rows, "fast", {})
 
 
-def at_large(rng: np.random.Generator, effects: Effects, leniency_sd: float, severity_sd: float) -> Effects:
-    """Express known raters in terms of raters at large, whose leniency and severity have mean 1.
+def rescale_to_population(
+    rng: np.random.Generator, effects: Effects, leniency_sd: float, severity_sd: float
+) -> Effects:
+    """Rescale known raters to raters at large, whose leniency and severity have mean 1.
 
     Known raters are a sample, so how far their average is from that of raters at large is drawn. What they are expected
     to answer does not change: what is taken from the raters is put on the systems and on the share of major errors.
@@ -281,7 +285,7 @@ class Units:
     known: float | None = None
 
 
-def weighed(corrected: Floats, error: Floats, features: Floats, prior: float, known: float | None = None) -> Units:
+def build_units(corrected: Floats, error: Floats, features: Floats, prior: float, known: float | None = None) -> Units:
     """Take margins with the errors of simulated ones; `features[table, feature]` are what their variances go with."""
     n = len(corrected)
     mean = error.mean(1, keepdims=True)
@@ -361,8 +365,8 @@ def draw(rng: np.random.Generator, units: Units, features: Floats, pick: Ints) -
 
 def _scales(coefficient: Floats, wanted: Floats, tables: Floats, pick: Ints) -> Floats:
     """Return by what the error of a table is multiplied to be as large as parameters want it."""
-    held = _variance(tables, coefficient)
-    return np.asarray(np.sqrt(np.maximum(wanted @ coefficient, 0.1 * held.mean()) / held[pick]))
+    variance = _variance(tables, coefficient)
+    return np.asarray(np.sqrt(np.maximum(wanted @ coefficient, 0.1 * variance.mean()) / variance[pick]))
 
 
 def draw_spreads(rng: np.random.Generator, log: Floats, n: int) -> Floats:
@@ -435,7 +439,7 @@ def simulate(rng: np.random.Generator, effects: Effects, pilot: MqmPilot) -> Mqm
     normal *= np.sqrt(share)
     normal += np.sqrt(1 - share) * shared.take(pilot.layout.output, axis=1)
     count = count_quantile(ndtr(normal, out=normal), expected, effects.dispersion)
-    return with_scores(pilot, _three_kinds(count), weights(effects) @ count)
+    return replace_scores(pilot, _three_kinds(count), weights(effects) @ count)
 
 
 def _three_kinds(count: Ints) -> Ints:

@@ -11,8 +11,8 @@ import numpy as np
 from simlab.fitting.laws import FittableLaw, Fitted, SampledPosterior
 from simlab.fitting.mqm import fast
 from simlab.fitting.mqm.fast import simulate
-from simlab.fitting.mqm.moments import PAIRS, identified
-from simlab.fitting.mqm.pilot import MAX_RATINGS, MqmPilot, laid, of_ratings
+from simlab.fitting.mqm.moments import PAIRS, mark_identified
+from simlab.fitting.mqm.pilot import MAX_RATINGS, MqmPilot, lay_out_design, pilot_from_ratings
 from simlab.tables.held import Ratings
 from simlab.types import Array, Floats
 from simlab.world.files.fitted_world import SINGLE
@@ -28,7 +28,7 @@ FEW = 5
 """With fewer documents or raters a spread between them is mostly prior."""
 
 
-def refused(ratings: Ratings) -> str | None:
+def mqm_refusal(ratings: Ratings) -> str | None:
     """Explain why scores are no sums of errors: None, or which of their rules they break."""
     if not ratings.lower_is_better:
         return "errors are counted from 0 and fewer are better; in this table higher scores are better"
@@ -45,11 +45,13 @@ def refused(ratings: Ratings) -> str | None:
 
 def fit(ratings: Ratings, *, seed: int = 0, draws: int = fast.DRAWS, rough: bool = False) -> Fitted:
     """Fit the law to ratings that it does not refuse; the same seed gives the same draws, `rough` ones in less time."""
-    pilot = of_ratings(ratings, "the table")
-    found = fast.fit(pilot, seed=seed, draws=draws, rounds=ROUGH if rough else None)
-    spreads = {name: np.array([getattr(one, name) for one in found.effects]) for name in SINGLE if name.endswith("_sd")}
-    spreads |= {name: np.array([getattr(one, name) for one in found.population]) for name in POPULATION}
-    known = Fitted(NAME, ratings, found.effects, spreads, not_identified(pilot), unknown(pilot), {})
+    pilot = pilot_from_ratings(ratings, "the table")
+    fitted = fast.fit(pilot, seed=seed, draws=draws, rounds=ROUGH if rough else None)
+    spreads = {
+        name: np.array([getattr(one, name) for one in fitted.effects]) for name in SINGLE if name.endswith("_sd")
+    }
+    spreads |= {name: np.array([getattr(one, name) for one in fitted.population]) for name in POPULATION}
+    known = Fitted(NAME, ratings, fitted.effects, spreads, list_unidentified(pilot), unknown_spreads(pilot), {})
     return known if rough else replace(known, posterior=_posterior(known))
 
 
@@ -65,7 +67,7 @@ def _posterior(fitted: Fitted) -> SampledPosterior:
 def answer(rng: np.random.Generator, effects: Effects, design: Ratings) -> Floats:
     """Draw new documents and answers for the same systems and raters: one score per rating of the design."""
     # Tenths, as tables have them: a sum of weights is a hair beside its value.
-    return np.asarray(simulate(rng, effects, laid(design)).score.round(9))
+    return np.asarray(simulate(rng, effects, lay_out_design(design)).score.round(9))
 
 
 def content(fitted: Fitted) -> Mapping[str, Any]:
@@ -77,35 +79,35 @@ def content(fitted: Fitted) -> Mapping[str, Any]:
     return {
         "method": "fast",
         "estimates": {name: _summary(column) for name, column in single.items()},
-        "minor_weight": _short(effects[0].minor_weight),
-        "major_weight": _short(effects[0].major_weight),
+        "minor_weight": _round_digits(effects[0].minor_weight),
+        "major_weight": _round_digits(effects[0].major_weight),
         "draws": draws | {name: _row(column) for name, column in single.items()},
     }
 
 
 def _summary(column: Floats) -> dict[str, float]:
     """Return median and 95 % interval."""
-    return dict(zip(("low", "estimate", "high"), map(_short, np.quantile(column, INTERVAL)), strict=True))
+    return dict(zip(("low", "estimate", "high"), map(_round_digits, np.quantile(column, INTERVAL)), strict=True))
 
 
 def _row(values: Array) -> list[float]:
-    return [_short(value) for value in values]
+    return [_round_digits(value) for value in values]
 
 
-def _short(value: float) -> float:
+def _round_digits(value: float) -> float:
     return float(f"{value:.5g}")
 
 
-MQM = FittableLaw(NAME, refused, fit, answer, draw_world, content)
+MQM = FittableLaw(NAME, mqm_refusal, fit, answer, draw_world, content)
 
 
-def not_identified(pilot: MqmPilot) -> list[str]:
+def list_unidentified(pilot: MqmPilot) -> list[str]:
     """List, in sentences, what a pilot cannot tell and what stands in for it."""
     return list(_sentences(pilot))
 
 
 def _sentences(pilot: MqmPilot) -> Iterator[str]:
-    has = dict(zip(PAIRS, identified(pilot).tolist(), strict=False))
+    has = dict(zip(PAIRS, mark_identified(pilot).tolist(), strict=False))
     if pilot.n_systems == 1:
         yield "one system: differences between systems, on documents and by taste, keep their priors"
     if pilot.n_raters == 1:
@@ -119,12 +121,12 @@ def _sentences(pilot: MqmPilot) -> Iterator[str]:
         yield "no two raters on a document: leniency is told from the documents only by chance, and taste by priors"
     if not pilot.counted:
         yield "the scores do not tell minor from major errors: all are of one kind, and severity is 1 for all raters"
-    yield from _few(pilot)
+    yield from _sentences_on_few_units(pilot)
 
 
-def unknown(pilot: MqmPilot) -> frozenset[str]:
+def unknown_spreads(pilot: MqmPilot) -> frozenset[str]:
     """Name the spreads that a pilot says nothing about: what the priors say stands in for them."""
-    has = dict(zip(PAIRS, identified(pilot).tolist(), strict=False))
+    has = dict(zip(PAIRS, mark_identified(pilot).tolist(), strict=False))
     names: list[str] = []
     if pilot.n_systems == 1:
         names += ["system_sd", "system_document_sd", "rater_system_sd"]
@@ -140,7 +142,7 @@ def unknown(pilot: MqmPilot) -> frozenset[str]:
     return frozenset(names)
 
 
-def _few(pilot: MqmPilot) -> Iterator[str]:
+def _sentences_on_few_units(pilot: MqmPilot) -> Iterator[str]:
     if pilot.n_documents < FEW:
         yield f"{pilot.n_documents} documents: how far documents differ is mostly prior"
     if 1 < pilot.n_raters < FEW:

@@ -75,7 +75,7 @@ def margins(pilot: MqmPilot) -> Margins:
     severity, punctuation = _rater_kinds(pilot)
     x = np.log(by_system)
     sharpness, minor = _sharpness(pilot, x - x.mean(), fitted)
-    pairs = of_all_kinds(pilot, by_system[pilot.system] * by_rater[pilot.rater])
+    pairs = pair_statistics(pilot, by_system[pilot.system] * by_rater[pilot.rater])
     rater = np.log(by_rater) - centre
     return Margins(x + centre, rater, severity, sharpness, minor, punctuation, pairs)
 
@@ -105,7 +105,7 @@ def multiplicative_fit(pilot: MqmPilot) -> tuple[Floats, Floats, Floats]:
     likelihood equations of a Poisson law, which hold on average for any law.
     """
     labels = (pilot.system, pilot.rater, pilot.item)
-    totals = [np.maximum(np.bincount(label, weights=pilot.score), _small(pilot)) for label in labels]
+    totals = [np.maximum(np.bincount(label, weights=pilot.score), _half_minor_error(pilot)) for label in labels]
     factors = [np.ones(len(total)) for total in totals]
     factors[2] = totals[2] / np.bincount(pilot.item)
     crossed, by_item = pilot.layout.crossed
@@ -126,7 +126,7 @@ def _ratio(total: Floats, others: Floats) -> Floats:
     return np.divide(total, others, out=np.ones_like(others), where=others > 0)
 
 
-def _small(pilot: MqmPilot) -> float:
+def _half_minor_error(pilot: MqmPilot) -> float:
     return 0.5 * pilot.minor_weight
 
 
@@ -147,7 +147,7 @@ NEXT |= {12: (10,), 13: (12,), 14: (12,), 15: (10,), 16: (15,), 17: (15,)}
 """Which kind of pairs shares a little less than another, the first that a table has; see `contrasts`."""
 
 
-def of_all_kinds(pilot: MqmPilot, expected: Floats) -> Floats:
+def pair_statistics(pilot: MqmPilot, expected: Floats) -> Floats:
     """Return what is found of pairs, `[kind]` in the order of PAIRS; `expected` of each rating by system and rater."""
     products = mean_products(pilot, pilot.score, expected)
     return np.concatenate([products, kinds(pilot), _zeros(pilot), [_mean_root(pilot)], agreement(pilot)])
@@ -161,11 +161,11 @@ def mean_products(pilot: MqmPilot, score: Floats, expected: Floats) -> Floats:
     """
     expected = expected * (score.sum() / max(float(expected.sum()), 1e-12))
     sums = pilot.layout.sums
-    return _log_ratio(_by_kind(sums(score)), _by_kind(sums(expected)))
+    return _log_ratio(_sums_by_kind(sums(score)), _sums_by_kind(sums(expected)))
 
 
-def _by_kind(sums: tuple[SharingSums, SharingSums, SharingSums]) -> Floats:
-    every, document, segment = map(_by_sharing, sums)
+def _sums_by_kind(sums: tuple[SharingSums, SharingSums, SharingSums]) -> Floats:
+    every, document, segment = map(_sum_by_sharing, sums)
     return np.concatenate([(document - segment), segment, (every - document)[3:]])
 
 
@@ -177,9 +177,9 @@ def contrasts(used: Bools) -> Floats:
     """
     matrix = np.eye(len(used))
     for kind, others in NEXT.items():
-        held = [other for other in others if used[other]]
-        if held:
-            matrix[kind, held[0]] = -1.0
+        usable = [other for other in others if used[other]]
+        if usable:
+            matrix[kind, usable[0]] = -1.0
     return np.asarray(matrix[np.ix_(used, used)])
 
 
@@ -188,11 +188,11 @@ def kinds(pilot: MqmPilot) -> Floats:
     if not (pilot.counts[0].any() and pilot.counts[1].any()):
         return np.full(9, np.nan)
     counts = [count.astype(float) for count in pilot.counts[:2]]
-    expected = [_expected(pilot, count) for count in counts]
-    return _log_ratio(*(_of_both(pilot, *pair) for pair in (counts, expected)))
+    expected = [_expected_counts(pilot, count) for count in counts]
+    return _log_ratio(*(_sum_kind_products(pilot, *pair) for pair in (counts, expected)))
 
 
-def _of_both(pilot: MqmPilot, minor: Floats, major: Floats) -> Floats:
+def _sum_kind_products(pilot: MqmPilot, minor: Floats, major: Floats) -> Floats:
     """Add up products of the two kinds, then of each kind, over pairs of a segment.
 
     Those of the two are over one rating, other ratings of its segment, other segments of its document.
@@ -200,10 +200,10 @@ def _of_both(pilot: MqmPilot, minor: Floats, major: Floats) -> Floats:
     (_, document, segment), (_, of_document, of_segment) = (pilot.layout.sums(count) for count in (minor, major))
     rating, within = float((minor * major).sum()), _cross(segment.all, of_segment.all)
     crossed = [rating, within - rating, _cross(document.all, of_document.all) - within]
-    return np.concatenate([crossed, _by_sharing(segment)[:3], _by_sharing(of_segment)[:3]])
+    return np.concatenate([crossed, _sum_by_sharing(segment)[:3], _sum_by_sharing(of_segment)[:3]])
 
 
-def _expected(pilot: MqmPilot, count: Floats) -> Floats:
+def _expected_counts(pilot: MqmPilot, count: Floats) -> Floats:
     """Return the counts that the averages of their system and their rater let one expect; as many in all."""
     by_system, by_rater = (
         np.bincount(label, weights=count) / np.maximum(np.bincount(label), 1) for label in (pilot.system, pilot.rater)
@@ -217,7 +217,7 @@ def _zeros(pilot: MqmPilot) -> tuple[float, float]:
     zero = (pilot.score < pilot.minor_weight - 1e-9).astype(float)
     n, sum_ = len(zero), zero.sum()
     odds = float(np.log((sum_ + 0.5) / (n - sum_ + 0.5)))
-    total, number = (_by_sharing(sums[2]) for sums in (pilot.layout.sums(zero), pilot.layout.ones))
+    total, number = (_sum_by_sharing(sums[2]) for sums in (pilot.layout.sums(zero), pilot.layout.ones))
     return odds, float(np.log((sum(total[:2]) + 0.5) / (sum(number[:2]) + 0.5)) - 2 * np.log((sum_ + 0.5) / (n + 0.5)))
 
 
@@ -226,7 +226,7 @@ def _mean_root(pilot: MqmPilot) -> float:
     return float(np.log(np.sqrt(pilot.score).mean() + 1e-12) - 0.5 * np.log(pilot.score.mean() + 1e-12))
 
 
-def _by_sharing(sums: SharingSums) -> Floats:
+def _sum_by_sharing(sums: SharingSums) -> Floats:
     """Add up products over ordered pairs that share as much: other system and rater, same rater, same system, both."""
     every, rater, system, both = (_cross(one, one) for one in sums)
     return np.array([every - rater - system + both, rater - both, system - both, both])
@@ -242,9 +242,9 @@ def _log_ratio(total: Floats, number: Floats) -> Floats:
     return np.asarray(np.log(np.divide(total, number, out=np.full(len(total), np.nan), where=usable)))
 
 
-def identified(pilot: MqmPilot) -> Bools:
+def mark_identified(pilot: MqmPilot) -> Bools:
     """Mark the kinds of pairs that a table has; those of mean products only."""
-    return np.asarray(_by_kind(pilot.layout.ones) > 0)
+    return np.asarray(_sums_by_kind(pilot.layout.ones) > 0)
 
 
 def agreement(pilot: MqmPilot) -> tuple[float, float]:
@@ -257,14 +257,14 @@ def agreement(pilot: MqmPilot) -> tuple[float, float]:
         return float("nan"), float("nan")
     summed = np.bincount(layout.cell, weights=pilot.score, minlength=int(np.prod(layout.shape)))
     total: Floats = summed.reshape(layout.shape).astype(np.float64).round(6)
-    pair, one, other, document = layout.by_two
-    first, second = total[one, document], total[other, document]
+    pair, rater, other, document = layout.by_two
+    first, second = total[rater, document], total[other, document]
     shared = sparse.csr_matrix((np.ones(len(pair)), (pair, np.arange(len(pair)))))
     together = kendall_tau((shared @ first).round(6), (shared @ second).round(6))
-    return _mean(_mean_by(pair, kendall_tau(first, second))), _mean(together)
+    return _mean(_mean_by_pair(pair, kendall_tau(first, second))), _mean(together)
 
 
-def _mean_by(pair: Ints, values: Floats) -> Floats:
+def _mean_by_pair(pair: Ints, values: Floats) -> Floats:
     known = np.isfinite(values)
     number = np.bincount(pair[known], minlength=pair[-1] + 1)
     total = np.bincount(pair[known], weights=values[known], minlength=pair[-1] + 1)

@@ -77,10 +77,10 @@ def read(path: Path | None, overrides: ColumnOverrides = NOTHING) -> MqmPilot:
 
     Raises InputError naming file and line for what is not a table of ratings per rater.
     """
-    return of_ratings(table(path, overrides), "the built-in table" if path is None else clip(path))
+    return pilot_from_ratings(table(path, overrides), "the built-in table" if path is None else clip(path))
 
 
-def of_ratings(ratings: Ratings, where: str) -> MqmPilot:
+def pilot_from_ratings(ratings: Ratings, where: str) -> MqmPilot:
     """Take the ratings of a table as a pilot; raise InputError, beginning with `where`, for what no errors explain."""
     if len(ratings.score) > MAX_RATINGS:
         raise InputError(f"{where}: holds {len(ratings.score):,} ratings; a fit takes at most {MAX_RATINGS:,}")
@@ -91,7 +91,7 @@ def of_ratings(ratings: Ratings, where: str) -> MqmPilot:
     return _pilot(ratings.system, ratings.item, ratings.rater, rated, ratings.document, *names)
 
 
-def laid(design: Ratings) -> MqmPilot:
+def lay_out_design(design: Ratings) -> MqmPilot:
     """Lay out who rates what for answers that are still to be drawn; scores and errors are those of nobody."""
     n = len(design.score)
     names = tuple(design.system_names), tuple(design.rater_names)
@@ -102,7 +102,7 @@ def laid(design: Ratings) -> MqmPilot:
     return MqmPilot(*place, np.zeros(n), counts, design.document, seats, *names, True, 1.0, 5.0, layout)
 
 
-def of_world(world: World, documents: Bools | None = None) -> MqmPilot:
+def pilot_from_world(world: World, documents: Bools | None = None) -> MqmPilot:
     """Take the ratings of a recorded world as a pilot; `documents[document]` keeps some of its documents.
 
     Systems and raters keep their indices, so that what is fitted can be laid on the world's frame.
@@ -141,7 +141,7 @@ def _pilot(
     return MqmPilot(system, item, rater, score, counts, document, tuple(seats), *names, counted, minor, major, layout)
 
 
-def with_scores(pilot: MqmPilot, counts: Ints, score: Floats) -> MqmPilot:
+def replace_scores(pilot: MqmPilot, counts: Ints, score: Floats) -> MqmPilot:
     """Put other answers in the place of those that the raters gave."""
     return replace(pilot, counts=counts, score=score)
 
@@ -272,41 +272,41 @@ class RatingLayout:
         rating, by_rater, by_system, alone, of_documents, of_all = self._steps
         both = rating(values)
         segment = SharingSums(alone(of_rater := by_rater(both)), of_rater, by_system(both), both)
-        document = _coarser(of_documents, both)
-        return _coarser(of_all, document.both), document, segment
+        document = _sum_coarser(of_documents, both)
+        return _sum_coarser(of_all, document.both), document, segment
 
     @cached_property
     def _steps(self) -> tuple[SumStep, SumStep, SumStep, SumStep, Sequence[SumStep], Sequence[SumStep]]:
         kept, rating = self._finest
         system, item, rater = self.system[kept], self.item[kept], self.rater[kept]
-        first, by_rater = _dense(item, rater)
-        _, by_system = _dense(item, system)
+        first, by_rater = _number_groups(item, rater)
+        _, by_system = _number_groups(item, system)
         alone = SumStep(item[first], len(self.document))
-        inner, of_documents = self._coarse(system, self.document[item], rater)
-        _, of_all = self._coarse(system[inner], np.zeros_like(inner), rater[inner])
+        inner, of_documents = self._coarse_steps(system, self.document[item], rater)
+        _, of_all = self._coarse_steps(system[inner], np.zeros_like(inner), rater[inner])
         return rating, by_rater, by_system, alone, of_documents, of_all
 
     @cached_property
     def _finest(self) -> tuple[Ints, SumStep]:
         """Put ratings together that share segment, system and rater."""
-        return _dense(self.item, self.system, self.rater)
+        return _number_groups(self.item, self.system, self.rater)
 
-    def _coarse(self, system: Ints, shared: Ints, rater: Ints) -> tuple[Ints, Sequence[SumStep]]:
-        inner, both = _dense(shared, system, rater)
+    def _coarse_steps(self, system: Ints, shared: Ints, rater: Ints) -> tuple[Ints, Sequence[SumStep]]:
+        inner, both = _number_groups(shared, system, rater)
         shared, system, rater = shared[inner], system[inner], rater[inner]
-        first, by_rater = _dense(shared, rater)
-        _, by_system = _dense(shared, system)
+        first, by_rater = _number_groups(shared, rater)
+        _, by_system = _number_groups(shared, system)
         return inner, (both, by_rater, by_system, SumStep(shared[first], int(shared.max()) + 1))
 
 
-def _coarser(steps: Sequence[SumStep], finer: Floats) -> SharingSums:
+def _sum_coarser(steps: Sequence[SumStep], finer: Floats) -> SharingSums:
     both, by_rater, by_system, alone = steps
     sums = both(finer)
     of_rater = by_rater(sums)
     return SharingSums(alone(of_rater), of_rater, by_system(sums), sums)
 
 
-def _dense(*columns: Ints) -> tuple[Ints, SumStep]:
+def _number_groups(*columns: Ints) -> tuple[Ints, SumStep]:
     """Number what differs in some column; return where each first stands, and the step that adds up by it."""
     shape = [int(column.max()) + 1 for column in columns]
     code = np.ravel_multi_index([np.asarray(column, np.int64) for column in columns], shape)

@@ -18,8 +18,8 @@ from simlab.answers.fit import PREFERENCE
 from simlab.effort import ChainEffort
 from simlab.fitting.predictions import prediction_interval
 from simlab.fitting.preferences.checks import simulate
-from simlab.fitting.preferences.fitting import PreferenceFit, fitted
-from simlab.fitting.preferences.pilot import ComparisonTable, PreferencePilot, connected, pilot_of
+from simlab.fitting.preferences.fitting import PreferenceFit, fit_pilot
+from simlab.fitting.preferences.pilot import ComparisonTable, PreferencePilot, build_pilot, find_groups
 from simlab.rng import stream
 from simlab.types import Array, Bools, Floats, InputError, Ints
 
@@ -57,7 +57,7 @@ def backtest(
     Raises InputError before anything is fitted for a share that leaves too few items, and for a table whose pilots do
     not hold the systems together.
     """
-    whole = pilot_of(preferences)
+    whole = build_pilot(preferences)
     parts = [split(whole, pilot_share, number, seed) for number in range(splits)]
     for number, in_pilot in enumerate(parts):
         yield from predict_split(whole, in_pilot, number, seed, size, chains)
@@ -79,7 +79,7 @@ def split(whole: PreferencePilot, share: float, number: int, seed: int) -> Bools
         )
     chosen = stream(seed, "backtest", "preferences", "split", number).permutation(whole.n_items)[:n]
     in_pilot = np.isin(whole.item, chosen)
-    if len(connected(whole.where(in_pilot))) > 1:
+    if len(find_groups(whole.select_comparisons(in_pilot))) > 1:
         raise InputError(
             f"--pilot-share {share}: the comparisons of {n} items do not hold all {whole.n_systems} systems together; "
             "raise it"
@@ -96,14 +96,14 @@ def predict_split(
     chains: ChainEffort | None = None,
 ) -> list[Prediction]:
     """Fit to a pilot, and predict studies on the other items, by the fit and naively."""
-    pilot, rest = whole.where(in_pilot), whole.where(~in_pilot)
-    fit = fitted(pilot, seed + 1000 * number, chains=chains)
+    pilot, rest = whole.select_comparisons(in_pilot), whole.select_comparisons(~in_pilot)
+    fit = fit_pilot(pilot, seed + 1000 * number, chains=chains)
     methods: Mapping[Method, Callable[..., Ints]] = {"fit": fitted_tables, "naive": naive_tables}
-    found: list[Prediction] = []
+    predictions: list[Prediction] = []
     for method, worlds in methods.items():
         rng = stream(seed, "backtest", "preferences", "worlds", number, method)
-        found += compare(worlds(rng, fit, rest, size.worlds), rest, number, method, seed, size)
-    return found
+        predictions += compare(worlds(rng, fit, rest, size.worlds), rest, number, method, seed, size)
+    return predictions
 
 
 def fitted_tables(rng: np.random.Generator, fit: PreferenceFit, design: PreferencePilot, n: int) -> Ints:
@@ -134,8 +134,8 @@ def compare(
     every = np.concatenate([rest.outcome[None], tables])
     for n_items in sizes(rest.n_items, FEWEST_ITEMS):
         rng = stream(seed, "backtest", "preferences", "studies", number, n_items)
-        for measure, found in measured(rng, rest, every, n_items, size.repetitions).items():
-            numbers = _compared(measure, found)
+        for measure, measured in measure_tables(rng, rest, every, n_items, size.repetitions).items():
+            numbers = _compare_measure(measure, measured)
             yield Prediction(
                 split=number,
                 target="held_out",
@@ -152,20 +152,20 @@ def compare(
             )
 
 
-def _compared(measure: str, measured: MeasuredTables) -> dict[str, float]:
+def _compare_measure(measure: str, measured: MeasuredTables) -> dict[str, float]:
     """Return prediction and interval, what was observed with its error, and the interval that this must lie in."""
     value, error = measured.value[1:], measured.error[1:]
     known = np.isfinite(value)
     names = ("predicted", "low", "high", "judged_low", "judged_high")
     numbers = dict.fromkeys(names, float("nan"))
     if known.sum() > 1:
-        own = _within(measure, prediction_interval(value[known], error[known]))
+        own = _clip_interval(measure, prediction_interval(value[known], error[known]))
         judged = np.quantile(value[known], INTERVAL, method="weibull")
         numbers = dict(zip(names, (float(value[known].mean()), *own, *map(float, judged)), strict=True))
     return numbers | {"observed": float(measured.value[0]), "observed_mcse": float(measured.error[0])}
 
 
-def _within(measure: str, interval: tuple[float, float]) -> tuple[float, float]:
+def _clip_interval(measure: str, interval: tuple[float, float]) -> tuple[float, float]:
     low, high = BOUNDS.get(measure, (0.0, 1.0))
     return max(interval[0], low), min(interval[1], high)
 
@@ -184,20 +184,20 @@ class MeasuredTables(NamedTuple):
     error: Floats
 
 
-def measured(
+def measure_tables(
     rng: np.random.Generator, design: PreferencePilot, outcome: Ints, n_items: int, repetitions: int
 ) -> Mapping[Measure, MeasuredTables]:
     """Carry out `repetitions` pairs of studies of `n_items` items each on `outcome[table, comparison]`; measure them.
 
     All tables are asked alike. Verdicts are those of `decision=human_only` with one look at level .05.
     """
-    said = [_two_studies(rng, design, outcome, n_items) for _ in range(repetitions)]
-    return {name: _ratio([measure(one) for one in said]) for name, measure in MEASURES.items()}
+    verdicts = [_two_studies(rng, design, outcome, n_items) for _ in range(repetitions)]
+    return {name: _ratio([measure(verdict) for verdict in verdicts]) for name, measure in MEASURES.items()}
 
 
 def _two_studies(rng: np.random.Generator, design: PreferencePilot, outcome: Ints, n_items: int) -> StudyVerdicts:
     order = rng.permutation(design.n_items)
-    once = _one_each(rng, design)
+    once = _choose_comparisons(rng, design)
     tables = [_counts(design, outcome, once, items) for items in (order[:n_items], order[n_items : 2 * n_items])]
     counts = np.stack(tables, axis=1)
     theta = win_probability(counts)
@@ -205,7 +205,7 @@ def _two_studies(rng: np.random.Generator, design: PreferencePilot, outcome: Int
     return StudyVerdicts(verdict, np.sign(counts[..., 0] - counts[..., 2]))
 
 
-def _one_each(rng: np.random.Generator, design: PreferencePilot) -> Ints:
+def _choose_comparisons(rng: np.random.Generator, design: PreferencePilot) -> Ints:
     """Choose one comparison of each two outputs, at random."""
     order = rng.permutation(len(design.item))
     outputs = design.item * (design.n_systems**2) + design.pair
@@ -219,8 +219,8 @@ def _counts(design: PreferencePilot, outcome: Ints, once: Ints, items: Ints) -> 
     rows = once[wanted[design.item[once]]]
     n_pairs = design.n_systems * (design.n_systems - 1) // 2
     pairs = csr_matrix((np.ones(len(rows)), (design.pair[rows], np.arange(len(rows)))), shape=(n_pairs, len(rows)))
-    said = outcome[:, rows].T
-    return np.stack([(pairs @ (said == code).astype(float)).T for code in range(3)], axis=-1)
+    outcomes = outcome[:, rows].T
+    return np.stack([(pairs @ (outcomes == code).astype(float)).T for code in range(3)], axis=-1)
 
 
 def _significant_share(verdicts: StudyVerdicts) -> Ratio:
@@ -228,7 +228,7 @@ def _significant_share(verdicts: StudyVerdicts) -> Ratio:
     return share, np.ones_like(share)
 
 
-def _confirmed(verdicts: StudyVerdicts) -> Ratio:
+def _confirmed_share(verdicts: StudyVerdicts) -> Ratio:
     again = verdicts.verdict * verdicts.direction[:, ::-1]
     return (again > 0).sum((1, 2)).astype(float), np.abs(verdicts.verdict).sum((1, 2))
 
@@ -247,7 +247,7 @@ def _kendall(verdicts: StudyVerdicts) -> Ratio:
 
 MEASURES: Mapping[Measure, Callable[[StudyVerdicts], Ratio]] = {
     "significant_share": _significant_share,
-    "confirmed": _confirmed,
+    "confirmed": _confirmed_share,
     "srp": _srp,
     "kendall": _kendall,
 }

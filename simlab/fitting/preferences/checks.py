@@ -106,13 +106,13 @@ def traits(pilot: PreferencePilot, outcome: Ints) -> dict[str, float]:
     score, tie = 1 - outcome / 2, outcome == 1
     return {
         "share of ties": float(tie.mean()),
-        **_of_pairs(pilot, score, tie),
-        **_of_items(pilot, outcome),
-        **_of_raters(pilot, score, tie),
+        **_pair_traits(pilot, score, tie),
+        **_item_traits(pilot, outcome),
+        **_rater_traits(pilot, score, tie),
     }
 
 
-def _of_pairs(pilot: PreferencePilot, score: Floats, tie: Array) -> dict[str, float]:
+def _pair_traits(pilot: PreferencePilot, score: Floats, tie: Array) -> dict[str, float]:
     """Describe the systems: how far win rates spread, how well one scale holds pairs, whether close pairs tie more."""
     n = pilot.n_systems * (pilot.n_systems - 1) // 2
     count = np.bincount(pilot.pair, minlength=n)
@@ -146,15 +146,15 @@ def _spread(values: Floats, weight: Ints) -> float:
     return float(np.sqrt(np.average(values**2, weights=weight)))
 
 
-def _correlation(one: Floats, other: Floats) -> float:
+def _correlation(first: Floats, second: Floats) -> float:
     """Return a correlation; NaN with fewer than four pairs, 0 where nothing varies."""
-    if len(one) < 4:
+    if len(first) < 4:
         return float("nan")
-    spread = one.std() * other.std()
-    return float(((one - one.mean()) * (other - other.mean())).mean() / spread) if spread > 0 else 0.0
+    spread = first.std() * second.std()
+    return float(((first - first.mean()) * (second - second.mean())).mean() / spread) if spread > 0 else 0.0
 
 
-def _of_items(pilot: PreferencePilot, outcome: Ints) -> dict[str, float]:
+def _item_traits(pilot: PreferencePilot, outcome: Ints) -> dict[str, float]:
     """Describe items: how far their ties spread, and how often the same two outputs are said to compare alike."""
     several = np.bincount(pilot.item, minlength=pilot.n_items) > 1
     repeated = _agreement(np.stack([pilot.item, pilot.pair]), outcome)
@@ -188,7 +188,7 @@ def _sweeps(pilot: PreferencePilot, outcome: Ints) -> float:
     return float(_means(group, score, len(names))[several].var()) if several.any() else float("nan")
 
 
-def _of_raters(pilot: PreferencePilot, score: Floats, tie: Array) -> dict[str, float]:
+def _rater_traits(pilot: PreferencePilot, score: Floats, tie: Array) -> dict[str, float]:
     """Describe raters: how their ties spread, and how far they differ about systems."""
     if pilot.n_raters < 2:
         return {}
@@ -212,28 +212,28 @@ def components(fit: PreferenceFit) -> dict[str, dict[str, Any]]:
 
     `equal_outputs_tie` is the share of draws between equal outputs, `ties / (ties + 2)`; the others are spreads.
     """
-    said = {name: _interval(fit.spreads[name]) for name in SPREADS}
+    intervals = {name: _interval(fit.spreads[name]) for name in SPREADS}
     for name in fit.unknown:
-        said[name]["assumed"] = True
-    return {"equal_outputs_tie": _interval(fit.ties / (fit.ties + 2)), **said}
+        intervals[name]["assumed"] = True
+    return {"equal_outputs_tie": _interval(fit.ties / (fit.ties + 2)), **intervals}
 
 
 def _interval(values: Floats) -> dict[str, Any]:
     low, middle, high = np.quantile(values, (INTERVAL[0], 0.5, INTERVAL[1]))
-    return {"low": _short(low), "estimate": _short(middle), "high": _short(high)}
+    return {"low": _round_digits(low), "estimate": _round_digits(middle), "high": _round_digits(high)}
 
 
-def _short(value: float) -> float:
+def _round_digits(value: float) -> float:
     return float(f"{value:.5g}")
 
 
 def content(fit: PreferenceFit, checks: PreferenceChecks | None = None, table: Path | None = None) -> dict[str, Any]:
     """Return the content of the file; without `checks` it does not say whether the law fits."""
     pilot = fit.pilot
-    held: dict[str, Any] = {**schemas.head_of_fitted("preferences"), "about": about(pilot, table)}
+    fields: dict[str, Any] = {**schemas.head_of_fitted("preferences"), "about": describe_table(pilot, table)}
     if checks is not None:
-        held["checks"] = checks.content()
-    return held | {
+        fields["checks"] = checks.content()
+    return fields | {
         "not_identified": list(fit.not_identified),
         "components": components(fit),
         "systems": list(pilot.system_names),
@@ -243,7 +243,7 @@ def content(fit: PreferenceFit, checks: PreferenceChecks | None = None, table: P
     }
 
 
-def about(pilot: PreferencePilot, table: Path | None) -> dict[str, Any]:
+def describe_table(pilot: PreferencePilot, table: Path | None) -> dict[str, Any]:
     """Return which table was fitted to, and how large it is."""
     where = {} if table is None else {"table": table.name, "sha256": files.digest(table)}
     return where | {
@@ -263,10 +263,10 @@ def whole_items(pilot: PreferencePilot) -> bool:
 def _draws(fit: PreferenceFit) -> Mapping[str, Any]:
     raters = {"sharpness": fit.sharpness, "rater_ties": fit.rater_ties, "taste": fit.taste}
     every = {"strength": fit.strength, "ties": fit.ties, **fit.spreads, **raters}
-    return {name: _rounded(values) for name, values in every.items()}
+    return {name: _round_array(values) for name, values in every.items()}
 
 
-def _rounded(values: Floats) -> Any:
+def _round_array(values: Floats) -> Any:
     """Keep five digits: more say nothing, and make the file long."""
     digits = 4 - np.floor(np.log10(np.maximum(np.abs(values), 1e-6)))
     scale = 10.0**digits

@@ -17,16 +17,16 @@ from scipy.special import ndtri
 
 from simlab.effort import ChainEffort, current_effort
 from simlab.fitting.laws import SampledPosterior as Kept
-from simlab.fitting.preferences.pilot import ComparisonTable, PreferencePilot, pilot_of, thinned
+from simlab.fitting.preferences.pilot import ComparisonTable, PreferencePilot, build_pilot, thin_items
 from simlab.fitting.preferences.posterior import (
     OF_ITEMS,
     OF_RATERS,
     ParameterLayout,
     PreferencePosterior,
-    items_repeat,
+    build_posterior,
+    has_repeated_items,
     log_factors,
     log_ties,
-    posterior_of,
     spread,
     unit_values,
 )
@@ -82,7 +82,7 @@ class PreferenceFit:
         output_sd, item_sd = (float(self.spreads[name][draw]) for name in OF_ITEMS)
         return Davidson(self.strength[draw], output_sd, item_sd, float(self.ties[draw]))
 
-    def at_large(self, draw: int) -> Spreads:
+    def rater_spreads(self, draw: int) -> Spreads:
         """Return how much raters at large differ in one draw."""
         return Spreads(*(float(self.spreads[name][draw]) for name in OF_RATERS))
 
@@ -94,25 +94,25 @@ class PreferenceFit:
 def fit(preferences: ComparisonTable, seed: int = 0, draws: int = DRAWS) -> PreferenceFit:
     """Fit the law to comparisons; the same seed gives the same draws.
 
-    Raises InputError where there is nothing to fit (see `pilot_of`).
+    Raises InputError where there is nothing to fit (see `build_pilot`).
     """
-    return fitted(pilot_of(preferences), seed, draws)
+    return fit_pilot(build_pilot(preferences), seed, draws)
 
 
-def fitted(
+def fit_pilot(
     pilot: PreferencePilot, seed: int = 0, draws: int = DRAWS, chains: ChainEffort | None = None
 ) -> PreferenceFit:
     """Fit the law to a pilot."""
-    used, note = thinned(stream(seed, "fit", "preferences", "items"), pilot)
-    density = posterior_of(used)
-    held, diagnosis = _settled(
+    used, note = thin_items(stream(seed, "fit", "preferences", "items"), pilot)
+    density = build_posterior(used)
+    kept, diagnosis = _settle_chains(
         stream(seed, "fit", "preferences"), used, density, chains or current_effort().preferences
     )
-    every = {name: np.concatenate(np.moveaxis(value, 1, 0)) for name, value in held.items()}
-    chosen = {name: value[_spaced(len(value), draws)] for name, value in every.items()}
+    every = {name: np.concatenate(np.moveaxis(value, 1, 0)) for name, value in kept.items()}
+    chosen = {name: value[_pick_evenly(len(value), draws)] for name, value in every.items()}
     spreads = {name: chosen.pop(name) for name in SPREADS}
     unknown = unknown_effects(pilot) | {name for name in SPREADS if not density.layout.has(name)}
-    sentences = (*note, *not_identified(pilot))
+    sentences = (*note, *list_unidentified(pilot))
     return PreferenceFit(
         pilot,
         **chosen,
@@ -120,11 +120,11 @@ def fitted(
         not_identified=sentences,
         unknown=unknown,
         diagnosis=diagnosis,
-        posterior=Kept({name: np.swapaxes(value, 0, 1) for name, value in held.items()}, DIMS, {}),
+        posterior=Kept({name: np.swapaxes(value, 0, 1) for name, value in kept.items()}, DIMS, {}),
     )
 
 
-def _settled(
+def _settle_chains(
     rng: np.random.Generator, pilot: PreferencePilot, density: PreferencePosterior, effort: ChainEffort
 ) -> tuple[dict[str, Floats], dict[str, float]]:
     """Run chains until they agree, for at most so many rounds; their draws, `[draw, chain, ...]`, and how it went."""
@@ -135,17 +135,17 @@ def _settled(
         theta, accepted = go_on(running, kept, at.n_shared)
         thetas.append(theta)
         shares.append(accepted)
-        held = parameters_of(at, np.concatenate(thetas), pilot)
-        diagnosis = {"accepted": float(np.mean(shares)), "r_hat": _largest_rhat(held)}
+        draws = extract_parameters(at, np.concatenate(thetas), pilot)
+        diagnosis = {"accepted": float(np.mean(shares)), "r_hat": _largest_rhat(draws)}
         if diagnosis["r_hat"] <= CLOSE_ENOUGH or len(thetas) == rounds:
-            return held, diagnosis
+            return draws, diagnosis
 
 
-def _spaced(n: int, wanted: int) -> Ints:
+def _pick_evenly(n: int, wanted: int) -> Ints:
     return np.linspace(0, n - 1, wanted).round().astype(np.int64)
 
 
-def parameters_of(at: ParameterLayout, theta: Floats, pilot: PreferencePilot) -> dict[str, Floats]:
+def extract_parameters(at: ParameterLayout, theta: Floats, pilot: PreferencePilot) -> dict[str, Floats]:
     """Turn `theta[draw, entry, chain]` into parameters `[draw, chain, ...]`; what the pilot says nothing of is none."""
     n_draws, _, n_chains = theta.shape
     flat = np.moveaxis(theta, 1, 0).reshape(theta.shape[1], -1)
@@ -154,20 +154,21 @@ def parameters_of(at: ParameterLayout, theta: Floats, pilot: PreferencePilot) ->
         name: unit_values(at, flat, name) for name in ("strength", "sharpness", "tie_habit", "taste") if at.has(name)
     }
     strength = units["strength"].value
-    held = {"strength": strength - strength.mean(0), "ties": np.exp(log_ties(at, flat))[0] * at.has("log_ties")}
-    held |= {name: np.abs(spread(at, flat, name))[0] if at.has(name) else np.zeros(size) for name in SPREADS}
+    parameters = {"strength": strength - strength.mean(0), "ties": np.exp(log_ties(at, flat))[0] * at.has("log_ties")}
+    parameters |= {name: np.abs(spread(at, flat, name))[0] if at.has(name) else np.zeros(size) for name in SPREADS}
     for name, parameter in (("sharpness", "sharpness"), ("rater_ties", "tie_habit")):
-        held[name] = np.exp(log_factors(units[parameter])) if parameter in units else np.ones((r, size))
-    held["taste"] = units["taste"].value.reshape(r, n, size) if "taste" in units else np.zeros((r, n, size))
+        parameters[name] = np.exp(log_factors(units[parameter])) if parameter in units else np.ones((r, size))
+    parameters["taste"] = units["taste"].value.reshape(r, n, size) if "taste" in units else np.zeros((r, n, size))
     return {
-        name: np.moveaxis(value, -1, 0).reshape(n_draws, n_chains, *value.shape[:-1]) for name, value in held.items()
+        name: np.moveaxis(value, -1, 0).reshape(n_draws, n_chains, *value.shape[:-1])
+        for name, value in parameters.items()
     }
 
 
-def _largest_rhat(held: Mapping[str, Floats]) -> float:
+def _largest_rhat(draws: Mapping[str, Floats]) -> float:
     """Return the largest split R-hat of strengths, ties and spreads, over ranks so that tails do not matter."""
-    single = [held[name] for name in ("ties", *SPREADS)]
-    each = [*single, *np.moveaxis(held["strength"], 2, 0)]
+    single = [draws[name] for name in ("ties", *SPREADS)]
+    each = [*single, *np.moveaxis(draws["strength"], 2, 0)]
     return max((rhat(values) for values in each if np.ptp(values) > 0), default=1.0)
 
 
@@ -184,7 +185,7 @@ def rhat(values: Floats) -> float:
     return float(np.sqrt((half - 1) / half + between / within / half))
 
 
-def not_identified(pilot: PreferencePilot) -> Iterator[str]:
+def list_unidentified(pilot: PreferencePilot) -> Iterator[str]:
     """Go through sentences on what the pilot cannot tell."""
     yield from _sentences_on_items(pilot)
     yield from _sentences_on_raters(pilot)
@@ -208,20 +209,20 @@ def unknown_effects(pilot: PreferencePilot) -> frozenset[str]:
 def _sentences_on_items(pilot: PreferencePilot) -> Iterator[str]:
     if pilot.n_items == 1:
         yield "There is one item: how much items and outputs differ is what the priors of item_sd and output_sd say."
-    elif not items_repeat(pilot):
+    elif not has_repeated_items(pilot):
         yield (
             "No item was compared twice: how much items and outputs differ cannot be told from the noise of a single "
             "comparison; output_sd and item_sd are taken to be 0, and items compared again would agree no better than "
             "two items do."
         )
-    elif len(np.unique(pilot.pair)) > 1 and _one_pair_each(pilot):
+    elif len(np.unique(pilot.pair)) > 1 and _has_single_pairs(pilot):
         yield (
             "Each item was compared for one pair only: what an item does to all systems (item_sd) is hardly told from "
             "what it does to one (output_sd); their priors count much."
         )
 
 
-def _one_pair_each(pilot: PreferencePilot) -> bool:
+def _has_single_pairs(pilot: PreferencePilot) -> bool:
     return len(np.unique(np.stack([pilot.item, pilot.pair]), axis=1).T) == pilot.n_items
 
 
@@ -340,7 +341,7 @@ def begin(
     mass, steps = _Mass(np.diag(scale[:n]), scale[n:, None]), _Steps(np.log(1.0), np.log(0.1))
     state = (start, *density(start))
     for window in _windows(warmup):
-        state, seen = _learnt(rng, density, state, mass, steps, window, n)
+        state, seen = _warm_up(rng, density, state, mass, steps, window, n)
         if seen is not None:
             mass = seen.mass()
             steps = _Steps(steps.mean + np.log(3), steps.mean)
@@ -357,7 +358,7 @@ def go_on(chains: RunningChains, draws: int, kept: int) -> tuple[Floats, float]:
     return np.array(thetas), float(np.mean(shares))
 
 
-def _learnt(
+def _warm_up(
     rng: np.random.Generator,
     density: Density,
     state: State,

@@ -2,8 +2,8 @@
 
 Votes of one rater on the same systems resemble each other by what the rater prefers, votes on the same outputs by what
 these are worth. What residuals of a strength for each system have in common, over what their law would let them have,
-gives both variances. A chain (`fitting.fitted`) knows more, and takes seconds to minutes; this serves to carry a design
-out again. Source: Davidson 1970; products of residuals as in Cameron, Gelbach and Miller 2011.
+gives both variances. A chain (`fitting.fit_pilot`) knows more, and takes seconds to minutes; this serves to carry a
+design out again. Source: Davidson 1970; products of residuals as in Cameron, Gelbach and Miller 2011.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class VoteWorld:
     output: Floats | None = None
     first: float = 0.0
 
-    def equal(self) -> VoteWorld:
+    def equal_systems(self) -> VoteWorld:
         """Return the same world with systems that are equal."""
         return replace(self, strength=np.zeros_like(self.strength))
 
@@ -68,7 +68,7 @@ class VoteWorld:
         return np.asarray(1 - (u > chance[:, 0]).astype(np.int64) - (u > chance[:, 0] + chance[:, 1]))
 
 
-def world_of(votes: Votes, fitted: Strengths) -> VoteWorld:
+def fit_world(votes: Votes, fitted: Strengths) -> VoteWorld:
     """Fit a world to votes whose strengths are known.
 
     Strengths are those of raters and outputs at large: they are drawn apart by as much as averaging over both flattens.
@@ -129,12 +129,12 @@ def _spreads(votes: Votes, fitted: Strengths) -> tuple[float, float]:
     slope = ((chance[:, 0] + chance[:, 2] - net**2) / 2)[votes.pair]
     residual = votes.value - net[votes.pair]
     both = _products(votes, cells(votes), residual, slope)
-    found = []
+    spreads = []
     for of in (votes.rater, votes.item):
         named = own_number(of)
         above, below = (x - y for x, y in zip(_products(votes, named, residual, slope), both, strict=True))
-        found.append(float(np.sqrt(max(above / below, 0.0))) if below > 1e-9 else 0.0)
-    return found[0], found[1]
+        spreads.append(float(np.sqrt(max(above / below, 0.0))) if below > 1e-9 else 0.0)
+    return spreads[0], spreads[1]
 
 
 def _products(votes: Votes, cluster: Ints, residual: Floats, slope: Floats) -> tuple[float, float]:

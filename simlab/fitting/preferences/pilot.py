@@ -84,7 +84,7 @@ class PreferencePilot:
         n = self.n_systems
         return np.asarray(self.first * (2 * n - self.first - 1) // 2 + self.second - self.first - 1)
 
-    def where(self, kept: Bools) -> PreferencePilot:
+    def select_comparisons(self, kept: Bools) -> PreferencePilot:
         """Keep some of the comparisons; systems and raters keep their numbers, items are numbered anew."""
         names, item = np.unique(self.item[kept], return_inverse=True)
         chosen = {name: getattr(self, name)[kept] for name in ("first", "second", "rater", "outcome")}
@@ -102,7 +102,7 @@ class Cells:
     counts: Floats
 
 
-def pilot_of(table: ComparisonTable) -> PreferencePilot:
+def build_pilot(table: ComparisonTable) -> PreferencePilot:
     """Turn a table round where a later system comes first, and number what it does not name.
 
     Raises InputError where there is nothing to fit: fewer than two systems or comparisons, or groups of systems that
@@ -127,7 +127,7 @@ def pilot_of(table: ComparisonTable) -> PreferencePilot:
     return pilot
 
 
-def thinned(rng: np.random.Generator, pilot: PreferencePilot) -> tuple[PreferencePilot, list[str]]:
+def thin_items(rng: np.random.Generator, pilot: PreferencePilot) -> tuple[PreferencePilot, list[str]]:
     """Keep whole items, drawn at random, of at most `MOST` comparisons together; say so if any are left out.
 
     Where no item was compared twice comparisons are only counted, however many there are, and all are kept.
@@ -138,7 +138,7 @@ def thinned(rng: np.random.Generator, pilot: PreferencePilot) -> tuple[Preferenc
     order = rng.permutation(pilot.n_items)
     sizes = np.bincount(pilot.item, minlength=pilot.n_items)
     chosen = order[: max(int(np.searchsorted(np.cumsum(sizes[order]), MOST, "right")), 2)]
-    part = pilot.where(np.isin(pilot.item, chosen))
+    part = pilot.select_comparisons(np.isin(pilot.item, chosen))
     return part, [
         f"{size:,} comparisons: the law is fitted to the {len(part.item):,} of {len(chosen):,} items drawn at random; "
         "intervals are as wide as these allow."
@@ -151,20 +151,20 @@ def _refuse(pilot: PreferencePilot) -> None:
             f"{pluralise(len(pilot.outcome), 'comparison')} of {pluralise(pilot.n_systems, 'system')}: "
             "a fit needs at least two of each"
         )
-    parts = connected(pilot)
+    parts = find_groups(pilot)
     if len(parts) > 1:
-        said = "; ".join(_listed([pilot.system_names[k] for k in part]) for part in parts[:2])
+        names = "; ".join(_list_names([pilot.system_names[k] for k in part]) for part in parts[:2])
         raise InputError(
-            f"the systems fall into {len(parts)} groups that were never compared with each other ({said}): no scale "
+            f"the systems fall into {len(parts)} groups that were never compared with each other ({names}): no scale "
             "holds them all; fit each group alone, or compare a system of one with a system of the other"
         )
 
 
-def _listed(names: Sequence[str]) -> str:
+def _list_names(names: Sequence[str]) -> str:
     return ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
 
 
-def connected(pilot: PreferencePilot) -> list[list[int]]:
+def find_groups(pilot: PreferencePilot) -> list[list[int]]:
     """List the systems that hang together by comparisons, the largest group first."""
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components
@@ -176,7 +176,7 @@ def connected(pilot: PreferencePilot) -> list[list[int]]:
     return sorted(found, key=len, reverse=True)
 
 
-def cells_of(pilot: PreferencePilot, items: bool) -> Cells:
+def build_cells(pilot: PreferencePilot, items: bool) -> Cells:
     """Count outcomes by pair, rater and (where `items` tell anything) item."""
     item = pilot.item if items else np.zeros_like(pilot.item)
     keys = np.stack([pilot.first, pilot.second, item, pilot.rater])

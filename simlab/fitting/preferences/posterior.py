@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from simlab.fitting.preferences.pilot import Cells, PreferencePilot, cells_of
+from simlab.fitting.preferences.pilot import Cells, PreferencePilot, build_cells
 from simlab.types import Floats, Ints
 
 NO_TIES = -40.0
@@ -55,12 +55,12 @@ class Side(NamedTuple):
     other: Ints | None
     back: Any
 
-    def of(self, value: Floats) -> Floats:
+    def cell_values(self, value: Floats) -> Floats:
         """Return what `value[entry, chain]` gives each cell."""
-        found = np.take(value, self.entry, axis=0)
+        values = np.take(value, self.entry, axis=0)
         if self.other is not None:
-            found -= np.take(value, self.other, axis=0)
-        return found
+            values -= np.take(value, self.other, axis=0)
+        return values
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +83,12 @@ class PreferencePosterior:
     def __call__(self, theta: Floats) -> tuple[Floats, Floats]:
         """Return log density `[chain]` and gradient `[entry, chain]` of `theta[entry, chain]`."""
         gradient = -theta
-        log = -0.5 * _summed(theta**2)
+        log = -0.5 * _sum_cells(theta**2)
         units = {name: unit_values(self.layout, theta, name) for name in self.layout.error}
         for name, unit in units.items():
             log += _prior(self.layout, theta, name, unit, gradient)
-        seen = _forward(self, theta, units)
-        _backward(self, theta, units, seen, gradient)
+        seen = _cell_distances(self, theta, units)
+        _add_gradient(self, theta, units, seen, gradient)
         return log + _log_likelihood(self, seen), gradient
 
     def signs(self, theta: Floats) -> Floats:
@@ -132,10 +132,10 @@ class _CellDistances(NamedTuple):
     total: Floats
 
 
-def posterior_of(pilot: PreferencePilot) -> PreferencePosterior:
+def build_posterior(pilot: PreferencePilot) -> PreferencePosterior:
     """Lay out a pilot."""
-    items = items_repeat(pilot)
-    cells = cells_of(pilot, items)
+    items = has_repeated_items(pilot)
+    cells = build_cells(pilot, items)
     compared, system_of, n_outputs = _outputs(pilot, cells) if items else (_systems(pilot, cells), None, 0)
     n, counts = pilot.n_systems, cells.counts
     # Raters that are not named are average: the entry after the last, which is 0.
@@ -175,23 +175,23 @@ def _outputs(pilot: PreferencePilot, cells: Cells) -> tuple[Side, Side, int]:
 
 
 def _side(entry: Ints, other: Ints | None, n: int) -> Side:
-    rows, one = np.arange(len(entry)), np.ones(len(entry))
-    back = csr_matrix((one, (entry, rows)), shape=(n, len(entry)))
+    rows, ones = np.arange(len(entry)), np.ones(len(entry))
+    back = csr_matrix((ones, (entry, rows)), shape=(n, len(entry)))
     if other is not None:
-        back = back - csr_matrix((one, (other, rows)), shape=(n, len(entry)))
+        back = back - csr_matrix((ones, (other, rows)), shape=(n, len(entry)))
     return Side(entry, other, back.tocsr())
 
 
 def spread(layout: ParameterLayout, theta: Floats, name: str) -> Floats:
     """Return a spread `[1, chain]` with the sign that its entry happens to have."""
-    return np.asarray(SCALES[name] * layout.of(theta, name))
+    return np.asarray(SCALES[name] * layout.entries(theta, name))
 
 
 def unit_values(layout: ParameterLayout, theta: Floats, name: str) -> Unit:
     """Return what units differ by, `[unit, chain]`."""
     sd = spread(layout, theta, UNITS[name])
     root = np.sqrt(sd**2 + layout.error[name] ** 2)
-    return Unit(layout.of(theta, name) * (sd / root), sd, root)
+    return Unit(layout.entries(theta, name) * (sd / root), sd, root)
 
 
 def log_factors(unit: Unit) -> Floats:
@@ -203,36 +203,36 @@ def log_ties(layout: ParameterLayout, theta: Floats) -> Floats:
     """Return the logarithm of `ties`, `[1, chain]`."""
     if not layout.has("log_ties"):
         return np.full((1, *theta.shape[1:]), NO_TIES)
-    return np.asarray(LOG_TIES[0] + LOG_TIES[1] * layout.of(theta, "log_ties"))
+    return np.asarray(LOG_TIES[0] + LOG_TIES[1] * layout.entries(theta, "log_ties"))
 
 
 def _prior(at: ParameterLayout, theta: Floats, name: str, unit: Unit, gradient: Floats) -> Floats:
     """Return the log prior of units in place of that of standard normal entries, and put its gradient in place."""
-    entry = at.of(theta, name)
+    entry = at.entries(theta, name)
     standard = (entry / unit.root) ** 2
     gradient[at.at[name]] = -entry / unit.root**2
-    gradient[at.at[UNITS[name]]] += SCALES[UNITS[name]] * unit.spread * _summed((standard - 1) / unit.root**2)
-    return _summed(0.5 * (entry**2 - standard) - np.log(unit.root))
+    gradient[at.at[UNITS[name]]] += SCALES[UNITS[name]] * unit.spread * _sum_cells((standard - 1) / unit.root**2)
+    return _sum_cells(0.5 * (entry**2 - standard) - np.log(unit.root))
 
 
-def _forward(posterior: PreferencePosterior, theta: Floats, units: Mapping[str, Unit]) -> _CellDistances:
+def _cell_distances(posterior: PreferencePosterior, theta: Floats, units: Mapping[str, Unit]) -> _CellDistances:
     place = units["strength"].value
     factor: Floats | float = 1.0
     if "output" in units:
-        place = posterior.system_of.of(place) + units["output"].value
-        factor = posterior.item.of(np.exp(log_factors(units["item"])))
-    apart = posterior.compared.of(place)
+        place = posterior.system_of.cell_values(place) + units["output"].value
+        factor = posterior.item.cell_values(np.exp(log_factors(units["item"])))
+    apart = posterior.compared.cell_values(place)
     on_item, ties = factor * apart, log_ties(posterior.layout, theta)
     if "taste" not in units:
         return _CellDistances(apart, factor, on_item, 1.0, on_item, ties, *_weights(on_item, ties))
-    sharpness = posterior.rater.of(np.exp(_padded(log_factors(units["sharpness"]))))
+    sharpness = posterior.rater.cell_values(np.exp(_pad_zero(log_factors(units["sharpness"]))))
     if "tie_habit" in units:
-        ties = ties + posterior.rater.of(_padded(log_factors(units["tie_habit"])))
-    distance = sharpness * (on_item + posterior.taste.of(_padded(units["taste"].value)))
+        ties = ties + posterior.rater.cell_values(_pad_zero(log_factors(units["tie_habit"])))
+    distance = sharpness * (on_item + posterior.taste.cell_values(_pad_zero(units["taste"].value)))
     return _CellDistances(apart, factor, on_item, sharpness, distance, ties, *_weights(distance, ties))
 
 
-def _padded(value: Floats) -> Floats:
+def _pad_zero(value: Floats) -> Floats:
     return np.concatenate([value, np.zeros((1, *value.shape[1:]))])
 
 
@@ -245,14 +245,14 @@ def _weights(distance: Floats, ties: Floats) -> tuple[Floats, Floats, Floats]:
 def _log_likelihood(posterior: PreferencePosterior, seen: _CellDistances) -> Floats:
     log = posterior.won * seen.distance + posterior.tied * seen.log_ties
     log -= posterior.total * (0.5 * np.abs(seen.distance) + np.log(seen.total))
-    return _summed(log)
+    return _sum_cells(log)
 
 
-def _summed(of_cells: Floats) -> Floats:
+def _sum_cells(of_cells: Floats) -> Floats:
     return np.asarray(np.ones(len(of_cells)) @ of_cells)
 
 
-def _backward(
+def _add_gradient(
     posterior: PreferencePosterior, theta: Floats, units: Mapping[str, Unit], seen: _CellDistances, gradient: Floats
 ) -> None:
     """Add the gradient of the log likelihood."""
@@ -272,7 +272,7 @@ def _backward(
     if "tie_habit" in units:
         of["tie_habit"] = (posterior.rater.back @ of_ties)[:-1]
     if posterior.layout.has("log_ties"):
-        gradient[posterior.layout.at["log_ties"]] += LOG_TIES[1] * _summed(of_ties)
+        gradient[posterior.layout.at["log_ties"]] += LOG_TIES[1] * _sum_cells(of_ties)
     for name, of_value in of.items():
         _pass_on(posterior.layout, theta, name, units[name], of_value, gradient)
 
@@ -281,10 +281,10 @@ def _pass_on(at: ParameterLayout, theta: Floats, name: str, unit: Unit, of_value
     """Pass the gradient of what units differ by on to their entries and their spread."""
     sd = UNITS[name]
     gradient[at.at[name]] += of_value * (unit.spread / unit.root)
-    of_spread = at.of(theta, name) * at.error[name] ** 2 / unit.root**3
+    of_spread = at.entries(theta, name) * at.error[name] ** 2 / unit.root**3
     if name in FACTORS:
         of_spread = of_spread - unit.spread
-    gradient[at.at[sd]] += SCALES[sd] * _summed(of_spread * of_value)
+    gradient[at.at[sd]] += SCALES[sd] * _sum_cells(of_spread * of_value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,7 +304,7 @@ class ParameterLayout:
         """True if a parameter is sampled."""
         return name in self.at
 
-    def of(self, theta: Floats, name: str) -> Floats:
+    def entries(self, theta: Floats, name: str) -> Floats:
         """Take the entries of a parameter out of `theta[entry, ...]`."""
         return np.asarray(theta[self.at[name]])
 
@@ -314,7 +314,7 @@ def layout(pilot: PreferencePilot, counts: Mapping[str, Floats]) -> ParameterLay
 
     `counts[name]` says in how many comparisons each unit takes part.
     """
-    items, raters = items_repeat(pilot), pilot.n_raters > 1
+    items, raters = has_repeated_items(pilot), pilot.n_raters > 1
     ties = bool((pilot.outcome == 1).any())
     single = {"system_sd": True, "log_ties": ties, "output_sd": items, "item_sd": items, "sharpness_sd": raters}
     single |= {"taste_sd": raters, "tie_sd": raters and ties}
@@ -333,6 +333,6 @@ def layout(pilot: PreferencePilot, counts: Mapping[str, Floats]) -> ParameterLay
     return ParameterLayout(at, start, shared, error)
 
 
-def items_repeat(pilot: PreferencePilot) -> bool:
+def has_repeated_items(pilot: PreferencePilot) -> bool:
     """True if some item was compared more than once: else items and outputs cannot be told from chance."""
     return len(pilot.item) > pilot.n_items

@@ -142,7 +142,7 @@ def radius(model: ChainModel, state: ChainState) -> Floats:
     return np.sqrt(model.parts @ state.sd**2)
 
 
-def radius_of(model: ChainModel, state: ChainState, group: int) -> Floats:
+def group_radius(model: ChainModel, state: ChainState, group: int) -> Floats:
     """Return one row of `radius`: -1 for the noise."""
     square = state.sd[model.rows[group]] ** 2
     return np.asarray(np.sqrt(square[0] if len(square) == 1 else square.sum(0)))
@@ -174,7 +174,7 @@ def factor(model: ChainModel, state: ChainState) -> Floats | None:
     return np.exp(state.sharp)[model.rater] if model.sharpened else None
 
 
-def applied(model: ChainModel, by: Floats | None, values: Floats) -> Floats:
+def apply_effects(model: ChainModel, by: Floats | None, values: Floats) -> Floats:
     """Sum the effects that each rating gets: `[rating, table]`."""
     matrix = model.terms.matrix
     if by is None:
@@ -183,8 +183,8 @@ def applied(model: ChainModel, by: Floats | None, values: Floats) -> Floats:
     return np.asarray(by * (matrix @ (shared * values)) + matrix @ ((1 - shared) * values))
 
 
-def gathered(model: ChainModel, by: Floats | None, values: Floats) -> Floats:
-    """Sum values of ratings over the effects that they get, `[effect, table]`: the transpose of `applied`."""
+def gather_values(model: ChainModel, by: Floats | None, values: Floats) -> Floats:
+    """Sum values of ratings over the effects that they get, `[effect, table]`: the transpose of `apply_effects`."""
     matrix = model.terms.transposed
     if by is None:
         return np.asarray(matrix @ values)
@@ -192,10 +192,10 @@ def gathered(model: ChainModel, by: Floats | None, values: Floats) -> Floats:
     return np.asarray(shared * (matrix @ (by * values)) + (1 - shared) * (matrix @ values))
 
 
-def columns(one: Floats, other: Floats) -> Floats:
+def column_products(first: Floats, second: Floats) -> Floats:
     """Return the inner products of the columns of two arrays."""
     # A sum along the long axis of a narrow array is several times slower.
-    return np.asarray(np.einsum("ij,ij->j", one, other))
+    return np.asarray(np.einsum("ij,ij->j", first, second))
 
 
 def sum_of_logs(values: Floats) -> Floats:
@@ -213,18 +213,18 @@ def sum_of_logs(values: Floats) -> Floats:
 def squared_errors(state: ChainState) -> Floats:
     """Return the sum of squared errors, each with the weight of its rating: `[table]`."""
     weighed = state.error if state.weight is None else state.weight * state.error
-    return columns(weighed, state.error)
+    return column_products(weighed, state.error)
 
 
 def precision(model: ChainModel, state: ChainState) -> Floats:
     """Return the precision of the noise of each rating, `[rating or 1, table]`."""
-    own = 1 / radius_of(model, state, -1)[None] ** 2
+    own = 1 / group_radius(model, state, -1)[None] ** 2
     return own if state.weight is None else state.weight * own
 
 
 def refresh(model: ChainModel, state: ChainState) -> None:
     """Work out anew what the effects leave of the latent values."""
-    state.error = state.latent - applied(model, factor(model, state), effects(model, state))
+    state.error = state.latent - apply_effects(model, factor(model, state), effects(model, state))
 
 
 def start(rng: np.random.Generator, model: ChainModel, seen: LatentBounds, tables: int) -> ChainState:
@@ -270,7 +270,7 @@ class Priors:
     tails: tuple[float, ...] = (np.inf,)
 
 
-def for_points(score: Floats) -> Priors:
+def priors_for_points(score: Floats) -> Priors:
     """Scale priors to the spread of a pilot's scores."""
     spread = max(float(np.std(score)), 1e-6)
     tails = (np.inf, 3.0, 4.0, 6.0, 10.0, 20.0)
@@ -279,12 +279,12 @@ def for_points(score: Floats) -> Priors:
     )
 
 
-def for_normal_scores() -> Priors:
+def priors_for_normal_scores() -> Priors:
     """Return the priors of normal scores, whose mean is 0 and whose spread is 1."""
     return Priors(0.0, 0.5, SHARES)
 
 
-def for_latents(sharpness: float) -> Priors:
+def priors_for_latents(sharpness: float) -> Priors:
     """Return the priors of laws whose residual has standard deviation 1."""
     return Priors(0.0, 1.5, {name: SHARES[name] for name in EFFECTS}, sharpness=sharpness)
 

@@ -18,16 +18,16 @@ from simlab.fitting.scales.chain import (
     LatentBounds,
     Priors,
     categories,
-    for_latents,
-    for_normal_scores,
-    for_points,
     gaussian_scale,
+    priors_for_latents,
+    priors_for_normal_scores,
+    priors_for_points,
     ranked_scale,
     seen_points,
     seen_ranks,
 )
-from simlab.fitting.scales.sampling import ResumableChains, ScaleDraws, begin, go_on, joined
-from simlab.fitting.scales.terms import EFFECTS, SINGLE, Terms, terms_of
+from simlab.fitting.scales.sampling import ResumableChains, ScaleDraws, begin, go_on, join_draws
+from simlab.fitting.scales.terms import EFFECTS, SINGLE, Terms, find_terms
 from simlab.rng import stream
 from simlab.tables.held import Ratings
 from simlab.types import Floats, Ints
@@ -63,13 +63,13 @@ def fit(
     `rough` runs few chains for a short time: enough to compare laws.
     """
     chains = current_effort().rough_scales if rough else current_effort().scales
-    used, note = thinned(stream(seed, "fit", law, "documents"), ratings)
+    used, note = thin_table(stream(seed, "fit", law, "documents"), ratings)
     scale = scale_of(law, used)
-    model, seen = prepare(law, used, scale, priors_of(law, used), chains.chains)
+    model, seen = prepare(law, used, scale, choose_priors(law, used), chains.chains)
     rng = stream(seed, "fit", law)
     running = begin(rng, model, seen, chains.warmup)
-    held, diagnosis = (go_on(running, chains.kept), {}) if rough else settled(running, rounds)
-    effects = assembled(stream(seed, "fit", law, "others"), model, held, scale, draws, ratings.n_systems)
+    sampled, diagnosis = (go_on(running, chains.kept), {}) if rough else settle_chains(running, rounds)
+    effects = assemble_effects(stream(seed, "fit", law, "others"), model, sampled, scale, draws, ratings.n_systems)
     names = [f"{name}_sd" for name in (*EFFECTS, "residual") if name in model.terms.names]
     sharpened = law == "ordinal"
     return Fitted(
@@ -77,10 +77,10 @@ def fit(
         ratings=ratings,
         effects=effects,
         components={name: np.array([getattr(one, name) for one in effects]) for name in names},
-        not_identified=[*note, *not_identified(used, model.terms, sharpened)],
-        unknown=unknown(used, model.terms, sharpened),
+        not_identified=[*note, *list_unidentified(used, model.terms, sharpened)],
+        unknown=unknown_components(used, model.terms, sharpened),
         diagnosis=diagnosis,
-        posterior=None if rough else _posterior(model, held, scale, ratings),
+        posterior=None if rough else _posterior(model, sampled, scale, ratings),
     )
 
 
@@ -122,28 +122,32 @@ def scale_of(law: LawName, ratings: Ratings) -> Scale:
     return Scale(law, -np.inf, np.inf, 0.0, np.inf, np.zeros(len(values) - 1), values)
 
 
-def priors_of(law: LawName, ratings: Ratings) -> Priors:
+def choose_priors(law: LawName, ratings: Ratings) -> Priors:
     """Return the priors that a table is fitted with."""
     if law == "normal_scores":
-        return for_normal_scores()
-    return for_points(ratings.score) if law == "gaussian" else for_latents(SHARPNESS if law == "ordinal" else 0.0)
+        return priors_for_normal_scores()
+    return (
+        priors_for_points(ratings.score)
+        if law == "gaussian"
+        else priors_for_latents(SHARPNESS if law == "ordinal" else 0.0)
+    )
 
 
 def prepare(
     law: LawName, ratings: Ratings, scale: Scale, priors: Priors, tables: int
 ) -> tuple[ChainModel, LatentBounds]:
     """Set up what is sampled, for so many chains of one table."""
-    model = model_of(law, ratings, priors, len(scale.values))
+    model = build_model(law, ratings, priors, len(scale.values))
     score = np.repeat(ratings.score[:, None], tables, axis=1)
     return model, seen_scores(score, scale, priors)
 
 
-def model_of(law: LawName, ratings: Ratings, priors: Priors, n_values: int) -> ChainModel:
+def build_model(law: LawName, ratings: Ratings, priors: Priors, n_values: int) -> ChainModel:
     """Set up what is sampled for a design."""
     n_thresholds = n_values - 1 if law == "ordinal" else 0
     law = "gaussian" if law == "normal_scores" else law
     return ChainModel(
-        law, terms_of(ratings, priors.sharpness > 0), priors, ratings.rater, ratings.n_raters, n_thresholds
+        law, find_terms(ratings, priors.sharpness > 0), priors, ratings.rater, ratings.n_raters, n_thresholds
     )
 
 
@@ -163,32 +167,32 @@ def seen_scores(score: Floats, scale: Scale, priors: Priors) -> LatentBounds:
     return LatentBounds(np.full(score.shape, -np.inf), np.full(score.shape, np.inf), category)
 
 
-def settled(chains: ResumableChains, rounds: int | None = None) -> tuple[ScaleDraws, dict[str, float]]:
+def settle_chains(chains: ResumableChains, rounds: int | None = None) -> tuple[ScaleDraws, dict[str, float]]:
     """Run chains on until they agree, for at most so many rounds; their draws, and how it went."""
     *_, kept, usual = current_effort().scales
     rounds = rounds or usual
-    held = [go_on(chains, kept)]
-    diagnosis = diagnosed(held[0])
-    while diagnosis["r_hat"] > CLOSE_ENOUGH and len(held) < rounds:
-        held.append(go_on(chains, kept))
-        diagnosis = diagnosed(joined(held))
-    return joined(held), diagnosis
+    rounds_drawn = [go_on(chains, kept)]
+    diagnosis = diagnose_draws(rounds_drawn[0])
+    while diagnosis["r_hat"] > CLOSE_ENOUGH and len(rounds_drawn) < rounds:
+        rounds_drawn.append(go_on(chains, kept))
+        diagnosis = diagnose_draws(join_draws(rounds_drawn))
+    return join_draws(rounds_drawn), diagnosis
 
 
-def diagnosed(draws: ScaleDraws) -> dict[str, float]:
+def diagnose_draws(draws: ScaleDraws) -> dict[str, float]:
     """Return the worst R-hat of standard deviations, systems and thresholds, and the fewest effective draws."""
     parameters = list(_list_parameters(draws))
     return {
-        "r_hat": max(r_hat(value) for value in parameters),
+        "r_hat": max(split_rhat(value) for value in parameters),
         "effective_draws": min(effective_draws(value) for value in parameters),
         "draws": float(draws.mean.size),
         "chains": float(draws.mean.shape[1]),
     }
 
 
-def worst_nested_r_hat(draws: ScaleDraws, per_start: int) -> float:
+def worst_nested_rhat(draws: ScaleDraws, per_start: int) -> float:
     """Return the worst nested R-hat of standard deviations, systems and thresholds."""
-    return max(nested_r_hat(value, per_start) for value in _list_parameters(draws))
+    return max(nested_rhat(value, per_start) for value in _list_parameters(draws))
 
 
 def _list_parameters(draws: ScaleDraws) -> Iterator[Floats]:
@@ -199,18 +203,18 @@ def _list_parameters(draws: ScaleDraws) -> Iterator[Floats]:
     yield from np.moveaxis(draws.thresholds, 1, 0)
 
 
-def assembled(
+def assemble_effects(
     rng: np.random.Generator, model: ChainModel, scale_draws: ScaleDraws, scale: Scale, draws: int, n_systems: int
 ) -> list[ScaleEffects]:
     """Put evenly spaced draws together to laws."""
-    return [_effects(rng, model, scale_draws, scale, n_systems, at) for at in picked(scale_draws, draws)]
+    return [_effects(rng, model, scale_draws, scale, n_systems, at) for at in pick_draws(scale_draws, draws)]
 
 
-def picked(scale_draws: ScaleDraws, draws: int) -> list[tuple[int, int]]:
+def pick_draws(scale_draws: ScaleDraws, draws: int) -> list[tuple[int, int]]:
     """Pick evenly spaced draws: each its number and its table."""
     kept, tables = scale_draws.mean.shape
     each = np.linspace(0, kept * tables - 1, draws).round().astype(int)
-    return [(int(one % kept), int(one // kept)) for one in each]
+    return [(int(place % kept), int(place // kept)) for place in each]
 
 
 def _effects(
@@ -218,10 +222,12 @@ def _effects(
 ) -> ScaleEffects:
     sd = {f"{name}_sd": float(value[at]) for name, value in draws.sd.items()}
     single = {name: value[at[0], :, at[1]] for name, value in draws.effect.items()}
-    system = model.terms.level_of("system")
-    leniency = _placed(rng, model, "leniency", single["leniency"], model.rater, model.n_raters, sd["leniency_sd"])
+    system = model.terms.level_by_name("system")
+    leniency = _place_effects(
+        rng, model, "leniency", single["leniency"], model.rater, model.n_raters, sd["leniency_sd"]
+    )
     cell, cells = model.rater * n_systems + system, model.n_raters * n_systems
-    taste = _placed(rng, model, "rater_system", single["rater_system"], cell, cells, sd["rater_system_sd"])
+    taste = _place_effects(rng, model, "rater_system", single["rater_system"], cell, cells, sd["rater_system_sd"])
     mean = float(draws.mean[at]) + model.priors.mean
     sharp, sharp_sd = _sharpness(rng, model, draws, at)
     absent = dict.fromkeys(("segment_sd", "output_sd"), 0.0)
@@ -239,7 +245,7 @@ def _effects(
     )
 
 
-def _placed(
+def _place_effects(
     rng: np.random.Generator, model: ChainModel, name: str, values: Floats, unit: Ints, size: int, sd: float
 ) -> Floats:
     """Return one value for each unit of an effect, whose `unit[rating]` each rating is about.
@@ -249,9 +255,9 @@ def _placed(
     """
     if any(term.names[0] == name for term in model.terms.terms):
         return values
-    found = sd * rng.standard_normal(size) if len(np.unique(unit)) < size else np.zeros(size)
-    found[unit] = values[model.terms.level_of(name)]
-    return found
+    placed = sd * rng.standard_normal(size) if len(np.unique(unit)) < size else np.zeros(size)
+    placed[unit] = values[model.terms.level_by_name(name)]
+    return placed
 
 
 def _sharpness(
@@ -262,7 +268,7 @@ def _sharpness(
     return np.zeros(model.n_raters), float(np.abs(model.priors.sharpness * rng.standard_normal()))
 
 
-def thinned(rng: np.random.Generator, ratings: Ratings) -> tuple[Ratings, list[str]]:
+def thin_table(rng: np.random.Generator, ratings: Ratings) -> tuple[Ratings, list[str]]:
     """Keep whole documents, drawn at random, of at most `MOST_RATINGS` ratings together; say so if any are left out."""
     where = ratings.document[ratings.item]
     sizes = np.bincount(where, minlength=ratings.n_documents)
@@ -281,24 +287,28 @@ def thinned(rng: np.random.Generator, ratings: Ratings) -> tuple[Ratings, list[s
     return replace(ratings, **parts, criteria=criteria), [note]
 
 
-def unknown(ratings: Ratings, terms: Terms, sharpened: bool) -> frozenset[str]:
+def unknown_components(ratings: Ratings, terms: Terms, sharpened: bool) -> frozenset[str]:
     """Name the components of which only the priors speak: what stands behind another, or has one unit only."""
-    found = {name for term in terms.terms[1:] for name in term.names[1:]} | set(terms.noise)
+    names = {name for term in terms.terms[1:] for name in term.names[1:]} | set(terms.noise)
     if ratings.n_raters == 1:
-        found |= {"leniency", "rater_system", "rater_document"} | ({"sharpness"} if sharpened else set())
+        names |= {"leniency", "rater_system", "rater_document"} | ({"sharpness"} if sharpened else set())
     if ratings.n_systems == 1:
-        found |= {"system", "system_document", "rater_system"}
+        names |= {"system", "system_document", "rater_system"}
     if ratings.n_documents == 1:
-        found |= {"document", "system_document", "rater_document"}
-    return frozenset(f"{name}_sd" for name in found)
+        names |= {"document", "system_document", "rater_document"}
+    return frozenset(f"{name}_sd" for name in names)
 
 
-def not_identified(ratings: Ratings, terms: Terms, sharpened: bool) -> list[str]:
+def list_unidentified(ratings: Ratings, terms: Terms, sharpened: bool) -> list[str]:
     """List, in sentences, what a table cannot tell and what stands in for it."""
-    return [*_single(ratings, sharpened), *_together(ratings, terms), *_few(ratings)]
+    return [
+        *_sentences_on_single_units(ratings, sharpened),
+        *_sentences_on_joint_effects(ratings, terms),
+        *_sentences_on_few_units(ratings),
+    ]
 
 
-def _single(ratings: Ratings, sharpened: bool) -> Iterator[str]:
+def _sentences_on_single_units(ratings: Ratings, sharpened: bool) -> Iterator[str]:
     if ratings.n_systems == 1:
         yield "one system: how far systems differ, at large and on documents, is what the priors say"
     if ratings.n_raters == 1:
@@ -310,30 +320,31 @@ def _single(ratings: Ratings, sharpened: bool) -> Iterator[str]:
         yield "all scores are equal: every spread is what the priors leave"
 
 
-def _together(ratings: Ratings, terms: Terms) -> Iterator[str]:
+def _sentences_on_joint_effects(ratings: Ratings, terms: Terms) -> Iterator[str]:
     if len(np.unique(ratings.document[ratings.item])) == len(np.unique(ratings.item)):
         yield "one segment per document: what segments, and outputs, differ by is counted with their documents"
     for term in terms.terms[1:]:
-        names = [name for name in term.names if not _lone(ratings, name)]
+        names = [name for name in term.names if not _is_single(ratings, name)]
         if len(names) > 1:
-            yield f"{_joined(names)} are not told apart: only their sum is known, and the priors share it out"
+            yield f"{_join_words(names)} are not told apart: only their sum is known, and the priors share it out"
     if terms.noise:
         names = [*terms.noise, "residual"]
-        yield f"one rating each: {_joined(names)} are not told apart: only their sum is known, the priors share it out"
+        joint = _join_words(names)
+        yield f"one rating each: {joint} are not told apart: only their sum is known, the priors share it out"
 
 
-def _lone(ratings: Ratings, name: str) -> bool:
+def _is_single(ratings: Ratings, name: str) -> bool:
     """True if an effect is spoken of already, since there is but one rater, or system."""
     of_raters = name in ("leniency", "rater_system", "rater_document")
     return (ratings.n_raters == 1 and of_raters) or (ratings.n_systems == 1 and "system" in name)
 
 
-def _joined(names: list[str]) -> str:
+def _join_words(names: list[str]) -> str:
     words = [WORDS[name] for name in names]
     return f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-def _few(ratings: Ratings) -> Iterator[str]:
+def _sentences_on_few_units(ratings: Ratings) -> Iterator[str]:
     if 1 < ratings.n_raters < FEW:
         yield (
             f"{ratings.n_raters} raters: how far raters at large differ, above all on systems, is mostly prior; "
@@ -345,7 +356,7 @@ def _few(ratings: Ratings) -> Iterator[str]:
         yield f"{ratings.n_documents} documents: how far documents differ is mostly prior"
 
 
-def r_hat(draws: Floats) -> float:
+def split_rhat(draws: Floats) -> float:
     """Return the split R-hat of `draws[draw, chain]`."""
     half = len(draws) // 2
     parts = np.concatenate([draws[:half], draws[half : 2 * half]], axis=1)
@@ -356,7 +367,7 @@ def r_hat(draws: Floats) -> float:
     return float(np.sqrt((half - 1) / half + between / within))
 
 
-def nested_r_hat(draws: Floats, per_start: int) -> float:
+def nested_rhat(draws: Floats, per_start: int) -> float:
     """Return the nested R-hat of `draws[draw, chain]`, so many neighbouring chains of which began at one place.
 
     Unlike that of few long chains it asks whether starts are forgotten, and not how long each chain is (Margossian and

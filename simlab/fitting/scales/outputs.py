@@ -9,8 +9,8 @@ import numpy as np
 from simlab.effort import ManyChains, current_effort
 from simlab.fitting.scales import fitting
 from simlab.fitting.scales.chain import ChainModel
-from simlab.fitting.scales.fitting import thinned
-from simlab.fitting.scales.sampling import ResumableChains, ScaleDraws, begin, go_on, joined, multiplied
+from simlab.fitting.scales.fitting import thin_table
+from simlab.fitting.scales.sampling import ResumableChains, ScaleDraws, begin, go_on, join_draws, multiply_chains
 from simlab.fitting.scales.terms import SHARED
 from simlab.rng import stream
 from simlab.tables.held import Ratings
@@ -38,17 +38,17 @@ def fit_outputs(
 
     Documents that a large table is thinned by are drawn anew. A `rough` fit takes a quarter of the time.
     """
-    used, _ = thinned(stream(seed, "fit", law, "documents"), ratings)
+    used, _ = thin_table(stream(seed, "fit", law, "documents"), ratings)
     scale = fitting.scale_of(law, used)
     effort = current_effort().rough_scales if rough else current_effort().outputs
-    model, bounds = fitting.prepare(law, used, scale, fitting.priors_of(law, used), effort[0])
+    model, bounds = fitting.prepare(law, used, scale, fitting.choose_priors(law, used), effort[0])
     chains = begin(stream(seed, "fit", law), model, bounds, effort.warmup)
     if isinstance(effort, ManyChains):
-        sampled = _draw_until_starts_are_forgotten(multiplied(chains, effort.per_start), effort, draws)
+        sampled = _draw_until_starts_are_forgotten(multiply_chains(chains, effort.per_start), effort, draws)
     else:
         sampled = go_on(chains, -(-draws // effort.chains), 2, rated=True)
     rng = stream(seed, "fit", law, "others")
-    effects = fitting.assembled(rng, model, sampled, scale, draws, used.n_systems)
+    effects = fitting.assemble_effects(rng, model, sampled, scale, draws, used.n_systems)
     return add_outputs(rng, model, sampled, effects, used)
 
 
@@ -57,10 +57,10 @@ def _draw_until_starts_are_forgotten(chains: ResumableChains, effort: ManyChains
     rounds: list[ScaleDraws] = []
     while True:
         rounds.append(go_on(chains, effort.kept, APART, rated=True))
-        sampled = joined(rounds[len(rounds) // 2 :])
+        sampled = join_draws(rounds[len(rounds) // 2 :])
         if sampled.mean.size < draws:
             continue
-        if len(rounds) >= effort.rounds or fitting.worst_nested_r_hat(sampled, effort.per_start) <= FORGOTTEN:
+        if len(rounds) >= effort.rounds or fitting.worst_nested_rhat(sampled, effort.per_start) <= FORGOTTEN:
             return sampled
 
 
@@ -68,7 +68,7 @@ def add_outputs(
     rng: np.random.Generator, model: ChainModel, draws: ScaleDraws, effects: list[ScaleEffects], ratings: Ratings
 ) -> list[OutputDraw]:
     """Add to laws, assembled of such draws, what these say of outputs."""
-    places = fitting.picked(draws, len(effects))
+    places = fitting.pick_draws(draws, len(effects))
     return [
         OutputDraw(law, _sum_document_effects(rng, model, draws, law, ratings, at))
         for law, at in zip(effects, places, strict=True)
@@ -84,7 +84,7 @@ def _sum_document_effects(
     at: tuple[int, int],
 ) -> Floats:
     """Add up what documents bring, `[system, item]`: as drawn where it was rated, anew elsewhere."""
-    # Draws are on the scale of the median rater; laws are on that of the mean one (see `assembled`).
+    # Draws are on the scale of the median rater; laws are on that of the mean one (see `assemble_effects`).
     grow = np.exp(effects.sharpness_sd**2 / 2)
     total = np.zeros((ratings.n_systems, len(ratings.item_names)))
     for name, (unit, of) in _units(ratings).items():
@@ -92,7 +92,7 @@ def _sum_document_effects(
         values = sd * rng.standard_normal(int(unit.max()) + 1)
         if name in draws.effect:
             drawn = draws.effect[name][at[0], :, at[1]]
-            values[of] = grow * drawn[model.terms.level_of(name)]
+            values[of] = grow * drawn[model.terms.level_by_name(name)]
         total += values[unit]
     return total
 

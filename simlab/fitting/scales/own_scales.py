@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import log_ndtr
 
-from simlab.fitting.scales.chain import ChainModel, ChainState, applied, effects, precision, radius_of, refresh
-from simlab.fitting.scales.spreads import LATTICE_WIDTH, half_normal_spread, lattice_step, rows_of
+from simlab.fitting.scales.chain import ChainModel, ChainState, apply_effects, effects, group_radius, precision, refresh
+from simlab.fitting.scales.spreads import LATTICE_WIDTH, find_rows, half_normal_spread, lattice_step
 from simlab.fitting.scales.terms import SHARED
 from simlab.types import Bools, Floats, Ints
 
@@ -16,7 +16,7 @@ AIM = 0.4
 
 def draw_sharpness(rng: np.random.Generator, model: ChainModel, state: ChainState) -> None:
     """Draw the sharpness of raters and its spread, given all effects and given the product of the two."""
-    square, product = _told(model, state)
+    square, product = _sharpness_evidence(model, state)
     spread = state.sharp_sd
 
     def density(log: Floats) -> Floats:
@@ -28,11 +28,11 @@ def draw_sharpness(rng: np.random.Generator, model: ChainModel, state: ChainStat
     refresh(model, state)
 
 
-def _told(model: ChainModel, state: ChainState) -> tuple[Floats, Floats]:
+def _sharpness_evidence(model: ChainModel, state: ChainState) -> tuple[Floats, Floats]:
     """Return what the latent values say of each rater's sharpness: sums of squares and products, `[rater, table]`."""
     values, shared = effects(model, state), model.terms.shared[:, None]
-    common = applied(model, None, shared * values)
-    own = state.latent - applied(model, None, (1 - shared) * values)
+    common = apply_effects(model, None, shared * values)
+    own = state.latent - apply_effects(model, None, (1 - shared) * values)
     exact = precision(model, state)
     return model.by_rater @ (exact * common**2), model.by_rater @ (exact * common * own)
 
@@ -62,7 +62,7 @@ def _draw_spread(
 
 def _draw_common(rng: np.random.Generator, model: ChainModel, state: ChainState) -> None:
     """Draw a factor that all raters' sharpness gains and all that they share loses: no rating tells it."""
-    rows = rows_of(model, SHARED)
+    rows = find_rows(model, SHARED)
     squares = (state.sd[rows] ** 2 / model.scale[rows] ** 2).sum(0)
 
     def density(log: Floats) -> Floats:
@@ -80,7 +80,7 @@ def draw_thresholds(rng: np.random.Generator, model: ChainModel, state: ChainSta
 
     `category[rating, table]` are the answers. With `tune` the widths of moves are adapted.
     """
-    noise = radius_of(model, state, -1)
+    noise = group_radius(model, state, -1)
     centre = (state.latent - state.error) / noise
     for odd in (0, 1):
         mine = np.arange(model.n_thresholds) % 2 == odd
@@ -91,9 +91,9 @@ def draw_thresholds(rng: np.random.Generator, model: ChainModel, state: ChainSta
 
 
 def _move(
-    rng: np.random.Generator, model: ChainModel, state: ChainState, held: tuple[Floats, Floats, Ints], mine: Bools
+    rng: np.random.Generator, model: ChainModel, state: ChainState, answers: tuple[Floats, Floats, Ints], mine: Bools
 ) -> Floats:
-    centre, noise, category = held
+    centre, noise, category = answers
     shift = np.where(mine[:, None], state.steps * rng.standard_normal(state.steps.shape), 0.0)
     tried = state.thresholds + shift
     gain = _likelihood(tried / noise, centre, category) - _likelihood(state.thresholds / noise, centre, category)

@@ -17,15 +17,15 @@ from simlab.fitting.scales.chain import (
     ChainModel,
     ChainState,
     LatentBounds,
-    applied,
-    columns,
+    apply_effects,
+    column_products,
     effects,
     factor,
-    gathered,
+    gather_values,
+    group_radius,
     precision,
     prior_of_constant,
     radius,
-    radius_of,
     refresh,
     seen_categories,
     spreads,
@@ -84,17 +84,17 @@ def begin(rng: np.random.Generator, model: ChainModel, seen: LatentBounds, warmu
     return chains
 
 
-def multiplied(chains: ResumableChains, per_start: int) -> ResumableChains:
+def multiply_chains(chains: ResumableChains, per_start: int) -> ResumableChains:
     """Let so many chains, neighbours of each other, go on from where each chain stands."""
 
-    def each(record: Any) -> dict[str, Any]:
+    def repeat_arrays(record: Any) -> dict[str, Any]:
         arrays = {one.name: getattr(record, one.name) for one in fields(record)}
         return {
             name: value if value is None else np.repeat(value, per_start, axis=-1) for name, value in arrays.items()
         }
 
-    seen = LatentBounds(**each(chains.seen))
-    return replace(chains, seen=seen, open=seen.open, state=ChainState(**each(chains.state)))
+    seen = LatentBounds(**repeat_arrays(chains.seen))
+    return replace(chains, seen=seen, open=seen.open, state=ChainState(**repeat_arrays(chains.state)))
 
 
 def go_on(chains: ResumableChains, keep: int, every: int = 1, *, rated: bool = False) -> ScaleDraws:
@@ -104,12 +104,12 @@ def go_on(chains: ResumableChains, keep: int, every: int = 1, *, rated: bool = F
         for _ in range(every):
             sweep(chains, tune=False)
         kept.append(_record(chains, rated))
-    return _stacked(kept)
+    return _stack_draws(kept)
 
 
-def joined(parts: list[ScaleDraws]) -> ScaleDraws:
+def join_draws(parts: list[ScaleDraws]) -> ScaleDraws:
     """Put draws of the same chains one after the other."""
-    return _stacked(parts, np.concatenate)
+    return _stack_draws(parts, np.concatenate)
 
 
 def sweep(chains: ResumableChains, tune: bool) -> None:
@@ -141,7 +141,7 @@ def _record(chains: ResumableChains, rated: bool) -> ScaleDraws:
     values = effects(model, state)
     return ScaleDraws(
         sd=dict(zip(model.terms.names, state.sd.copy(), strict=True)),
-        effect=_joint(chains, values, rated),
+        effect=_joint_effects(chains, values, rated),
         mean=np.asarray(values[0] if not model.n_thresholds else np.zeros_like(values[0])),
         thresholds=state.thresholds.copy(),
         sharp=state.sharp.copy(),
@@ -150,35 +150,35 @@ def _record(chains: ResumableChains, rated: bool) -> ScaleDraws:
     )
 
 
-def _joint(chains: ResumableChains, values: Floats, rated: bool) -> dict[str, Floats]:
+def _joint_effects(chains: ResumableChains, values: Floats, rated: bool) -> dict[str, Floats]:
     """Share sums of effects that stand together out among their parts, at random as their spreads ask for."""
-    terms, found = chains.model.terms, dict[str, Floats]()
+    terms, effects_by_name = chains.model.terms, dict[str, Floats]()
     wanted = {*SINGLE, *SHARED} if rated else {*SINGLE}
     for k, term in enumerate(terms.terms[1:], start=1):
         if wanted & {*term.names}:
-            found |= _shared_out(chains, term.names, values[terms.rows(k)])
+            effects_by_name |= _share_out(chains, term.names, values[terms.rows(k)])
     if rated:
         weight = 1.0 if chains.state.weight is None else chains.state.weight
-        found |= _shared_out(chains, (*terms.noise, "residual"), chains.state.error, weight)
-    return {name: value for name, value in found.items() if name in wanted}
+        effects_by_name |= _share_out(chains, (*terms.noise, "residual"), chains.state.error, weight)
+    return {name: value for name, value in effects_by_name.items() if name in wanted}
 
 
-def _shared_out(
+def _share_out(
     chains: ResumableChains, names: Sequence[str], total: Floats, precise: Floats | float = 1.0
 ) -> dict[str, Floats]:
     """Share `total[unit, table]` out among its parts; `precise` divides the variance of all of them."""
-    found: dict[str, Floats] = {}
+    shares: dict[str, Floats] = {}
     square = dict(zip(chains.model.terms.names, chains.state.sd**2, strict=True))
     for k, name in enumerate(names[:-1]):
         rest = sum((square[other] for other in names[k + 1 :]), np.zeros(total.shape[1]))
         share = square[name] / (square[name] + rest)
         noise = chains.rng.standard_normal(total.shape) * np.sqrt(square[name] * (1 - share) / precise)
-        found[name] = share * total + noise
-        total = total - found[name]
-    return {**found, names[-1]: total}
+        shares[name] = share * total + noise
+        total = total - shares[name]
+    return {**shares, names[-1]: total}
 
 
-def _stacked(parts: list[ScaleDraws], join: Callable[[list[Any]], Any] = np.stack) -> ScaleDraws:
+def _stack_draws(parts: list[ScaleDraws], join: Callable[[list[Any]], Any] = np.stack) -> ScaleDraws:
     return ScaleDraws(
         sd={name: join([one.sd[name] for one in parts]) for name in parts[0].sd},
         effect={name: join([one.effect[name] for one in parts]) for name in parts[0].effect},
@@ -190,7 +190,7 @@ def _stacked(parts: list[ScaleDraws], join: Callable[[list[Any]], Any] = np.stac
     )
 
 
-def truncated_normal(rng: np.random.Generator, low: Floats, high: Floats) -> Floats:
+def draw_truncated_normal(rng: np.random.Generator, low: Floats, high: Floats) -> Floats:
     """Draw standard normal numbers between bounds, element by element, far tails included."""
     mirrored = low > 0
     left = np.clip(np.where(mirrored, -high, low), -FARTHEST, FARTHEST)
@@ -210,7 +210,7 @@ def draw_latents(
     at = ... if where.all() else where
     spread = np.broadcast_to(1 / np.sqrt(precision(model, state)), where.shape)[at]
     centre = (state.latent - state.error)[at]
-    noise = spread * truncated_normal(rng, (seen.low[at] - centre) / spread, (seen.high[at] - centre) / spread)
+    noise = spread * draw_truncated_normal(rng, (seen.low[at] - centre) / spread, (seen.high[at] - centre) / spread)
     state.latent[at] = centre + noise
     state.error[at] = noise
 
@@ -221,7 +221,7 @@ def draw_tails(rng: np.random.Generator, model: ChainModel, state: ChainState) -
     The spread moves along, so that the middle half of the law stays where it is: else tails would hardly ever change.
     """
     tails = np.asarray(model.priors.tails)
-    noise = radius_of(model, state, -1)
+    noise = group_radius(model, state, -1)
     stretch = np.asarray([_stretch(degrees) for degrees in model.priors.tails])
     grown = stretch[:, None] / stretch[state.tail]
     square = state.error**2
@@ -266,7 +266,7 @@ def _draw_weights(rng: np.random.Generator, model: ChainModel, state: ChainState
     if not heavy.any():
         state.weight = None
         return
-    own, noise = degrees[heavy], radius_of(model, state, -1)[heavy]
+    own, noise = degrees[heavy], group_radius(model, state, -1)[heavy]
     square = (state.error[:, heavy] / noise) ** 2 * own / (own - 2)
     drawn = rng.standard_gamma(np.broadcast_to((own + 1) / 2, square.shape)) / ((own + square) / 2)
     state.weight = np.ones_like(state.error)
@@ -283,13 +283,13 @@ def draw_effects(rng: np.random.Generator, model: ChainModel, state: ChainState)
     """
     by, spread, exact = factor(model, state), spreads(model, state), precision(model, state)
     mean = prior_of_constant(model, state)[0]
-    told = exact * (state.latent - mean) + np.sqrt(exact) * rng.standard_normal(state.latent.shape)
-    right = spread * gathered(model, by, told) + rng.standard_normal(state.unit.shape)
+    observed = exact * (state.latent - mean) + np.sqrt(exact) * rng.standard_normal(state.latent.shape)
+    right = spread * gather_values(model, by, observed) + rng.standard_normal(state.unit.shape)
 
     def normal_matrix(values: Floats) -> Floats:
-        return values + spread * gathered(model, by, exact * applied(model, by, spread * values))
+        return values + spread * gather_values(model, by, exact * apply_effects(model, by, spread * values))
 
-    state.unit = solve(normal_matrix, right, _roughly_inverted(model, by, exact, spread))
+    state.unit = solve(normal_matrix, right, _approximate_inverse(model, by, exact, spread))
     constant = mean + spread[0] * state.unit[0]
     if model.n_thresholds:
         state.thresholds = state.thresholds - constant
@@ -300,45 +300,45 @@ def draw_effects(rng: np.random.Generator, model: ChainModel, state: ChainState)
     refresh(model, state)
 
 
-def _roughly_inverted(model: ChainModel, by: Floats | None, exact: Floats, spread: Floats) -> Map:
+def _approximate_inverse(model: ChainModel, by: Floats | None, exact: Floats, spread: Floats) -> Map:
     """Return a map near the inverse of the normal equations' matrix: its diagonal's, and that of a leading block.
 
     The block holds the terms of the fewest effects, where ratings overlap most; ratings count alike in it.
     """
     squares = np.broadcast_to(exact, (len(model.rater), exact.shape[1]))
-    diagonal = 1 + spread**2 * gathered(model, None if by is None else by**2, squares)
-    few = model.terms.few(int((WORK / exact.shape[1]) ** (1 / 3)))
-    crossed = model.terms.crossed(few)
+    diagonal = 1 + spread**2 * gather_values(model, None if by is None else by**2, squares)
+    few = model.terms.few_effects(int((WORK / exact.shape[1]) ** (1 / 3)))
+    crossed = model.terms.count_crossed(few)
     root = (spread[few] * np.sqrt(squares.mean(0))).T
     inverse = np.linalg.inv(np.eye(len(few)) + root[:, :, None] * crossed * root[:, None, :])
 
-    def near(values: Floats) -> Floats:
-        found = values / diagonal
-        found[few] = (inverse @ values[few].T[:, :, None])[:, :, 0].T
-        return found
+    def apply_inverse(values: Floats) -> Floats:
+        solution = values / diagonal
+        solution[few] = (inverse @ values[few].T[:, :, None])[:, :, 0].T
+        return solution
 
-    return near
+    return apply_inverse
 
 
 def solve(matrix: Map, right: Floats, near: Map) -> Floats:
     """Solve one positive definite system per column by conjugate gradients; `near` is close to the inverse."""
-    found, left = np.zeros_like(right), right.copy()
+    solution, left = np.zeros_like(right), right.copy()
     scaled = near(left)
-    step, size = scaled.copy(), columns(left, scaled)
+    step, size = scaled.copy(), column_products(left, scaled)
     enough = CLOSE**2 * size
     for _ in range(MOST):
         image = matrix(step)
-        length = size / np.maximum(columns(step, image), 1e-300)
-        found += length * step
+        length = size / np.maximum(column_products(step, image), 1e-300)
+        solution += length * step
         left -= length * image
         scaled = near(left)
-        new = columns(left, scaled)
+        new = column_products(left, scaled)
         if (new <= enough).all():
             break
         step *= new / np.maximum(size, 1e-300)
         step += scaled
         size = new
-    return found
+    return solution
 
 
 def draw_shifts(rng: np.random.Generator, model: ChainModel, state: ChainState) -> None:
@@ -351,16 +351,16 @@ def draw_shifts(rng: np.random.Generator, model: ChainModel, state: ChainState) 
     spread = np.concatenate([of_constant[None], radius(model, state)])
     rows, square = model.terms.rows, spread**2
     own = 1 / square
-    for one in model.terms.divisions(model.sharpened):
-        cut = one.whole == 0 and model.n_thresholds > 0
-        whole, parts = state.unit[rows(one.whole)], state.unit[rows(one.part)]
-        ours, theirs = spread[one.whole], spread[one.part]
+    for division in model.terms.divisions(model.sharpened):
+        cut = division.whole == 0 and model.n_thresholds > 0
+        whole, parts = state.unit[rows(division.whole)], state.unit[rows(division.part)]
+        ours, theirs = spread[division.whole], spread[division.part]
         # Lowering all thresholds together has the slope of their log prior.
         push = -prior_of_constant(model, state)[0] / ours**2 if cut else whole / ours
-        exact = own[one.whole] + one.n_parts / square[one.part]
-        shift = ((one.sums @ parts) / theirs - push) / exact + rng.standard_normal(exact.shape) / np.sqrt(exact)
+        exact = own[division.whole] + division.n_parts / square[division.part]
+        shift = ((division.sums @ parts) / theirs - push) / exact + rng.standard_normal(exact.shape) / np.sqrt(exact)
         part_shift = shift / theirs
-        parts -= one.back @ part_shift if one.parent is None else np.take(part_shift, one.parent, axis=0)
+        parts -= division.back @ part_shift if division.parent is None else np.take(part_shift, division.parent, axis=0)
         if cut:
             state.thresholds -= shift
             state.latent -= shift

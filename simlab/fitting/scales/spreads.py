@@ -12,11 +12,11 @@ from simlab.fitting.scales.chain import (
     NARROWEST,
     ChainModel,
     ChainState,
-    columns,
+    column_products,
     factor,
+    group_radius,
     precision,
     radius,
-    radius_of,
     squared_errors,
     sum_of_logs,
 )
@@ -38,7 +38,7 @@ POINTS = 16
 
 def draw_noise(rng: np.random.Generator, model: ChainModel, state: ChainState) -> None:
     """Draw the spread of the noise in points (a common factor of its parts), given all effects."""
-    rows, now = model.noise_rows, radius_of(model, state, -1)
+    rows, now = model.noise_rows, group_radius(model, state, -1)
     prior = ((state.sd[rows] / model.scale[rows]) ** 2).sum(0) / now**2
     power = np.full(now.shape, float(len(state.error) - len(rows)))
     state.sd[rows] *= half_normal_spread(rng, now, power, squared_errors(state), prior) / now
@@ -59,20 +59,20 @@ def half_normal_spread(rng: np.random.Generator, now: Floats, power: Floats, squ
 
 def draw_shares(rng: np.random.Generator, model: ChainModel, state: ChainState) -> None:
     """Draw how the spread of a term is shared out among its parts, of which only the priors speak."""
-    for one, other in model.shared_rows:
-        _turn(rng, model, state, one, other)
+    for first, second in model.shared_rows:
+        _turn(rng, model, state, first, second)
 
 
-def _turn(rng: np.random.Generator, model: ChainModel, state: ChainState, one: int, other: int) -> None:
-    squares = state.sd[one] ** 2 + state.sd[other] ** 2
-    rates = squares[None] / model.scale[[one, other]] ** 2 / 2
+def _turn(rng: np.random.Generator, model: ChainModel, state: ChainState, first: int, second: int) -> None:
+    squares = state.sd[first] ** 2 + state.sd[second] ** 2
+    rates = squares[None] / model.scale[[first, second]] ** 2 / 2
 
     def density(angle: Floats) -> Floats:
         return np.asarray(-rates[0] * np.cos(angle) ** 2 - rates[1] * np.sin(angle) ** 2)
 
-    now = np.arctan2(state.sd[other], state.sd[one])
+    now = np.arctan2(state.sd[second], state.sd[first])
     angle = lattice_step(rng, density, now, np.full(now.shape, np.pi))
-    state.sd[one], state.sd[other] = (np.sqrt(squares) * np.abs(part(angle)) for part in (np.cos, np.sin))
+    state.sd[first], state.sd[second] = (np.sqrt(squares) * np.abs(part(angle)) for part in (np.cos, np.sin))
 
 
 def rescale(model: ChainModel, state: ChainState, grow: Floats) -> None:
@@ -99,7 +99,7 @@ def log_prior_of_scale(model: ChainModel, state: ChainState, log_grow: Floats) -
 def draw_scale(rng: np.random.Generator, model: ChainModel, state: ChainState) -> None:
     """Draw a common factor of latent values, effects and thresholds of a latent law (Liu and Sabatti 2000)."""
     n = len(state.latent)
-    squares = columns(precision(model, state) * state.error, state.error)
+    squares = column_products(precision(model, state) * state.error, state.error)
 
     def density(log: Floats) -> Floats:
         return np.asarray(n * log - np.exp(2 * log) * squares / 2 + log_prior_of_scale(model, state, log))
@@ -126,7 +126,7 @@ def draw_noise_parts(rng: np.random.Generator, model: ChainModel, state: ChainSt
         rescale(model, state, np.sqrt(rest + state.sd[row] ** 2) / before)
 
 
-def rows_of(model: ChainModel, names: tuple[str, ...]) -> Ints:
+def find_rows(model: ChainModel, names: tuple[str, ...]) -> Ints:
     """Return where standard deviations of terms stand among all, by name."""
     return np.array([k for k in model.free_rows if model.terms.names[k] in names], int)
 
@@ -163,27 +163,29 @@ def draw_terms(rng: np.random.Generator, model: ChainModel, state: ChainState, t
         own = by if term.names[0] in SHARED else None
         unit = state.unit[model.terms.rows(k)]
         was = unit * spreads[k - 1]
-        told = _told(model, state, k, was, own)
-        alike = _alike(model, state, k, told, own)
+        precision = _effect_precision(model, state, k, was, own)
+        alike = _group_evidence(model, state, k, precision, own)
         _draw_spread(rng, model, state, k, spreads[k - 1], alike, tune)
         less: Array | float = 1.0
         if not model.latent and len(state.error) <= FEW * term.n:
             # The effects are put back into sums over ratings, not into each rating.
-            squares = squared_errors(state) + radius_of(model, state, -1) ** 2 * columns(was, told.left + told.seen)
+            squares = squared_errors(state) + group_radius(model, state, -1) ** 2 * column_products(
+                was, precision.left + precision.seen
+            )
             less = _trade_with_noise(rng, model, state, k, alike, squares, tune)
-        spread = radius_of(model, state, k - 1)
-        whole = 1 + spread**2 * less * told.exact
-        unit[:] = spread * less * told.seen / whole + rng.standard_normal(whole.shape) / np.sqrt(whole)
-        state.error -= _given(term, unit * spread - was, own)
+        spread = group_radius(model, state, k - 1)
+        whole = 1 + spread**2 * less * precision.exact
+        unit[:] = spread * less * precision.seen / whole + rng.standard_normal(whole.shape) / np.sqrt(whole)
+        state.error -= _effect_by_rating(term, unit * spread - was, own)
 
 
-def _given(term: EffectTerm, values: Floats, by: Floats | None) -> Floats:
+def _effect_by_rating(term: EffectTerm, values: Floats, by: Floats | None) -> Floats:
     """Return which of a term's effects each rating gets."""
-    found = np.take(values, term.level, axis=0)
-    return found if by is None else by * found
+    effects = np.take(values, term.level, axis=0)
+    return effects if by is None else by * effects
 
 
-def _told(model: ChainModel, state: ChainState, k: int, was: Floats, by: Floats | None) -> EffectPrecision:
+def _effect_precision(model: ChainModel, state: ChainState, k: int, was: Floats, by: Floats | None) -> EffectPrecision:
     """Return what ratings tell of the effects of a term that are `was[effect, table]` now, and in no error."""
     terms, exact = model.terms, precision(model, state)
     if by is None and len(exact) == 1:
@@ -195,13 +197,13 @@ def _told(model: ChainModel, state: ChainState, k: int, was: Floats, by: Floats 
     return EffectPrecision(square, left + square * was, left)
 
 
-def _alike(
+def _group_evidence(
     model: ChainModel, state: ChainState, k: int, precision: EffectPrecision, by: Floats | None
 ) -> SpreadEvidence:
     """Put effects of as many ratings together, where all ratings are as precise; else each stands alone."""
     if by is not None or state.weight is not None:
         return SpreadEvidence(precision.exact, np.ones((1, 1, 1)), precision.seen**2)
-    first, number, group = model.terms.alike(k)
+    first, number, group = model.terms.group_effects(k)
     return SpreadEvidence(precision.exact[first], number, add_up(group, len(first), precision.seen**2))
 
 
@@ -272,7 +274,7 @@ def _trade_with_noise(
     factor of all precisions.
     """
     rows, noise = model.rows[k - 1], model.rows[-1]
-    spread, wide = radius_of(model, state, k - 1), radius_of(model, state, -1)
+    spread, wide = group_radius(model, state, k - 1), group_radius(model, state, -1)
     rate, rate_of_noise = _rate(model, state, k - 1), _rate(model, state, -1)
     total = spread**2 + wide**2
     squares = squares / total

@@ -74,7 +74,7 @@ class Terms:
     noise: tuple[str, ...]
 
     @cached_property
-    def _held(self) -> dict[int, Floats]:
+    def _crossed(self) -> dict[int, Floats]:
         return {}
 
     @property
@@ -82,10 +82,10 @@ class Terms:
         """List the effects that have a spread: those of the terms, those in the noise, the residual last."""
         return (*(name for term in self.terms[1:] for name in term.names), *self.noise, "residual")
 
-    def level_of(self, name: str) -> Ints:
+    def level_by_name(self, name: str) -> Ints:
         """Return which effect of that name each rating gets; in the noise each has its own."""
-        held = [term.level for term in self.terms if name in term.names]
-        return held[0] if held else np.arange(len(self.terms[0].level))
+        levels = [term.level for term in self.terms if name in term.names]
+        return levels[0] if levels else np.arange(len(self.terms[0].level))
 
     @cached_property
     def starts(self) -> Ints:
@@ -127,9 +127,9 @@ class Terms:
     def divisions(self, sharpened: bool) -> list[Division]:
         """Return which terms divide which others; where raters sharpen, both have to be sharpened, or neither."""
         if sharpened not in self._divided:
-            found = (self._division(k, j, sharpened) for j in range(len(self.terms)) for k in range(j))
+            downwards = (self._division(k, j, sharpened) for j in range(len(self.terms)) for k in range(j))
             turned = (self._division(j, k, sharpened) for j in range(len(self.terms)) for k in range(1, j))
-            self._divided[sharpened] = [one for one in (*found, *turned) if one is not None]
+            self._divided[sharpened] = [division for division in (*downwards, *turned) if division is not None]
         return self._divided[sharpened]
 
     def _division(self, whole: int, part: int, sharpened: bool) -> Division | None:
@@ -153,37 +153,37 @@ class Terms:
     def _divided(self) -> dict[bool, list[Division]]:
         return {}
 
-    def few(self, most: int) -> Ints:
+    def few_effects(self, most: int) -> Ints:
         """Return which effects belong to the smallest terms that hold at most so many effects together."""
         sizes = np.diff(self.starts)
         order = np.argsort(sizes, kind="stable")
         chosen = order[np.cumsum(sizes[order]) <= most]
         return np.flatnonzero(np.isin(self.term_of, chosen))
 
-    def crossed(self, some: Ints) -> Floats:
+    def count_crossed(self, some: Ints) -> Floats:
         """Return how many ratings get both of two effects, `[effect, effect]`, for some effects."""
         key = len(some)
-        if key not in self._held:
+        if key not in self._crossed:
             part = self.matrix[:, some]
-            self._held[key] = np.asarray((part.T @ part).todense())
-        return self._held[key]
+            self._crossed[key] = np.asarray((part.T @ part).todense())
+        return self._crossed[key]
 
-    def alike(self, k: int) -> tuple[Ints, Floats, Ints]:
+    def group_effects(self, k: int) -> tuple[Ints, Floats, Ints]:
         """Group the effects of a term by how many ratings they are part of.
 
         Returns an effect of each group, `[group]`, how many it has, `[group, 1, 1]`, and the group of each effect.
         """
-        return self._alike[k]
+        return self._groups[k]
 
     @cached_property
-    def _alike(self) -> list[tuple[Ints, Floats, Ints]]:
-        found = []
+    def _groups(self) -> list[tuple[Ints, Floats, Ints]]:
+        groups = []
         for k in range(len(self.terms)):
             _, first, group, number = np.unique(
                 self.n_ratings(k)[:, 0], return_index=True, return_inverse=True, return_counts=True
             )
-            found.append((np.asarray(first), np.asarray(number[:, None, None], float), np.asarray(group)))
-        return found
+            groups.append((np.asarray(first), np.asarray(number[:, None, None], float), np.asarray(group)))
+        return groups
 
     def add_up(self, k: int, values: Floats) -> Floats:
         """Sum `values[rating, table]` over the effects of a term: `[effect, table]`."""
@@ -192,7 +192,7 @@ class Terms:
         n, tables = self.terms[k].n, values.shape[1]
         if (k, tables) not in self._places:
             self._places[k, tables] = _places(self.terms[k].level, tables)
-        return _counted(self._places[k, tables], n, values)
+        return _sum_places(self._places[k, tables], n, values)
 
     @cached_property
     def _places(self) -> dict[tuple[int, int], Ints]:
@@ -214,7 +214,7 @@ class Terms:
 
 def add_up(level: Ints, n: int, values: Floats) -> Floats:
     """Sum `values[row, table]` by the `level[row]` of `n` that rows have: `[level, table]`, in the order of rows."""
-    return _counted(_places(level, values.shape[1]), n, values)
+    return _sum_places(_places(level, values.shape[1]), n, values)
 
 
 def _places(level: Ints, tables: int) -> Ints:
@@ -222,29 +222,29 @@ def _places(level: Ints, tables: int) -> Ints:
     return (level[:, None] * tables + np.arange(tables)).ravel()
 
 
-def _counted(place: Ints, n: int, values: Floats) -> Floats:
+def _sum_places(place: Ints, n: int, values: Floats) -> Floats:
     tables = values.shape[1]
     return np.asarray(np.bincount(place, values.ravel(), n * tables).reshape(n, tables), float)
 
 
-def terms_of(ratings: Ratings, sharpened: bool) -> Terms:
+def find_terms(ratings: Ratings, sharpened: bool) -> Terms:
     """Find the terms of a table; where raters sharpen, only effects that they all sharpen, or none, stand together."""
     n = len(ratings.score)
-    held: list[EffectTerm] = []
+    terms: list[EffectTerm] = []
     noise: list[str] = []
     for name, (level, size) in _levels(ratings).items():
         if name not in SINGLE and len(np.unique(level)) == n:
             noise.append(name)
             continue
-        alike = next((k for k, term in enumerate(held) if _together(term, name, level, sharpened)), None)
+        alike = next((k for k, term in enumerate(terms) if _is_same_grouping(term, name, level, sharpened)), None)
         if alike is None:
-            held.append(EffectTerm((name,), level, size))
+            terms.append(EffectTerm((name,), level, size))
         else:
-            held[alike] = EffectTerm((*held[alike].names, name), held[alike].level, held[alike].n)
-    return Terms((EffectTerm(("mean",), np.zeros(n, int), 1), *held), tuple(noise))
+            terms[alike] = EffectTerm((*terms[alike].names, name), terms[alike].level, terms[alike].n)
+    return Terms((EffectTerm(("mean",), np.zeros(n, int), 1), *terms), tuple(noise))
 
 
-def _together(term: EffectTerm, name: str, level: Ints, sharpened: bool) -> bool:
+def _is_same_grouping(term: EffectTerm, name: str, level: Ints, sharpened: bool) -> bool:
     if sharpened and (term.names[0] in SHARED) != (name in SHARED):
         return False
     return bool(np.array_equal(_order(term.level), _order(level)))
@@ -252,28 +252,28 @@ def _together(term: EffectTerm, name: str, level: Ints, sharpened: bool) -> bool
 
 def _order(level: Ints) -> Ints:
     """Number groups in the order in which they come up."""
-    _, first, found = np.unique(level, return_index=True, return_inverse=True)
-    return np.asarray(np.argsort(np.argsort(first))[found])
+    _, first, group = np.unique(level, return_index=True, return_inverse=True)
+    return np.asarray(np.argsort(np.argsort(first))[group])
 
 
 def _levels(ratings: Ratings) -> dict[str, tuple[Ints, int]]:
     document = ratings.document[ratings.item]
     systems, raters = ratings.n_systems, ratings.n_raters
-    found = {
+    levels = {
         "system": (ratings.system, systems),
-        "document": _dense([document]),
-        "segment": _dense([ratings.item]),
-        "system_document": _dense([ratings.system, document]),
-        "output": _dense([ratings.system, ratings.item]),
+        "document": _number_levels([document]),
+        "segment": _number_levels([ratings.item]),
+        "system_document": _number_levels([ratings.system, document]),
+        "output": _number_levels([ratings.system, ratings.item]),
         "leniency": (ratings.rater, raters),
         "rater_system": (ratings.rater * systems + ratings.system, raters * systems),
-        "rater_document": _dense([ratings.rater, document]),
+        "rater_document": _number_levels([ratings.rater, document]),
     }
     undivided = len(np.unique(ratings.item)) == len(np.unique(document))
-    return {name: level for name, level in found.items() if not (undivided and name in OF_SEGMENTS)}
+    return {name: level for name, level in levels.items() if not (undivided and name in OF_SEGMENTS)}
 
 
-def _dense(columns: Sequence[Ints]) -> tuple[Ints, int]:
+def _number_levels(columns: Sequence[Ints]) -> tuple[Ints, int]:
     _, level = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
     flat = np.asarray(level).reshape(-1)
     return flat, int(flat.max()) + 1
