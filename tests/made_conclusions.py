@@ -59,16 +59,16 @@ def rated(means: Mapping[str, float] = MEANS, half: float = 2.1, *, least: float
         repetition=AGAIN,
         control=CHECK,
         about={"methods": ["rater_flips", "max_t"]},
-    ).changed(**more)
+    ).replace_fields(**more)
 
 
 def compared(**more: Any) -> Conclusion:
     """Make up a conclusion from preferences, with a cycle, a pair never compared, and an interim look."""
     scores = {"a": 0.82, "b": 0.35, "c": 0.3, "d": 0.28, "e": -0.6, "f": -1.15}
-    pairs = [one.changed(more=_votes(one)) for one in pairs_of(scores, 0.22, 1.5)]
+    pairs = [one.replace_fields(more=_votes(one)) for one in pairs_of(scores, 0.22, 1.5)]
     circle = {("b", "c"): 1, ("c", "d"): 1, ("b", "d"): -1}
     pairs = [_claimed(one, circle.get((one.first, one.second), 0)) for one in pairs]
-    pairs[-1] = pairs[-1].changed(
+    pairs[-1] = pairs[-1].replace_fields(
         difference=NAN, low=NAN, high=NAN, p_value=NAN, adjusted=NAN, direction=0, verdict=0, more=None
     )
     promise = Promise(
@@ -91,7 +91,7 @@ def compared(**more: Any) -> Conclusion:
         cycles=[["b", "c", "d"]],
         lines=["The top changes if 38 of 4,100 comparisons go (.9 %)."],
         about={"methods": ["anytime", "holm", "davidson"], "estimate": "Davidson score"},
-    ).changed(**more)
+    ).replace_fields(**more)
 
 
 def judged(names: Sequence[str] = ("judge", "chrF", "dice"), **more: Any) -> Conclusion:
@@ -105,7 +105,7 @@ def judged(names: Sequence[str] = ("judge", "chrF", "dice"), **more: Any) -> Con
         line="1,600 judgements by humans and 8,000 by 3 metrics of 4 systems, 200 documents; yes or no",
         unit="share adequate",
         better="higher",
-        promise=DRAWN.changed(
+        promise=DRAWN.replace_fields(
             multiplicity="holm",
             says="with 95 % probability no claim below is wrong: all 6 "
             "pairs at once, documents taken as drawn from more like them (Holm)",
@@ -114,7 +114,7 @@ def judged(names: Sequence[str] = ("judge", "chrF", "dice"), **more: Any) -> Con
         pairs=pairs,
         metrics=metrics,
         about={"methods": ["sample_mean", "holm"]},
-    ).changed(**more)
+    ).replace_fields(**more)
 
 
 def many(n: int, apart: float = 1.1) -> Conclusion:
@@ -122,13 +122,13 @@ def many(n: int, apart: float = 1.1) -> Conclusion:
     means = {f"system-{k + 1}": 80.0 - apart * k for k in range(n)}
     pairs = n * (n - 1) // 2
     line = f"{n * 130:,} ratings of {n} systems, 130 documents, 6 raters; 0 to 100, higher is better"
-    return rated(means, line=line, promise=DRAWN.changed(says=DRAWN.says.replace("all 28", f"all {pairs}")))
+    return rated(means, line=line, promise=DRAWN.replace_fields(says=DRAWN.says.replace("all 28", f"all {pairs}")))
 
 
 def long_named() -> Conclusion:
     """Make up a conclusion about systems and raters with long names."""
     means = {f"somebody/a-language-model-{k}-instruct": 80.0 - 0.9 * k for k in range(9)}
-    raters = [one.changed(rater=f"annotator-number-{k:04d}") for k, one in enumerate(raters_of(30))]
+    raters = [one.replace_fields(rater=f"annotator-number-{k:04d}") for k, one in enumerate(raters_of(30))]
     return rated(means, raters=raters)
 
 
@@ -143,7 +143,9 @@ def planned(**more: Any) -> Conclusion:
 
 def interim(**more: Any) -> Conclusion:
     """Make up a look before the plan's end, for which the promise does not hold."""
-    promise = DRAWN.changed(holds=False, broken="520 of 1,040 planned ratings: an interim look; look again at the end")
+    promise = DRAWN.replace_fields(
+        holds=False, broken="520 of 1,040 planned ratings: an interim look; look again at the end"
+    )
     return rated(
         promise=promise,
         plan=PlanCompliance(name="study.yaml", digest="3f9c2a7b11", planned=1040, deviations=[], look=2),
@@ -171,7 +173,7 @@ def _pair(first: str, second: str, difference: float, half: float, least: float)
             unit="documents", median=30 * shy**2, low=15 * shy**2, high=120 * shy**2 if shy < 9 else INF, limit=10_000
         )
     )
-    more = more and more.changed(per_unit=2.0, answers="ratings of these two")
+    more = more and more.replace_fields(per_unit=2.0, answers="ratings of these two")
     p = 0.001 if claimed else min(0.06 * shy, 1.0)
     low, high = difference - least * half, difference + least * half
     return Pair(
@@ -224,11 +226,11 @@ def _claimed(pair: Pair, verdict: int) -> Pair:
         return pair
     low, high = sorted((0.08 * verdict, 0.68 * verdict))
     claim = {"p_value": 0.001, "adjusted": 0.001, "direction": verdict, "verdict": verdict, "more": None}
-    return pair.changed(difference=0.38 * verdict, low=low, high=high, **claim)
+    return pair.replace_fields(difference=0.38 * verdict, low=low, high=high, **claim)
 
 
 def _votes(pair: Pair) -> More | None:
-    return pair.more and pair.more.changed(unit="comparisons", per_unit=1.0, answers="")
+    return pair.more and pair.more.replace_fields(unit="comparisons", per_unit=1.0, answers="")
 
 
 def _metric(name: str, shares: Mapping[str, float], pairs: Sequence[Pair], *, last: bool) -> Metric:

@@ -132,8 +132,8 @@ def test_what_is_shown_is_that_of_the_command_line(capsys: pytest.CaptureFixture
 
 
 def test_what_verify_finds_is_that_of_the_command_line(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert [simlab.verify(store).plain()] == typed(capsys, "verify", store)
-    replayed = simlab.verify(store, replay="1.1.3").plain()
+    assert [simlab.verify(store).serialise()] == typed(capsys, "verify", store)
+    replayed = simlab.verify(store, replay="1.1.3").serialise()
     assert replayed | {"seconds": 0} == typed(capsys, "verify", store, "--replay", "1.1.3") | {"seconds": 0}
     assert replayed["same"] is True
     shutil.copytree(store, "damaged")
@@ -145,7 +145,7 @@ def test_what_verify_finds_is_that_of_the_command_line(store: Path, capsys: pyte
     damaged = simlab.verify("damaged")
     assert isinstance(damaged, StoreCheck)
     assert not damaged.sound
-    assert [damaged.plain()] == typed(capsys, "verify", "damaged", code=3)
+    assert [damaged.serialise()] == typed(capsys, "verify", "damaged", code=3)
     assert capsys.readouterr() == ("", "")
 
 

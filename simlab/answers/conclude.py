@@ -95,7 +95,7 @@ class Repetition(Record):
         )
 
     @model_serializer(mode="wrap")
-    def _written(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _serialise_fields(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Name the shares that most ask for, and what chance alone gives."""
         held = write(self)
         same = held["same_sign"]
@@ -137,7 +137,7 @@ class Control(Record):
     best_excluded: Num | None = None
     best_excluded_mcse: Num | None = None
 
-    def gated(self, promise: Promise) -> tuple[float, float]:
+    def bounded_share(self, promise: Promise) -> tuple[float, float]:
         """Return the share of wrong claims that a promise bounds, and its Monte-Carlo standard error."""
         if promise.multiplicity == "none" and self.pair_claim is not None and self.pair_claim_mcse is not None:
             return self.pair_claim, self.pair_claim_mcse
@@ -147,7 +147,7 @@ class Control(Record):
 
     def contradicts(self, promise: Promise) -> bool:
         """True if wrong claims are more than promised, by more than three Monte-Carlo standard errors."""
-        share, mcse = self.gated(promise)
+        share, mcse = self.bounded_share(promise)
         return share - 3 * mcse > promise.level
 
 
@@ -301,7 +301,7 @@ class Conclusion(Record):
         )
 
     @model_serializer(mode="wrap")
-    def _written(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _serialise_fields(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Write the first metric beside all of them, and a consensus where there is one."""
         held = write(self)
         if held["consensus"] is None:

@@ -85,9 +85,9 @@ class Detection(Record):
     @property
     def is_reached(self) -> bool:
         """True if there is a value of what was looked for."""
-        return self.known(self.sought) is not None and isfinite(self.epsilon)
+        return self.known_value(self.sought) is not None and isfinite(self.epsilon)
 
-    def known(self, name: str) -> float | str | None:
+    def known_value(self, name: str) -> float | str | None:
         """Return the value of a field; None for NaN, too."""
         held: float | str | None = getattr(self, name)
         return None if isinstance(held, float) and not isfinite(held) else held

@@ -400,9 +400,9 @@ class PlanAnswer(Rows[StudyPlan]):
         """Plan of the study."""
         return self.root[0]
 
-    def plain(self) -> list[dict[str, Any]]:
+    def serialise(self) -> list[dict[str, Any]]:
         """Return the record as JSON holds it, all fields of it."""
-        return [self.plan.plain()]
+        return [self.plan.serialise()]
 
 
 def known_figures(figures: Figures) -> Figures:

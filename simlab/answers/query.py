@@ -45,7 +45,7 @@ class QueriedCells(Record):
     nearest: tuple[CellFields, ...] = ()
     drawn: dict[str, str] = Field(default_factory=dict)
 
-    def plain(self) -> list[dict[str, Any]]:  # type: ignore[override]
+    def serialise(self) -> list[dict[str, Any]]:  # type: ignore[override]
         """Return the cells as JSON holds them, null for what is not finite."""
         return [{name: _replace_non_finite(held) for name, held in cell.items()} for _, cell in self.each_row()]
 

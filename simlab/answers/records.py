@@ -88,15 +88,15 @@ class Record(BaseModel):
         return page
 
     @classmethod
-    def of(cls, *values: Any, **named: Any) -> Self:
+    def build(cls, *values: Any, **named: Any) -> Self:
         """Return the record with these values of its first fields, in their order, and others by their names."""
         return cls(**dict(zip(cls.model_fields, values, strict=False)), **named)
 
-    def changed(self, **values: Any) -> Self:
+    def replace_fields(self, **values: Any) -> Self:
         """Return the record with other values; they are checked as those of a new one are."""
         return type(self)(**{**{name: getattr(self, name) for name in type(self).model_fields}, **values})
 
-    def plain(self) -> dict[str, Any]:
+    def serialise(self) -> dict[str, Any]:
         """Return the record as JSON holds it: mappings, lists, texts and numbers, null for what is not finite."""
         held: dict[str, Any] = json.loads(self.model_dump_json())
         return held
@@ -141,7 +141,7 @@ class Rows(RootModel[Annotated[tuple[Row, ...], AfterValidator(_refuse_empty)]],
         page: str | None = import_module("simlab.drawing.reports.answers").render_frame(self)
         return page
 
-    def plain(self) -> list[dict[str, Any]]:
+    def serialise(self) -> list[dict[str, Any]]:
         """Return the rows as JSON holds them, null for what is not finite."""
         return [json.loads(row.model_dump_json(exclude_unset=True)) for row in self.root]
 

@@ -32,7 +32,7 @@ YOUDEN = "youden"
 def _convert_numpy(value: Any) -> Any:
     """Return a number of NumPy as one of Python, alone or within mappings and lists; a record as JSON holds it."""
     if isinstance(value, Record):
-        return value.plain()
+        return value.serialise()
     if isinstance(value, Mapping):
         return {key: _convert_numpy(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
@@ -308,7 +308,7 @@ class Metric(Record):
         return {**kept, "quality_of": name, "quality": content.get(name, ())}
 
     @model_serializer(mode="wrap")
-    def _written(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _serialise_fields(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Put `quality` where its name says; `youden` is always there."""
         held = write(self)
         name, quality = held.pop("quality_of"), held.pop("quality")

@@ -112,4 +112,4 @@ def _record(batch: SecondBatch) -> dict[str, Any]:
         pairs=tuple(PairToSettle(**one._asdict()) for one in batch.asked),
         new_raters=batch.new_raters,
         why=batch.why,
-    ).plain()
+    ).serialise()

@@ -179,7 +179,7 @@ def _write_changed(changed: ChangedStores, form: Form) -> Launched:
     """Write what changed; a value that moved leaves a reservation."""
     code = RESERVED if changed.moved else DONE
     if form == "csv":
-        rows = [{**value.plain(), **value.at} for value in changed.values]
+        rows = [{**value.serialise(), **value.at} for value in changed.values]
         return Launched(tables.write([{k: row[k] for k in row if k != "at"} for row in rows], form), code=code)
     if form == "json":
         return Launched(tables.write_tables(changed, form), code=code)

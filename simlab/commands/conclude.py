@@ -299,7 +299,7 @@ def check_names(figure: Path | None, paragraph: Path | None) -> None:
 
 def format_json(conclusion: Conclusion) -> str:
     """Write a conclusion as JSON; what is not a finite number is null."""
-    return json.dumps(conclusion.plain(), indent=1, allow_nan=False)
+    return json.dumps(conclusion.serialise(), indent=1, allow_nan=False)
 
 
 def _make_plain(value: Any) -> Any:

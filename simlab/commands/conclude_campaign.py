@@ -71,7 +71,7 @@ def conclude_campaign(
     refuse_misplaced(wanted, question)
     plan = LoadedPlan(folder, question, again.config, digest(again.config), None, folder)
     found = conclude_collected(again.collected, replace(wanted, again=False), plan, note)
-    found = found.changed(line=f"{_locate(again)}: {found.line}", lines=(*found.lines, *_rounds(found)))
+    found = found.replace_fields(line=f"{_locate(again)}: {found.line}", lines=(*found.lines, *_rounds(found)))
     return found, _export(folder, conditions, at), again.doubts
 
 

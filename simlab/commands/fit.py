@@ -183,7 +183,7 @@ def _list_components(components: Mapping[str, Mapping[str, Any]]) -> Iterator[Co
 def describe_source(table: Path | None, report: FitReport) -> dict[str, Any]:
     """Name the table that a world comes from, and how its law was chosen."""
     source = {"table": "built-in"} if table is None else {"table": table.name, "sha256": on_disk.digest(table)}
-    rows = (one.plain() for one in report.compared)
+    rows = (one.serialise() for one in report.compared)
     compared = [{"law": one["law"], "log_score": one["log_score"], "se": one["se"]} for one in rows]
     return {**source, "law": report.law.name, **({"compared": compared} if compared else {})}
 

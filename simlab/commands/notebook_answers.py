@@ -78,7 +78,7 @@ class FittedWorld:
     @property
     def answer(self) -> Mapping[str, Any]:
         """The answer as `simlab fit --format json` prints it."""
-        return self.fit.plain()
+        return self.fit.serialise()
 
     def write(self, out: str | os.PathLike[str]) -> Path:
         """Write the world for `systems=fitted systems.path=OUT`; raises InputError for a name that is not .yaml."""

@@ -76,7 +76,7 @@ def label_conclusion(answered: ConcludeAnswer) -> Concluded:
         _set_unit(lay_out_records("pair", [_pair(one) for one in found.pairs], ("first", "second")), found.unit),
         found.promise.model_dump(),
         tuple(found.warnings),
-        found.plain(),
+        found.serialise(),
         page(found),
         found,
     )

@@ -64,7 +64,7 @@ class PlannedStudy:
 
 def label_plan(planned: WrittenPlan) -> PlannedStudy:
     """Label a plan."""
-    (record,) = planned.record.plain()
+    (record,) = planned.record.serialise()
     return PlannedStudy(
         planned.plan.reached,
         record["design"],

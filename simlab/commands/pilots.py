@@ -67,8 +67,9 @@ def agreement(
     one.
 
     Returns mean Kendall tau-b over single documents and over all shared ones (`single`, `shared`), over `pairs` of
-    raters, and the scores of `raters` in points; `.each_row()` yields the rows of all tables, `.plain()` gives all of
-    it as JSON has it. `plot` names the file of a figure; from `speeds`, another table with times, hours are predicted.
+    raters, and the scores of `raters` in points; `.each_row()` yields the rows of all tables, `.serialise()` gives all
+    of it as JSON has it. `plot` names the file of a figure; from `speeds`, another table with times, hours are
+    predicted.
     `columns`, `better`, `scale`, `people`, `where` tell of the table what it does not say. Raises InputError for a
     table that cannot be read.
 

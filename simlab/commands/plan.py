@@ -122,7 +122,7 @@ def write(written: WrittenPlan, form: Form, given: Mapping[str, Any]) -> Launche
     from simlab.drawing.text import tables
 
     text = {
-        "json": lambda: json.dumps(written.record.plain(), indent=1),
+        "json": lambda: json.dumps(written.record.serialise(), indent=1),
         "csv": lambda: tables.write_csv(front_rows(written.plan)),
         "table": lambda: page(written),
     }
@@ -234,7 +234,7 @@ def keep(
     def draw(file: Path) -> None:
         figures.write(lambda: plot_report(report(answer)), file)
 
-    folder.write(out, study, requested, answer.plain(), texts, draw, command)
+    folder.write(out, study, requested, answer.serialise(), texts, draw, command)
     return answer
 
 
@@ -329,7 +329,7 @@ def _lay_pilot_ground(table: Path, given: GivenSettings, options: PlanOptions, b
             "another --out"
         )
     files.write_whole({world: text})
-    return ground.stand_on_world(world, given, _read(found.fit.read.plain()), found.fit.plain())
+    return ground.stand_on_world(world, given, _read(found.fit.read.serialise()), found.fit.serialise())
 
 
 def _refuse_impossible(given: GivenSettings, options: PlanOptions) -> None:

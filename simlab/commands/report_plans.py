@@ -53,7 +53,7 @@ def read(folder: Path) -> dict[str, Any]:
     if plan is None or plan.digest != digest(config):
         raise InputError(f"{where}: is not the study of {PLAN}; put it back, or plan in a folder of its own")
     held = {
-        "plan": plan.plain(),
+        "plan": plan.serialise(),
         "study": config,
         "assignment": _assignment(folder / KEY),
         "conclusion": _conclusion(folder / CONCLUSION),

@@ -62,7 +62,7 @@ def write(store: VerifiedStore, form: Form, given: Given) -> Launched:
     """Write what was found in a form; of a store programs read a list of one record."""
     if form == "table":
         return Launched(store.page, code=store.code)
-    plain = store.record.plain()
+    plain = store.record.serialise()
     text = json.dumps([plain] if isinstance(store.record, StoreCheck) else plain, indent=1)
     return Launched(saving.format_csv(text) if form == "csv" else text, code=store.code)
 

@@ -42,8 +42,8 @@ def conclude(table: Path, wanted: ConcludeOptions, say: Say) -> Conclusion:
     quick = replace(quick, far_checked=True)
     without = {", ".join(wanted.exclude): _conclude_by_kind(table, quick, lambda words: None)} if wanted.exclude else {}
     if n_raters := raters_at_large(found):
-        found = found.changed(limits=unmet_people(n_raters))
-    return check_consistent(found.changed(without=without, warnings=(*found.warnings, *far)))
+        found = found.replace_fields(limits=unmet_people(n_raters))
+    return check_consistent(found.replace_fields(without=without, warnings=(*found.warnings, *far)))
 
 
 def conclude_once(table: Path, wanted: ConcludeOptions) -> Conclusion:

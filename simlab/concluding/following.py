@@ -61,7 +61,7 @@ def conclude(table: Path, wanted: ConcludeOptions, plan: LoadedPlan, say: Say) -
     # A conclusion that is refused shows nothing, and is no look.
     looked = look(plan.file, plan.digest, read.collected)
     if plan.sheets is not None and not wanted.exclude:
-        found = found.changed(line=_line(found.line, read, plan.sheets))
+        found = found.replace_fields(line=_line(found.line, read, plan.sheets))
     return judge_promise(found, read, plan, looked)
 
 
@@ -143,14 +143,14 @@ def judge_promise(conclusion: Conclusion, read: Read, plan: LoadedPlan, looked: 
     unkept = [line for line in (looked.warning, read.unlisted) if line]
     warnings = (*conclusion.warnings, *rank_limits(Rank.PROMISE, unkept))
     broken = _explain_broken(conclusion.promise, read, looked, plan)
-    promise = conclusion.promise.changed(holds=False, broken=broken) if broken else conclusion.promise
+    promise = conclusion.promise.replace_fields(holds=False, broken=broken) if broken else conclusion.promise
     # A table without sheets does not say what was paid.
     paid = math.nan if plan.told is None else float(read.collected.paid["cost"])
     # A campaign on a clock knows what was worked; a table says it where it has times.
     hours = read.hours if plan.told is None else float(read.collected.paid.get("hours", math.nan))
     targets = () if plan.goals is None else figures(plan.goals, conclusion, paid, hours)
     said = describe_compliance(plan, read.planned, read.deviations, looked, targets)
-    return conclusion.changed(promise=promise, plan=said, warnings=warnings)
+    return conclusion.replace_fields(promise=promise, plan=said, warnings=warnings)
 
 
 def _explain_broken(promise: Promise, read: Read, looked: Looked, plan: LoadedPlan) -> str:
@@ -392,7 +392,7 @@ def _make_second_promise(promise: Promise, pairs: int) -> Promise:
     says = f"of the second study by itself, {each}; {both}"
     if promise.multiplicity in ("none", "bh", "e_bh"):
         says = f"of the second study by itself, what its plan promises of claims at {level:g} ({promise.multiplicity})"
-    return promise.changed(name="fixed", says=says, holds=True, broken="")
+    return promise.replace_fields(name="fixed", says=says, holds=True, broken="")
 
 
 def _describe_batch(

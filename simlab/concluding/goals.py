@@ -160,25 +160,25 @@ def figures(goals: Goals, conclusion: Conclusion, paid: float, hours: float = ma
 def _compare_target(name: str, least: float, conclusion: Conclusion) -> PlannedFigure:
     asked = PlannedFigure(measure=name, unit="share", planned=least, found=math.nan)
     if name in TRUTH:
-        return asked.changed(missing="true differences are not")
+        return asked.replace_fields(missing="true differences are not")
     if name == "significant_share":
         return _compare_claims(PlannedMeasure(least), conclusion)
     if name == "no_wrong_claim":
         if conclusion.control is None:
-            return asked.changed(missing=conclusion.control_missing or "equal systems were not simulated")
+            return asked.replace_fields(missing=conclusion.control_missing or "equal systems were not simulated")
         wrong, mcse = conclusion.control.some_claim, conclusion.control.some_claim_mcse
         if conclusion.control.best_excluded is not None:
             wrong, mcse = conclusion.control.best_excluded, conclusion.control.best_excluded_mcse or math.nan
-        return asked.changed(found=1 - wrong, found_mcse=mcse)
+        return asked.replace_fields(found=1 - wrong, found_mcse=mcse)
     if name in REPEATED and conclusion.repetition is not None:
         same_sign = getattr(conclusion.repetition.same_sign, REPEATED[name]).value
         why = (
             "" if math.isfinite(same_sign) else conclusion.repetition.unknown.get(REPEATED[name], "no claim to repeat")
         )
-        return asked.changed(found=same_sign, missing=why)
+        return asked.replace_fields(found=same_sign, missing=why)
     if name in REPEATED:
-        return asked.changed(missing=conclusion.repetition_missing or "no claim to repeat")
-    return asked.changed(missing="one table does not tell it")
+        return asked.replace_fields(missing=conclusion.repetition_missing or "no claim to repeat")
+    return asked.replace_fields(missing="one table does not tell it")
 
 
 def _compare_claims(planned: PlannedMeasure, conclusion: Conclusion) -> PlannedFigure:
@@ -187,8 +187,8 @@ def _compare_claims(planned: PlannedMeasure, conclusion: Conclusion) -> PlannedF
     )
     family = None if conclusion.family is None else conclusion.family.name
     if family not in ALL_PAIRS or not conclusion.pairs:
-        return asked.changed(missing="planned of all pairs at once")
-    return asked.changed(found=sum(one.verdict != 0 for one in conclusion.pairs) / len(conclusion.pairs))
+        return asked.replace_fields(missing="planned of all pairs at once")
+    return asked.replace_fields(found=sum(one.verdict != 0 for one in conclusion.pairs) / len(conclusion.pairs))
 
 
 def _compare_size(name: str, planned: PlannedMeasure, goals: Goals, counted: float | None) -> PlannedFigure:

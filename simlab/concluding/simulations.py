@@ -46,8 +46,8 @@ def apply_gate(conclusion: Conclusion) -> Conclusion:
     broken = "; ".join(one for one in (conclusion.promise.broken, why) if one)
     order = sorted(conclusion.systems, key=lambda one: one.estimate * (1 if conclusion.lower_is_better else -1))
     groups = {"groups": [[one.system for one in order]]} if "groups" in conclusion.about else {}
-    return conclusion.changed(
-        promise=conclusion.promise.changed(holds=False, broken=broken),
+    return conclusion.replace_fields(
+        promise=conclusion.promise.replace_fields(holds=False, broken=broken),
         systems=[_clear_rank(one, len(conclusion.systems)) for one in conclusion.systems],
         pairs=_withdraw_claims(conclusion.pairs),
         metrics=[_clear_metric_claims(one) for one in conclusion.metrics],
@@ -68,7 +68,7 @@ def warn_of_withdrawal(broken: str) -> str:
 
 def note_unrepeated(conclusion: Conclusion, why: str) -> Conclusion:
     """Return of a conclusion why neither check nor repetition stands beside it."""
-    return conclusion.changed(repetition_missing=why, control_missing=why)
+    return conclusion.replace_fields(repetition_missing=why, control_missing=why)
 
 
 def seed_from_rows(names: Sequence[str], *columns: Array) -> int:
@@ -85,7 +85,7 @@ def seed_from_rows(names: Sequence[str], *columns: Array) -> int:
 
 
 def _reason(control: Control, promise: Promise) -> str:
-    value, mcse = control.gated(promise)
+    value, mcse = control.bounded_share(promise)
     share, level = f"{100 * value:.0f} ± {max(round(100 * mcse), 1)} %", f"{100 * promise.level:g} %"
     simulated = f"{control.studies:,} studies like this one, simulated with equal systems,"
     if promise.multiplicity == "best":
@@ -97,7 +97,7 @@ def _reason(control: Control, promise: Promise) -> str:
 
 def _withdraw_claims(pairs: Sequence[Pair]) -> list[Pair]:
     return [
-        one.changed(
+        one.replace_fields(
             verdict=0,
             unpromised=one.verdict,
             more=None,
@@ -112,18 +112,20 @@ def _withdraw_claims(pairs: Sequence[Pair]) -> list[Pair]:
 def _open_family(of: Family) -> Family:
     """Let every system be the best, and all be of one tier."""
     candidates = [
-        one.changed(may_be_best=True, behind=math.inf, within=None if one.within is None else False)
+        one.replace_fields(may_be_best=True, behind=math.inf, within=None if one.within is None else False)
         for one in of.candidates
     ]
-    return of.changed(candidates=candidates, tiers=[[name for tier in of.tiers for name in tier]] if of.tiers else ())
+    return of.replace_fields(
+        candidates=candidates, tiers=[[name for tier in of.tiers for name in tier]] if of.tiers else ()
+    )
 
 
 def _clear_rank(system: System, n_systems: int) -> System:
-    return system.changed(rank_low=1, rank_high=n_systems)
+    return system.replace_fields(rank_low=1, rank_high=n_systems)
 
 
 def _clear_metric_claims(metric: Metric) -> Metric:
-    return metric.changed(pairs=_withdraw_claims(metric.pairs))
+    return metric.replace_fields(pairs=_withdraw_claims(metric.pairs))
 
 
 def share_again(claimed: Bools) -> Interval:
@@ -139,7 +141,7 @@ def share_again(claimed: Bools) -> Interval:
     error = math.sqrt(float(by_study.var(1, ddof=1).mean()) / n)
     low, high = prediction_interval(share, np.full(len(share), error))
     value = float(share.mean())
-    return Interval.of(value, *widen_by_chance(value, max(low, 0.0), min(high, 1.0), len(share)))
+    return Interval.build(value, *widen_by_chance(value, max(low, 0.0), min(high, 1.0), len(share)))
 
 
 def try_to_simulate(simulate: Callable[[], Result]) -> tuple[Result | None, str]:

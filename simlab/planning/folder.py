@@ -170,7 +170,7 @@ def write(
         contents = {name: file.read_text(encoding="utf-8") for name, file in moved.items()} | texts
         drawn = {out / FIGURE: figure} if figure is not None else {}
         # The plan is last, so that a folder with a plan has all that belongs to it.
-        held = {out / PLAN: json.dumps(plan.plain(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"}
+        held = {out / PLAN: json.dumps(plan.serialise(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"}
         write_whole({out / name: text for name, text in contents.items()} | drawn | held)
     except OSError as error:
         where = clip(error.filename or out)

@@ -34,14 +34,14 @@ class Answer(Record):
 def test_what_is_written_is_read_again(rows: list[tuple[str, float, float, float, int]]) -> None:
     """A number that JSON has not becomes what null means in its place: not known, or no bound."""
     made = Answer(reached=True, rows=tuple(Row(**dict(zip(Row.model_fields, row, strict=True))) for row in rows))
-    read = read_record(Answer, json.loads(json.dumps(made.plain(), allow_nan=False)))
+    read = read_record(Answer, json.loads(json.dumps(made.serialise(), allow_nan=False)))
     for row, (name, value, low, high, n) in zip(read.rows, rows, strict=True):
         missing = {"value": math.nan, "low": -math.inf, "high": math.inf}
         for field, held in (("value", value), ("low", low), ("high", high)):
             expected = held if math.isfinite(held) else missing[field]
             assert repr(getattr(row, field)) == repr(expected)
         assert (row.name, row.n) == (name, n)
-    assert read.plain() == made.plain()
+    assert read.serialise() == made.serialise()
 
 
 SOUND: dict[str, Any] = {"reached": True, "rows": [{"name": "a", "value": 0.5, "low": None, "high": 1, "n": 3}]}
@@ -88,7 +88,7 @@ def test_an_answer_that_is_one_table_is_the_list_of_its_rows() -> None:
     read = read_record(Table, json.loads(json.dumps(held)), others=(Names,))
     assert [type(row) for row in read.rows] == [Row, Row]
     assert math.isnan(read.rows[1].value)
-    assert read.plain() == held
+    assert read.serialise() == held
     assert [name for name, _ in read.each_row()] == ["", ""]
     assert isinstance(read_record(Table, [{"name": "a"}], others=(Names,)), Names)
 

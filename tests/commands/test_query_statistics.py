@@ -114,7 +114,7 @@ def test_a_kept_answer_is_read_again(store: str, tmp_path: Path) -> None:
     file = tmp_path / "kept.json"
     assert told("query", store, "--importance", "power", "--save", str(file))[0] == 0
     kept = json.loads(file.read_text(encoding="utf-8"))["answer"]
-    assert read_record(CellStatistics, kept).plain() == kept
+    assert read_record(CellStatistics, kept).serialise() == kept
     assert told("report", str(file), "--out", str(tmp_path / "kept.html"))[0] == 0
     assert "Which axis decides power?" in (tmp_path / "kept.html").read_text(encoding="utf-8")
 

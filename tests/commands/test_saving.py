@@ -47,7 +47,7 @@ def test_a_backtest_is_kept(capsys: pytest.CaptureFixture[str], monkeypatch: pyt
     for form in ("table", "json"):
         said(capsys, "backtest", "--quick", "--save", "kept.json", "--format", form)
         kept = json.loads(Path("kept.json").read_text())["answer"]
-        assert kept == found.plain()
+        assert kept == found.serialise()
         assert kept.keys() == {"read", "law", "splits", "summary", "averages", "records"}
 
 

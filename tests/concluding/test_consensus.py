@@ -51,8 +51,8 @@ def concluded(path: Path, *, wanted: bool = True) -> Conclusion:
 def test_a_consensus_stands_beside_claims_that_stay(tmp_path: Path) -> None:
     table = write(tmp_path / "votes.csv")
     found, usual = concluded(table), concluded(table, wanted=False)
-    assert found.changed(consensus=None) == usual
-    assert "consensus" not in usual.plain()
+    assert found.replace_fields(consensus=None) == usual
+    assert "consensus" not in usual.serialise()
     of = found.consensus
     assert of is not None
     assert (of.items, of.repeated, len(of.raters)) == (24, 24, 10)
@@ -60,7 +60,7 @@ def test_a_consensus_stands_beside_claims_that_stay(tmp_path: Path) -> None:
         assert pair.tie is not None
         assert pair.first_better.value + pair.tie.value + pair.second_better.value == pytest.approx(1)
         assert sum(pair.majority) == pytest.approx(1)
-    assert read(json.loads(json.dumps(found.plain()))).consensus == of
+    assert read(json.loads(json.dumps(found.serialise()))).consensus == of
 
 
 @pytest.mark.usefixtures("brief_effort")

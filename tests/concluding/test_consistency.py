@@ -23,18 +23,18 @@ CLAIMED, OPEN = 0, 27
 
 def changed(k: int, **numbers: Any) -> Conclusion:
     pairs = list(made.rated().pairs)
-    pairs[k] = pairs[k].changed(**numbers)
+    pairs[k] = pairs[k].replace_fields(**numbers)
     return made.rated(pairs=pairs)
 
 
 def ranked(low: int, high: int) -> Conclusion:
     first, *rest = made.rated().systems
-    return made.rated(systems=[first.changed(rank_low=low, rank_high=high), *rest])
+    return made.rated(systems=[first.replace_fields(rank_low=low, rank_high=high), *rest])
 
 
 def of_system(**numbers: Any) -> Conclusion:
     first, *rest = made.rated().systems
-    return made.rated(systems=[first.changed(**numbers), *rest])
+    return made.rated(systems=[first.replace_fields(**numbers), *rest])
 
 
 def of_metric(**numbers: Any) -> Conclusion:
@@ -48,7 +48,7 @@ def of_metric(**numbers: Any) -> Conclusion:
         "bias_pairs": (MetricError(first="A", second="B", human=0.05, metric=0.25, value=0.2, low=-0.1, high=0.5),),
         "worth_labels": Interval(value=40.0, low=-10.0, high=90.0),
     }
-    return made.judged(metrics=[first.changed(**{**known, **numbers}), *rest])
+    return made.judged(metrics=[first.replace_fields(**{**known, **numbers}), *rest])
 
 
 @pytest.mark.parametrize("found", [*WHOLE, of_metric()])
@@ -74,16 +74,20 @@ def test_what_is_consistent_passes(found: Conclusion) -> None:
         (made.rated(pairs=[*made.rated().pairs[:-1], made.rated().pairs[0]]), "twice"),
         (made.rated(about={"groups": [["S3", "S1"]]}), "in a group that nothing separates"),
         (
-            made.rated(about={"margin": 2.0}, pairs=[one.changed(within="equivalent") for one in made.rated().pairs]),
+            made.rated(
+                about={"margin": 2.0}, pairs=[one.replace_fields(within="equivalent") for one in made.rated().pairs]
+            ),
             "is called equivalent",
         ),
         (of_system(low=75.0), "does not hold"),
         (
-            made.compared(pairs=[made.compared().pairs[0].changed(difference=1.0, low=1.0, high=1.0)]),
+            made.compared(pairs=[made.compared().pairs[0].replace_fields(difference=1.0, low=1.0, high=1.0)]),
             "its interval, 1 to 1, has no width",
         ),
         (
-            made.rated(repetition=made.AGAIN.changed(same_sign=RepeatedShares(same=Interval(value=1, low=1, high=1)))),
+            made.rated(
+                repetition=made.AGAIN.replace_fields(same_sign=RepeatedShares(same=Interval(value=1, low=1, high=1)))
+            ),
             ", 1 to 1, of no width",
         ),
         (
@@ -103,7 +107,7 @@ def test_what_is_consistent_passes(found: Conclusion) -> None:
         ),
         (of_metric(favour=(MetricQuality(system="A", value=0.3, low=-0.1, high=0.2),)), "does not hold 0.3"),
         (of_metric(worth_labels=Interval(value=40.0, low=50.0, high=90.0)), "its worth in labels: its interval"),
-        (of_system(high=104.0).changed(read={**made.READ, "scale": [0.0, 100.0]}), "outside its scale"),
+        (of_system(high=104.0).replace_fields(read={**made.READ, "scale": [0.0, 100.0]}), "outside its scale"),
     ],
 )
 def test_each_contradiction_is_refused(found: Conclusion, words: str) -> None:

@@ -54,14 +54,16 @@ def test_a_record_is_read_back_as_the_same_page(table: Path, family: str, test: 
     assert not list(contradictions(answer))
     again = conclusion(json.loads(format_json(answer)))
     assert again.family == answer.family or again.family == replace_lists(answer)
-    assert text.page(again.changed(line=answer.line, about=answer.about)) == text.page(answer)
+    assert text.page(again.replace_fields(line=answer.line, about=answer.about)) == text.page(answer)
     assert paragraphs.paragraph(answer)
 
 
 def replace_lists(answer: Conclusion) -> object:
     of = answer.family
     assert of is not None
-    return of.changed(candidates=list(of.candidates), tiers=[list(one) for one in of.tiers], claims=list(of.claims))
+    return of.replace_fields(
+        candidates=list(of.candidates), tiers=[list(one) for one in of.tiers], claims=list(of.claims)
+    )
 
 
 def test_who_may_be_best_is_claimed_of_systems_alone(table: Path) -> None:

@@ -66,7 +66,7 @@ def test_where_each_pair_is_promised_something_pairs_are_counted():
     held = _control(0.6, pair_claim=0.05, pair_claim_mcse=0.004)
     assert not held.contradicts(_promise("none"))
     assert held.contradicts(_promise())
-    assert held.changed(pair_claim=0.07).contradicts(_promise("none"))
+    assert held.replace_fields(pair_claim=0.07).contradicts(_promise("none"))
 
 
 def test_what_is_withdrawn_claims_nothing_and_says_so_first(unheld, tmp_path, capsys):
@@ -209,8 +209,8 @@ def test_votes_and_judgements_have_the_gate_too(monkeypatch, short_effort):
 def test_claims_that_stay_are_refused_as_a_contradiction(unheld):
     found = conclude(unheld, ConcludeOptions(overrides=BY_DOCUMENT), lambda line: None)
     assert "the promise is withdrawn" in next(
-        contradictions(found.changed(pairs=[found.pairs[0].changed(verdict=found.pairs[0].direction)]))
+        contradictions(found.replace_fields(pairs=[found.pairs[0].replace_fields(verdict=found.pairs[0].direction)]))
     )
-    held = found.changed(promise=found.promise.changed(holds=True, broken=""))
+    held = found.replace_fields(promise=found.promise.replace_fields(holds=True, broken=""))
     assert any("not withdrawn" in said for said in contradictions(held))
-    assert apply_gate(found).plain()["promise"]["holds"] is False
+    assert apply_gate(found).serialise()["promise"]["holds"] is False

@@ -156,7 +156,7 @@ def test_targets_are_read_back_from_a_kept_answer() -> None:
     found = made.rated(
         plan=PlanCompliance(name="my", digest="3f9c2a7b11", planned=1040, deviations=[], look=1, targets=targets)
     )
-    held = found.plain()["plan"]
+    held = found.serialise()["plan"]
     again = read_record(PlanCompliance, held)
     assert repr(again.targets) == repr(tuple(targets))
     assert again.targets[1] == targets[1]

@@ -58,7 +58,7 @@ def test_an_example_is_concluded_from_with_all_that_belongs_to_it() -> None:
     assert found.control is not None
     assert found.control.some_claim <= 0.05 + 4 * found.control.some_claim_mcse
     assert found.control.uncorrected > 0.15
-    assert found.plain()["metric"]["youden"]
+    assert found.serialise()["metric"]["youden"]
     for pair in found.pairs:
         assert (pair.verdict != 0) == (pair.low > 0 or pair.high < 0) == (pair.adjusted <= 0.05)
         assert (pair.more is None) == (pair.verdict != 0)

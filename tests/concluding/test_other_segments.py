@@ -102,7 +102,7 @@ def test_few_segments_that_one_system_lacks_are_left_out_and_said(tmp_path: Path
     assert found.read["used"] == len(lost) - 4
     for text in (page(found), paragraph(found)):
         assert "left out: 4 ratings of segments that were not rated for every system" in " ".join(text.split())
-    assert found.plain()["read"]["left_out"]["ratings"] == 4
+    assert found.serialise()["read"]["left_out"]["ratings"] == 4
     assert not any("left out" in one for one in found.notes)
 
 

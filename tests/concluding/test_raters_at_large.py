@@ -65,7 +65,7 @@ def test_the_share_at_large_is_kept_and_told(short_effort, tmp_path, capsys):
     share = found["control"]["at_large"]
     assert 0 <= share["low"] <= share["value"] <= share["high"] <= 1
     assert 0 < found["control"]["at_large_mcse"] < 0.2
-    assert conclude.read(found).control.at_large.plain() == share
+    assert conclude.read(found).control.at_large.serialise() == share
     assert answer(["report", str(kept), "--out", str(tmp_path / "r.md")]) == 0
     assert "other raters make some claim for theirs in" in (tmp_path / "r.md").read_text()
 

@@ -41,9 +41,13 @@ def still_open() -> Conclusion:
     found = compared()
     scores = {"b": 0.35, "c": 0.3, "d": 0.28}
     loose = {(one.first, one.second): one for one in pairs_of(scores, 0.22, 1.5)}
-    loose = {pair: one.changed(more=one.more and one.more.changed(unit="comparisons", per_unit=1.0, answers=""))
-             for pair, one in loose.items()}  # fmt: skip
-    return found.changed(pairs=[loose.get((one.first, one.second), one) for one in found.pairs], cycles=[])
+    loose = {
+        pair: one.replace_fields(
+            more=one.more and one.more.replace_fields(unit="comparisons", per_unit=1.0, answers="")
+        )
+        for pair, one in loose.items()
+    }
+    return found.replace_fields(pairs=[loose.get((one.first, one.second), one) for one in found.pairs], cycles=[])
 
 
 def test_a_promise_of_one_look_is_not_looked_at_twice() -> None:
@@ -56,7 +60,9 @@ def test_a_promise_of_one_look_is_not_looked_at_twice() -> None:
 
 def test_what_never_promised_anything_does_not_go_on() -> None:
     naive = compared()
-    naive = naive.changed(promise=naive.promise.changed(holds=False, broken="decision=naive bounds no error"))
+    naive = naive.replace_fields(
+        promise=naive.promise.replace_fields(holds=False, broken="decision=naive bounds no error")
+    )
     with pytest.raises(InputError, match="promises nothing that could go on"):
         second_batch(plan("compare", COMPARED), naive)
 
@@ -121,24 +127,26 @@ def test_without_room_a_batch_is_no_larger_than_the_study_was() -> None:
     with pytest.raises(
         InputError, match=r"alone takes .* documents, and the study had 130; leave it open, or find more"
     ):
-        second_batch(plan(), found.changed(pairs=[_unclear(one) for one in found.pairs]), alone=True)
+        second_batch(plan(), found.replace_fields(pairs=[_unclear(one) for one in found.pairs]), alone=True)
     with pytest.raises(InputError, match="and 10 are to be spent"):
         second_batch(plan(), found, MANY._replace(ratings=10), alone=True)
 
 
 def _unclear(pair):  # type: ignore[no-untyped-def]
-    return pair if pair.verdict else pair.changed(difference=0.01)
+    return pair if pair.verdict else pair.replace_fields(difference=0.01)
 
 
 def test_what_nobody_can_settle_is_said() -> None:
     found = planned()
     open_ = [one for one in found.pairs if not one.verdict]
-    lost = [one.changed(difference=0.0, low=-np.inf, high=np.inf) if one in open_ else one for one in found.pairs]
+    lost = [
+        one.replace_fields(difference=0.0, low=-np.inf, high=np.inf) if one in open_ else one for one in found.pairs
+    ]
     with pytest.raises(InputError, match="no size within reach settles even"):
-        second_batch(plan(), found.changed(pairs=lost), MANY, alone=True)
+        second_batch(plan(), found.replace_fields(pairs=lost), MANY, alone=True)
     claimed = [one for one in found.pairs if one.verdict]
     with pytest.raises(InputError, match="no pair is open"):
-        second_batch(plan(), found.changed(pairs=claimed), MANY, alone=True)
+        second_batch(plan(), found.replace_fields(pairs=claimed), MANY, alone=True)
     with pytest.raises(InputError, match="plan a new study of more labels"):
         second_batch(plan("judge"), judged(), alone=True)
 
@@ -146,8 +154,8 @@ def test_what_nobody_can_settle_is_said() -> None:
 def test_raters_who_stand_for_others_are_new_and_more_where_that_settles_a_pair() -> None:
     found = planned(about={"raters": "drawn"})
     by_raters = More(unit="raters", median=4, low=2, high=9, limit=1000, per_unit=43.0, answers="ratings of these two")
-    pairs = [one if one.verdict else one.changed(more=by_raters) for one in found.pairs]
-    batch = second_batch(plan(), found.changed(pairs=pairs), MANY._replace(ratings=4_000), alone=True)
+    pairs = [one if one.verdict else one.replace_fields(more=by_raters) for one in found.pairs]
+    batch = second_batch(plan(), found.replace_fields(pairs=pairs), MANY._replace(ratings=4_000), alone=True)
     assert batch.new_raters
     assert batch.raters is not None
     # Each is as busy as one of the six was.
@@ -158,7 +166,7 @@ def test_raters_who_stand_for_others_are_new_and_more_where_that_settles_a_pair(
 
 def test_a_promise_of_each_pair_is_no_more_in_a_second_study() -> None:
     found = planned()
-    each = found.changed(promise=found.promise.changed(multiplicity="none"))
+    each = found.replace_fields(promise=found.promise.replace_fields(multiplicity="none"))
     batch = second_batch(plan(), each, MANY, alone=True)
     assert "no claim is wrong" not in batch.promise.says
     assert batch.documents < second_batch(plan(), found, MANY, alone=True).documents

@@ -111,7 +111,7 @@ def test_a_command_of_its_own_says_the_same_from_two_processes(tmp_path, short_e
     table = write_nested(tmp_path / "t.csv", gap=6.0, leniency=0.1)
     alone = conclude(table, ConcludeOptions(), lambda line: None)
     request.getfixturevalue("supervised")
-    assert conclude(table, ConcludeOptions(), lambda line: None).plain() == alone.plain()
+    assert conclude(table, ConcludeOptions(), lambda line: None).serialise() == alone.serialise()
     assert alone.control is not None
     assert simulate_parts(lambda part: list(part), 7, 2) == [[0, 1], [2, 3], [4, 5], [6]]
 

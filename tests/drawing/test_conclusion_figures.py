@@ -83,7 +83,7 @@ def test_whom_a_metric_favours_is_drawn_where_it_is_known() -> None:
         MetricQuality(system=name, value=value, low=value - 1, high=value + 1)
         for name, value in zip("DCBA", [0.1, 0, 0.2, 3], strict=True)
     ]
-    favoured = drawn(found.changed(metrics=[judge.changed(favour=off)])).axes
+    favoured = drawn(found.replace_fields(metrics=[judge.replace_fields(favour=off)])).axes
     assert len(favoured) == len(drawn(found).axes) + 1
     assert favoured[-1].get_title() == "Whom does judge favour?"
     assert labels(favoured[-1]) == ["A", "B", "C", "D"]
@@ -101,10 +101,10 @@ def claiming(*claims: str) -> Conclusion:
     """Make up a conclusion with these claims, the better system first."""
     found = made.rated({name: 9.0 - k for k, name in enumerate("abcd")}, least=99)
     pairs = [
-        one.changed(verdict=(one.first + one.second in claims) - (one.second + one.first in claims))
+        one.replace_fields(verdict=(one.first + one.second in claims) - (one.second + one.first in claims))
         for one in found.pairs
     ]
-    return found.changed(pairs=pairs)
+    return found.replace_fields(pairs=pairs)
 
 
 def test_what_follows_from_other_claims_is_left_out() -> None:
@@ -118,7 +118,7 @@ def test_a_cycle_counts_as_one_when_it_is_asked_what_follows() -> None:
 
 
 def test_a_system_of_which_nothing_is_known_keeps_its_row_in_the_table() -> None:
-    unknown = made.rated().systems[-1].changed(estimate=made.NAN, low=made.NAN, high=made.NAN)
+    unknown = made.rated().systems[-1].replace_fields(estimate=made.NAN, low=made.NAN, high=made.NAN)
     found = made.rated(systems=[*made.rated().systems[:-1], unknown])
     assert len(labels(drawn(found).axes[0])) == 7
     *_, value, _ = charts.table_of_systems(found).rows[-1]
@@ -132,9 +132,9 @@ def test_the_same_conclusion_gives_the_same_file(tmp_path: Path) -> None:
 
 
 def test_an_interval_without_an_end_leaves_the_panel() -> None:
-    pairs = [one if one.verdict else one.changed(low=-made.INF, high=made.INF) for one in made.rated(FEW).pairs]
-    raters = [one.changed(high=made.INF) for one in made.raters_of(3)]
-    systems = [one.changed(low=-made.INF) for one in made.rated(FEW).systems]
+    pairs = [one if one.verdict else one.replace_fields(low=-made.INF, high=made.INF) for one in made.rated(FEW).pairs]
+    raters = [one.replace_fields(high=made.INF) for one in made.raters_of(3)]
+    systems = [one.replace_fields(low=-made.INF) for one in made.rated(FEW).systems]
     for axes in drawn(made.rated(FEW, pairs=pairs, raters=raters, systems=systems)).axes[:3]:
         left, right = axes.get_xlim()
         lines = np.concatenate([np.array(held.get_segments())[:, :, 0] for held in axes.collections])

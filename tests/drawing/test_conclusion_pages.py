@@ -87,8 +87,8 @@ def test_what_decides_is_never_left_out_of_a_terminal() -> None:
 
 def test_what_is_found_is_told_by_pair_where_pairs_differ() -> None:
     pairs = made.rated().pairs
-    uneven = [one.changed(detectable=2.0 + 0.1 * k) for k, one in enumerate(pairs)]
-    even = [one.changed(detectable=2.4 + 0.001 * k) for k, one in enumerate(pairs)]
+    uneven = [one.replace_fields(detectable=2.0 + 0.1 * k) for k, one in enumerate(pairs)]
+    even = [one.replace_fields(detectable=2.4 + 0.001 * k) for k, one in enumerate(pairs)]
     assert "finds a difference of 2.4 points (2.0 to 4.7, by pair) with 80 %." in said(made.rated(pairs=uneven))
     assert "finds a difference of 2.4 points with 80 %." in said(made.rated(pairs=even))
 
@@ -121,7 +121,7 @@ def test_a_promise_that_does_not_hold_is_said_first() -> None:
 
 
 def test_deviations_and_all_warnings_are_listed() -> None:
-    text = said(made.planned().changed(warnings=[f"limit {k}" for k in range(6)]))
+    text = said(made.planned().replace_fields(warnings=[f"limit {k}" for k in range(6)]))
     assert "Plan 3f9c2a, 1,040 answers planned; deviations: r5 was replaced by r7; 9 of 1,040" in text
     assert all(f"Warning: limit {k}" in text for k in range(6))
 
@@ -129,11 +129,11 @@ def test_deviations_and_all_warnings_are_listed() -> None:
 def test_warnings_that_change_most_come_first() -> None:
     odd = [f"rater {k} always answered a tie" for k in range(3)]
     limits = [*rank_limits(Rank.RATERS, odd), *rank_limits(Rank.NUMBERS, "abcd"), *rank_limits(Rank.CLAIMS, "xyz")]
-    found = made.planned().changed(warnings=[*limits, *rank_limits(Rank.PROMISE, "!")])
+    found = made.planned().replace_fields(warnings=[*limits, *rank_limits(Rank.PROMISE, "!")])
     warned = [one.split()[1] for one in page(found).splitlines() if one.startswith("Warning")]
     assert warned == [*"!xyzabcd", "rater"]
     # Raters are one line.
-    assert found.plain()["warnings"][-1] == "; ".join(odd)
+    assert found.serialise()["warnings"][-1] == "; ".join(odd)
 
 
 def test_pairs_that_were_never_compared_and_cycles_are_named() -> None:
@@ -187,8 +187,8 @@ def test_without_a_claim_nothing_is_confirmed() -> None:
 
 
 def test_unknown_numbers_are_called_so() -> None:
-    systems = [one.changed(estimate=made.NAN, low=made.NAN, high=made.NAN) for one in made.rated().systems[:1]]
-    text = page(made.rated().changed(systems=[*systems, *made.rated().systems[1:]]))
+    systems = [one.replace_fields(estimate=made.NAN, low=made.NAN, high=made.NAN) for one in made.rated().systems[:1]]
+    text = page(made.rated().replace_fields(systems=[*systems, *made.rated().systems[1:]]))
     row = next(line for line in text.splitlines() if " S3 " in line)
     assert row.split()[-1] == "others"
     assert " - " in row
@@ -196,7 +196,7 @@ def test_unknown_numbers_are_called_so() -> None:
 
 
 def test_margins_are_answered_by_the_margin() -> None:
-    pairs = [one.changed(within=compare_with_margin(one.low, one.high, 6.0)) for one in made.rated().pairs]
+    pairs = [one.replace_fields(within=compare_with_margin(one.low, one.high, 6.0)) for one in made.rated().pairs]
     text = said(made.rated(about={"margin": 6.0}, pairs=pairs))
     assert "Up to 6 points: better by more: S3 - S6, S3 - S7" in text
     assert "no more apart: S1 - S5," in text

@@ -77,7 +77,7 @@ def test_a_world_that_fails_says_what_and_which_way() -> None:
     assert "sd of scores: 8.2 real, 25.0 simulated (21.0 to 29.0)" in said
     assert "Power under-predicted (.79 in the pilot, .09 simulated)" in said
     assert "SRP about right" in said
-    record = fit(failed=True).plain()
+    record = fit(failed=True).serialise()
     assert record["checks"]["failed"] == [{"name": "sd of scores", "real": 8.2, "low": 21.0, "high": 29.0}]
     assert record["compared"][0] == {"law": "gaussian", "log_score": -2.31, "behind": 0.0, "se": None}
 
@@ -107,5 +107,5 @@ def test_the_figure_shows_components_checks_and_what_follows() -> None:
 def test_a_fit_keeps_a_price_without_bound() -> None:
     """JSON has no infinity: what has no bound is null, and what has one stands there."""
     unbounded = fit().model_copy(update={"price": (1.0, 2.0, float("inf"))})
-    assert unbounded.plain()["price"] == [1.0, 2.0, None]
-    assert read_record(Fit, unbounded.plain()).price == (1.0, 2.0, float("inf"))
+    assert unbounded.serialise()["price"] == [1.0, 2.0, None]
+    assert read_record(Fit, unbounded.serialise()).price == (1.0, 2.0, float("inf"))

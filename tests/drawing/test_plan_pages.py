@@ -120,7 +120,7 @@ def test_the_page_and_the_record_name_the_family_of_claims(
         "against": "pairs with S1",
     }
     assert said[family and family.name] in " ".join(page(found, config).split())
-    assert found.plain()["family"] == (family and family._asdict())
+    assert found.serialise()["family"] == (family and family._asdict())
 
 
 def test_where_too_few_of_the_pilots_worlds_were_simulated_page_and_record_say_so(
@@ -128,12 +128,12 @@ def test_where_too_few_of_the_pilots_worlds_were_simulated_page_and_record_say_s
 ) -> None:
     found = made.answered(robust=None)
     assert "of the worlds that the pilot allows: not known, too few were simulated (--at-most)" in told(found)
-    assert found.plain()["under_pilot"] == {
+    assert found.serialise()["under_pilot"] == {
         **dict.fromkeys(("share", "low", "high")), "draws": 0, "why": "not known, too few were simulated (--at-most)"
     }  # fmt: skip
     bare = made.answered(robust=None, stands_on=made.ground(draws=0))
     assert "the pilot allows" not in told(bare)
-    assert bare.plain()["under_pilot"] is None
+    assert bare.serialise()["under_pilot"] is None
 
 
 def test_rows_of_one_cost_stand_below_the_advice_and_the_most_last(answers: dict[str, StudyPlan]) -> None:
@@ -197,7 +197,7 @@ def test_where_patience_ended_nothing_is_to_be_bought_and_the_open_sizes_stand_t
     assert "Open: 120 to 240 documents of this kind may reach the targets. Nearest so far: 160 documents" in text
     assert "Buy" not in text
     assert "(patience is over)" in text
-    assert found.plain()["open"] == {"from": 120, "to": 240}
+    assert found.serialise()["open"] == {"from": 120, "to": 240}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -206,7 +206,7 @@ def test_the_record_is_strict_json_with_the_names_that_scripts_rely_on(
 ) -> None:
     answer = answers[name]
     kept = answer.model_copy(update={"study": "my/study.yaml"})
-    held = json.loads(json.dumps(kept.plain()), parse_constant=pytest.fail)
+    held = json.loads(json.dumps(kept.serialise()), parse_constant=pytest.fail)
     assert held["reached"] is answer.reached
     assert held["design"] == dict(answer.design)
     assert held["study"] == "my/study.yaml"

@@ -230,7 +230,7 @@ def saved(folder: Path, held: Sheet | str | bytes) -> Path:
 def shown(folder: Path, held: Sheet | str | bytes) -> dict[str, Any]:
     """Conclude from a sheet as the command does, but for the study that it simulates."""
     wanted = ConcludeOptions(plan=read_plan(folder / "my"), again=False, gate=False)
-    found = conclude(saved(folder, held), wanted, lambda line: None).plain()
+    found = conclude(saved(folder, held), wanted, lambda line: None).serialise()
     return {name: found[name] for name in ("systems", "pairs", "promise", "plan")}
 
 

@@ -223,7 +223,7 @@ def test_preferences_give_the_same_records(
     found = json.loads(capsys.readouterr().out)
     assert (found["read"]["used"], found["read"]["systems"]) == (40, 2)
     assert (found["law"], found["splits"]) == ("preference", 1)
-    assert found["records"] == [one.plain()]
+    assert found["records"] == [one.serialise()]
     assert answer([*words, "--law", "gaussian"]) == 2
     assert "leave the law out" in capsys.readouterr().err
 

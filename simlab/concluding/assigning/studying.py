@@ -78,7 +78,7 @@ class RatingScale(NamedTuple):
 
 
 def read_scale(content: Any, where: str) -> RatingScale:
-    """Read what `plain` wrote; raise InputError, beginning with `where`, for anything else."""
+    """Read what `serialise` wrote; raise InputError, beginning with `where`, for anything else."""
     try:
         low, high = content["low"], content["high"]
         return RatingScale(

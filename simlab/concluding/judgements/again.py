@@ -73,7 +73,7 @@ def repetition(
     if evidence.noise is not None:
         same = _widen_shares(document_pairs.confirmation_probabilities(rng, of, claims, bar, _noise(evidence, systems)))
     other = _widen_shares(document_pairs.confirmation_probabilities(rng, of, claims, bar))
-    sign, anew = (RepeatedShares.of(*one) for one in zip(same, other, strict=True))
+    sign, anew = (RepeatedShares.build(*one) for one in zip(same, other, strict=True))
     unknown = dict.fromkeys(("new_raters", "new_study"), "raters of judgements are taken as given")
     if evidence.noise is None:
         unknown["same"] = "no output was judged twice, so that what the same raters would say anew is not known"
@@ -81,7 +81,7 @@ def repetition(
 
 
 def _widen_shares(shares: tuple[document_pairs.Confirmed, document_pairs.Confirmed]) -> tuple[Interval, Interval]:
-    sign, claim = (Interval.of(one.value, *widen_by_chance(*one, WORLDS)) for one in shares)
+    sign, claim = (Interval.build(one.value, *widen_by_chance(*one, WORLDS)) for one in shares)
     return sign, claim
 
 

@@ -215,12 +215,12 @@ def _repeat_study(
             evidence, systems, way.of, comparison.places, corrected=corrected, level=comparison.level, seed=seed
         )
     )
-    conclusion = apply_gate(conclusion.changed(control=checked, control_missing=unchecked))
+    conclusion = apply_gate(conclusion.replace_fields(control=checked, control_missing=unchecked))
     if conclusion.withdrawn:
         return conclusion
     if not wanted.again:
-        return conclusion.changed(repetition_missing=NOT_ASKED)
+        return conclusion.replace_fields(repetition_missing=NOT_ASKED)
     repeated, unknown = try_to_simulate(
         lambda: again.repetition(evidence, systems, way.means, comparison.places, way.pairs, comparison.seed)
     )
-    return conclusion.changed(repetition=repeated, repetition_missing=unknown)
+    return conclusion.replace_fields(repetition=repeated, repetition_missing=unknown)

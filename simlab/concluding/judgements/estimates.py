@@ -92,7 +92,7 @@ def list_systems(
             ranks[worse][0] += 1
             ranks[better][1] -= 1
     return [
-        System.of(name, int(n[k]), float(of.value[k]), float(low[k]), float(high[k]), *ranks[name])
+        System.build(name, int(n[k]), float(of.value[k]), float(low[k]), float(high[k]), *ranks[name])
         for k, name in enumerate(names)
     ]
 
@@ -161,7 +161,8 @@ def more_documents(
         for gap, noise, lasting, reach in zip(differences.difference, own, rest, differences.reach, strict=True)
     ]
     return [
-        More.of("documents", *number, limit=LIMIT, per_unit=each, answers="ratings of these two") for number in numbers
+        More.build("documents", *number, limit=LIMIT, per_unit=each, answers="ratings of these two")
+        for number in numbers
     ]
 
 

@@ -42,7 +42,7 @@ def worth_labels(of: Totals, labels: int, level: float) -> Interval:
     value = n * _log_ratio(of) - (n - 1) * float(left.mean())
     error = float(np.sqrt((n - 1) / n * ((left - left.mean()) ** 2).sum()))
     reach = float(stdtrit(int(of.n.any(0).sum()) - 1, 1 - level / 2)) * error
-    return Interval.of(*(float(labels * np.expm1(value + side * reach)) for side in (0, -1, 1)))
+    return Interval.build(*(float(labels * np.expm1(value + side * reach)) for side in (0, -1, 1)))
 
 
 def _select_documents(of: Totals, documents: Ints) -> Totals:
@@ -172,7 +172,7 @@ def _favour(
         return (), None
     columns = found.value, found.low, found.high
     return [
-        MetricQuality.of(one, *(float(column[k]) for column in columns)) for k, one in enumerate(comparison.names)
+        MetricQuality.build(one, *(float(column[k]) for column in columns)) for k, one in enumerate(comparison.names)
     ], found.slope
 
 
@@ -184,7 +184,7 @@ def _errors(
         return (), (), None, None
     columns = (bias.human, bias.metric, bias.value, bias.low, bias.high)
     errors = [
-        MetricError.of(comparison.names[i], comparison.names[j], *(float(one[k]) for one in columns))
+        MetricError.build(comparison.names[i], comparison.names[j], *(float(one[k]) for one in columns))
         for k, (i, j) in enumerate(zip(*(place.tolist() for place in comparison.places), strict=True))
     ]
     return (
@@ -200,11 +200,13 @@ def _list_system_errors(comparison: JudgedComparison, bias: Bias) -> list[Metric
     n, (first, second) = len(comparison.names), comparison.places
     if len(first) == n * (n - 1) // 2:
         columns = bias.systems, bias.systems_low, bias.systems_high
-        return [MetricQuality.of(name, *(float(one[k]) for one in columns)) for k, name in enumerate(comparison.names)]
+        return [
+            MetricQuality.build(name, *(float(one[k]) for one in columns)) for k, name in enumerate(comparison.names)
+        ]
     # Pairs are the baseline's less each other system's.
     columns = -bias.value, -bias.high, -bias.low
     return [
-        MetricQuality.of(comparison.names[j], *(float(one[k]) for one in columns))
+        MetricQuality.build(comparison.names[j], *(float(one[k]) for one in columns))
         for k, j in enumerate(second.tolist())
     ]
 

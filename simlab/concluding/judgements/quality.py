@@ -115,8 +115,8 @@ def youden(evidence: OutputEvidence, says: Floats, level: float) -> tuple[list[M
     rho, eta = (tp + 1) / (p + 2), (tn + 1) / (n + 2)
     se = np.sqrt(rho * (1 - rho) / (p + 3) + eta * (1 - eta) / (n + 3))
     names = [name for name, there in zip(evidence.system_names, known, strict=True) if there]
-    rated = [MetricQuality.of(name, *(float(x[k]) for x in (value, low, high))) for k, name in enumerate(names)]
-    return rated, Interval.of(*spread_of(value, se, level))
+    rated = [MetricQuality.build(name, *(float(x[k]) for x in (value, low, high))) for k, name in enumerate(names)]
+    return rated, Interval.build(*spread_of(value, se, level))
 
 
 def correlations(evidence: OutputEvidence, name: str, level: float) -> tuple[list[MetricQuality], Interval]:
@@ -141,7 +141,7 @@ def correlations(evidence: OutputEvidence, name: str, level: float) -> tuple[lis
         for k, one in enumerate(rated)
     ]
     # Spread is told on the scale of correlations, whose error is that of the transform times 1 - r^2.
-    return names, Interval.of(*spread_of(value, se * (1 - value**2), level))
+    return names, Interval.build(*spread_of(value, se * (1 - value**2), level))
 
 
 def _correlation(y: Floats, g: Floats, document: np.ndarray) -> tuple[float, float] | None:
@@ -190,7 +190,7 @@ def posteriors(evidence: OutputEvidence, says: Floats, level: float) -> tuple[li
 def _list_estimates(method: str, evidence: OutputEvidence, estimates: Estimates) -> list[Estimated]:
     bounds = zip(estimates.value, estimates.low, estimates.high, strict=True)
     return [
-        Estimated.of(method, name, *(float(x) for x in row))
+        Estimated.build(method, name, *(float(x) for x in row))
         for name, row in zip(evidence.system_names, bounds, strict=True)
     ]
 

@@ -142,7 +142,7 @@ def _measure_confirmation(
     low, high = prediction_interval(share, np.sqrt(share * (1 - share) / (EACH - 1)))
     value = float(share.mean())
     bounds = widen_by_chance(value, max(low, 0.0), min(high, 1.0), len(worlds))
-    return Interval.of(value, *bounds), share_again(anew)
+    return Interval.build(value, *bounds), share_again(anew)
 
 
 def _directions(votes: Votes, value: Array) -> Array:

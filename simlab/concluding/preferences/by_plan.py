@@ -125,12 +125,12 @@ def _add_strengths(
         beside = conclude_votes(take_campaign_votes(collected), asked, say)
     except InputError as error:
         # What the plan's rule says stands, whatever else cannot be told.
-        return conclusion.changed(
+        return conclusion.replace_fields(
             line=take_campaign_votes(collected).line, notes=(f"strengths are not known: {error}",)
         )
     by_pair = {(one.first, one.second): one for one in beside.pairs}
     pairs = [_bound_pair(one, by_pair.get((one.first, one.second))) for one in conclusion.pairs]
-    return conclusion.changed(
+    return conclusion.replace_fields(
         read=beside.read,
         line=beside.line,
         pairs=pairs,
@@ -154,7 +154,7 @@ def _bound_pair(pair: Pair, other: Pair | None) -> Pair:
         low, high = (max(low, 0.0), high) if pair.verdict > 0 else (low, min(high, 0.0))
     else:
         low, high = min(low, 0.0), max(high, 0.0)
-    return pair.changed(low=low, high=high, within=other.within, more=None if pair.verdict else other.more)
+    return pair.replace_fields(low=low, high=high, within=other.within, more=None if pair.verdict else other.more)
 
 
 def _describe_analysis(config: Mapping[str, Any], outcome: Mapping[str, Array]) -> dict[str, Any]:

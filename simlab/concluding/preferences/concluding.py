@@ -162,7 +162,7 @@ def conclude(table: Path, wanted: ConcludeOptions, say: Callable[[str], None]) -
     say(f"learning raters' errors from {len(repeated.answers.said):,} answers ...")
     agreed = learn_consensus(repeated, left, concluded.promise.level, wanted.seed)
     unknown = () if agreed else (Limit(NO_CONSENSUS, Rank.NUMBERS),)
-    return concluded.changed(consensus=agreed, warnings=(*concluded.warnings, *unknown))
+    return concluded.replace_fields(consensus=agreed, warnings=(*concluded.warnings, *unknown))
 
 
 def _check(table: Path, wanted: ConcludeOptions) -> None:
@@ -205,7 +205,7 @@ def conclude_votes(
     level = wanted.level or LEVEL
     found = claims(named, wanted.promise or "fixed", _family(named, wanted), level, wanted.seed, broken)
     concluded = conclude_claims(named, found, wanted, say)
-    return concluded.changed(notes=(*concluded.notes, *_notes(wanted))) if noted else concluded
+    return concluded.replace_fields(notes=(*concluded.notes, *_notes(wanted))) if noted else concluded
 
 
 def conclude_claims(
@@ -284,16 +284,16 @@ def _repeat_study(
     place = np.zeros(n) if votes.place is None else votes.place
     check_seed = seed_from_rows(named.system_names, votes.pair, votes.value, votes.rater, votes.item, place)
     checked, unchecked = try_to_simulate(lambda: control(claims, world, check_seed, ordered=named.ordered))
-    concluded = apply_gate(concluded.changed(control=checked, control_missing=unchecked))
+    concluded = apply_gate(concluded.replace_fields(control=checked, control_missing=unchecked))
     if concluded.withdrawn:
         return concluded
     if not wanted.again:
-        return concluded.changed(repetition_missing=NOT_ASKED)
+        return concluded.replace_fields(repetition_missing=NOT_ASKED)
     repeated, unknown = try_to_simulate(
         lambda: repetition(votes, claims, fitted, scale.covariance[-2], world, wanted.seed, ordered=named.ordered)
     )
     kept, refused = kept_repetition(repeated)
-    return concluded.changed(repetition=kept, repetition_missing=refused or unknown)
+    return concluded.replace_fields(repetition=kept, repetition_missing=refused or unknown)
 
 
 def pairs(named_votes: NamedVotes, claims: PreferenceClaims, margin: float | None) -> list[Pair]:

@@ -207,7 +207,7 @@ def systems(named: NamedVotes, claims: PreferenceClaims, stands: FittedStrengths
     low_rank, high_rank = bound_ranks(verdict, named.votes.n_systems)
     share, low, high = shares(named, stands, level)
     return [
-        System.of(name, *row)
+        System.build(name, *row)
         for name, row in zip(
             named.system_names,
             zip(

@@ -244,7 +244,7 @@ def record(named_votes: NamedVotes, level: float) -> dict[str, Any]:
     named = named_pairs(named_votes.system_names)
     return {
         "position": {
-            "first_wins": share.plain(),
+            "first_wins": share.serialise(),
             "decided": n,
             "by_place": named_votes.by_place,
             "both_orders": named_votes.both_orders,

@@ -137,15 +137,17 @@ def add_repetition(
         checked, unchecked = try_to_simulate(lambda: control(study, world, check_seed(ratings)))
         rough = rank_limits(Rank.LEFT_OUT, _lies(world))
         conclusion = apply_gate(
-            conclusion.changed(control=checked, control_missing=unchecked, warnings=(*rough, *conclusion.warnings))
+            conclusion.replace_fields(
+                control=checked, control_missing=unchecked, warnings=(*rough, *conclusion.warnings)
+            )
         )
         if conclusion.withdrawn:
             return conclusion
         if not wanted.again or study.best:
-            return conclusion.changed(repetition_missing=NOT_SIMULATED if wanted.again else NOT_ASKED)
+            return conclusion.replace_fields(repetition_missing=NOT_SIMULATED if wanted.again else NOT_ASKED)
         repeated, unknown = try_to_simulate(lambda: repetition(study, world, wanted.seed))
     kept, refused = kept_repetition(repeated)
-    return conclusion.changed(repetition=kept, repetition_missing=refused or unknown)
+    return conclusion.replace_fields(repetition=kept, repetition_missing=refused or unknown)
 
 
 def _score_study(study: RepeatedStudy) -> ScoredRatings:
@@ -243,7 +245,7 @@ def _confirm(verdict: Array, lead: Floats, anew: Bools) -> tuple[Interval, Inter
     share = np.array([(at + scatter > 0).all(1).mean() for at in centre])
     value, (low, high) = float(share.mean()), map(float, np.quantile(share, INTERVAL))
     # A mean may lie beyond the middle nine tenths of what it is the mean of; bounds by chance hold it.
-    sign = Interval.of(value, *widen_by_chance(value, low, high, len(lead)))
+    sign = Interval.build(value, *widen_by_chance(value, low, high, len(lead)))
     return sign, share_again(anew & (lead[:, :TESTED] > 0))
 
 

@@ -130,7 +130,7 @@ def rank_by_candidates(systems: Sequence[System], candidates: Candidates, names:
     may, n = ~candidates.excluded, len(systems)
     alone = may.sum() == 1
     ranks = {name: (1, 1 if alone else n) if may[k] else (2, n) for k, name in enumerate(names)}
-    return tuple(one.changed(rank_low=ranks[one.system][0], rank_high=ranks[one.system][1]) for one in systems)
+    return tuple(one.replace_fields(rank_low=ranks[one.system][0], rank_high=ranks[one.system][1]) for one in systems)
 
 
 def mark_exclusions(candidates: Candidates, family: Bools) -> tuple[FamilySays, ...]:

@@ -236,10 +236,10 @@ def _convert_to_points(conclusion: Conclusion, sd: float, mean: float, wanted: C
     families = [
         None
         if held is None
-        else held.changed(candidates=[each.changed(behind=each.behind * sd) for each in held.candidates])
+        else held.replace_fields(candidates=[each.replace_fields(behind=each.behind * sd) for each in held.candidates])
         for held in (conclusion.family, conclusion.exploratory)
     ]
-    return conclusion.changed(
+    return conclusion.replace_fields(
         unit=POINTS,
         systems=[_times(each, sd, mean, "estimate", "low", "high", "plain_mean") for each in conclusion.systems],
         pairs=[_pair_in_points(each, sd) for each in conclusion.pairs],
@@ -263,7 +263,7 @@ def _times(told_draws: Told, sd: float, mean: float, *names: str) -> Told:
     """Return a record with these numbers so many times as large, about another mean; None stays."""
     numbers = {name: getattr(told_draws, name) for name in names}
     told = {name: mean + sd * value for name, value in numbers.items() if value is not None}
-    return told_draws.changed(**cast(Any, told))
+    return told_draws.replace_fields(**cast(Any, told))
 
 
 def _unit(config: Mapping[str, Any]) -> str:

@@ -56,10 +56,10 @@ def add_second_table(conclusion: Conclusion, other: Conclusion, table: Path) -> 
         "claimed_by_second": sum(bool(one.other.verdict) for one in pairs),
         "claimed_by_both": claimed,
         "contradictions": [_contradiction(one) for one in against],
-        "conclusion": other.plain(),
+        "conclusion": other.serialise(),
     }
     lines = [*conclusion.lines, _summarise_tables(len(pairs), about, against)]
-    return conclusion.changed(about={**conclusion.about, "second": about}, lines=lines)
+    return conclusion.replace_fields(about={**conclusion.about, "second": about}, lines=lines)
 
 
 def match_names(names: Sequence[str], others: Sequence[str]) -> Mapping[str, str]:

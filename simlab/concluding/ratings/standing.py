@@ -333,6 +333,6 @@ def count_further_units(spans: Spans, k: int) -> More:
     documents, raters, each = float(of.documents[k]), float(of.raters[k]), float(spans.per_document[k])
     if of.lasts[k]:
         found = count_needed_units(ObservedEstimate(value, variance, 0.0, bar, raters), MOST_RATERS)
-        return More.of("raters", *found, limit=MOST_RATERS, per_unit=each * documents / raters, answers=ANSWERS)
+        return More.build("raters", *found, limit=MOST_RATERS, per_unit=each * documents / raters, answers=ANSWERS)
     found = count_needed_units(ObservedEstimate(value, variance, 0.0, bar, documents), MOST_DOCUMENTS)
-    return More.of("documents", *found, limit=MOST_DOCUMENTS, per_unit=each, answers=ANSWERS)
+    return More.build("documents", *found, limit=MOST_DOCUMENTS, per_unit=each, answers=ANSWERS)

@@ -42,7 +42,7 @@ def write(records: Sequence[Record], form: str) -> str:
 def write_tables(record: AnswerRecord | Rows[Any], form: str) -> str:
     """Write a record as JSON; in another form its tables, the first column naming each of several."""
     if form == "json":
-        return json.dumps(record.plain(), indent=1)
+        return json.dumps(record.serialise(), indent=1)
     rows = [{"table": name, **row} if name else row for name, row in record.each_row()]
     keys = dict.fromkeys(key for row in rows for key in row)
     return write([{key: row.get(key) for key in keys} for row in rows], form)

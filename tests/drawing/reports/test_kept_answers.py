@@ -100,9 +100,9 @@ def test_pages_are_those_of_the_answer_before_it_was_kept(name: str) -> None:
         if refusal(held):
             continue
         found = read_record(first, held["answer"], others=others)
-        again = read_record(type(found), json.loads(json.dumps(found.plain(), allow_nan=False)))
-        assert again.plain() == found.plain()
-        assert text.page(report_answer(held)) == text.page(report_answer(held | {"answer": again.plain()}))
+        again = read_record(type(found), json.loads(json.dumps(found.serialise(), allow_nan=False)))
+        assert again.serialise() == found.serialise()
+        assert text.page(report_answer(held)) == text.page(report_answer(held | {"answer": again.serialise()}))
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -59,7 +59,7 @@ def answer_of(name: str) -> StudyPlan:
 
 @cache
 def _text(name: str) -> str:
-    return json.dumps(PlanAnswer((answer_of(name),)).plain())
+    return json.dumps(PlanAnswer((answer_of(name),)).serialise())
 
 
 def kept(name: str) -> dict[str, Any]:
@@ -95,7 +95,7 @@ def article(report: Report) -> str:
 def test_a_plan_that_is_read_back_is_the_plan_that_was_kept(name: str) -> None:
     saved = kept(name)["answer"]
     again = read_record(PlanAnswer, saved)
-    assert again.plain() == saved
+    assert again.serialise() == saved
     assert text.page(plan.report(again)) == text.page(plan.report(answer_of(name)))
 
 

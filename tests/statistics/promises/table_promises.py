@@ -211,7 +211,7 @@ def _excludes(found: Conclusion, name: str) -> float:
 
 def _wrong_share(found: Conclusion, truth: Truth) -> float:
     """Return the share of claims that are wrong; 0 where there is none."""
-    claims = [found.changed(pairs=[pair]) for pair in found.pairs if pair.verdict]
+    claims = [found.replace_fields(pairs=[pair]) for pair in found.pairs if pair.verdict]
     return sum(_wrong(one, truth) for one in claims) / max(len(claims), 1)
 
 

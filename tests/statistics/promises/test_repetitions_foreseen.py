@@ -23,10 +23,12 @@ def test_what_comes_again_is_counted_by_signs_and_by_claims(tmp_path: Path) -> N
         found = conclude(write_table(table, tmp_path / "table.csv"), ConcludeOptions(told=HIGHER), lambda _: None)
     assert sum(pair.verdict != 0 for pair in found.pairs) == 3
     assert come_again(found, found) == (1.0, 1.0)
-    unclaimed = found.changed(pairs=[pair.changed(verdict=0) for pair in found.pairs])
+    unclaimed = found.replace_fields(pairs=[pair.replace_fields(verdict=0) for pair in found.pairs])
     assert come_again(found, unclaimed) == (1.0, 0.0)
     first, *others = found.pairs
-    turned = found.changed(pairs=[first.changed(verdict=-first.verdict, difference=-first.difference), *others])
+    turned = found.replace_fields(
+        pairs=[first.replace_fields(verdict=-first.verdict, difference=-first.difference), *others]
+    )
     assert come_again(found, turned) == (0.0, pytest.approx(2 / 3))
 
 

@@ -38,7 +38,7 @@ def report(conclusion: Conclusion) -> Report:
         _question(conclusion),
         tuple(filter(None, _answer(conclusion))),
         tuple(_sections(conclusion)),
-        conclusion.plain(),
+        conclusion.serialise(),
         tuple(_key_figures(conclusion)),
         (_describe_population(conclusion),),
         tuple(_reservations(conclusion)),

@@ -364,7 +364,7 @@ def table_of_metrics(conclusion: Conclusion, quality: str) -> ReportTable:
             _range(one),
             value_with_interval(*one.spread.bounds()),
             Value(keep_finite(one.width), reason=UNKNOWN, digits=2),
-            "-" if one.labels is None else numbers.format_more(one.labels.changed(answers="")),
+            "-" if one.labels is None else numbers.format_more(one.labels.replace_fields(answers="")),
         )
         for one in conclusion.metrics
     )

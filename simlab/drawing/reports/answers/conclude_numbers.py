@@ -114,16 +114,16 @@ def name_unit(more: More) -> str:
 def format_more(more: More) -> str:
     """Write how many more settle something, and what they cost in answers.
 
-    >>> format_more(More.of("documents", 400, 210, 900, 10_000, 2, "ratings of these two"))
+    >>> format_more(More.build("documents", 400, 210, 900, 10_000, 2, "ratings of these two"))
     '210 to 900 more documents (420 to 1,800 ratings of these two)'
-    >>> format_more(More.of("comparisons", 400, 210, float("inf"), 5000))
+    >>> format_more(More.build("comparisons", 400, 210, float("inf"), 5000))
     '210 to beyond 5,000 more comparisons'
     """
     if not math.isfinite(more.low):
         return f"beyond {format_two_digits(more.limit)} more {name_unit(more)}"
     # Counts of whole things: a first one that is already too few is never written as part of one.
     if more.answers.startswith(more.unit):
-        more = more.changed(unit=more.answers, answers="")
+        more = more.replace_fields(unit=more.answers, answers="")
     low = max(more.low, 1.0)
     high = (
         format_two_digits(max(math.ceil(more.high), 1.0))

@@ -56,7 +56,7 @@ def orient(pair: Pair) -> Pair:
     if pair.direction >= 0:
         return pair
     within = None if pair.within is None else TURNED.get(pair.within, pair.within)
-    return pair.changed(
+    return pair.replace_fields(
         first=pair.second,
         second=pair.first,
         difference=-pair.difference,

@@ -86,7 +86,7 @@ def _sentence(rows: Sequence[Detection], row: Detection) -> str:
         )
     power, epsilon = (row.power_joint, row.epsilon_joint) if row.joint else (row.power_published, row.epsilon)
     shared = "; both systems share one calibration" if row.joint else ""
-    least = f"{format_setting(row.known(row.sought))} is the least {LABELS[row.sought]}"
+    least = f"{format_setting(row.known_value(row.sought))} is the least {LABELS[row.sought]}"
     return (
         f"{where}: {_mix(row) if row.sought == 'price' else least}; a difference of "
         f"{format_difference(row, row.difference)} is found with power {format_setting(power)} (measurable difference "
@@ -102,7 +102,7 @@ def _mix(row: Detection) -> str:
 
 def _describe_power(rows: Sequence[Detection]) -> Iterator[str]:
     """State how often the difference that was asked about is found: in the worst and in the best setting."""
-    apart, shared = ([getattr(row, name) for row in rows if row.known(name) is not None] for name in POWERS)
+    apart, shared = ([getattr(row, name) for row in rows if row.known_value(name) is not None] for name in POWERS)
     if apart and not rows[0].solved:
         ends, joint = _range(apart), _range(shared)
         more = f" ({joint} where both systems share one calibration)" if joint not in (ends, "") else ""
@@ -152,7 +152,7 @@ def _cell(row: Detection, name: str) -> Cell:
 def _list_fixed(rows: Sequence[Detection]) -> Iterator[str]:
     """Name what is the same in all settings."""
     for name in list_fixed_settings(rows):
-        yield f"{name if name == 'rho' else LABELS.get(name, name)} {format_setting(rows[0].known(name))}"
+        yield f"{name if name == 'rho' else LABELS.get(name, name)} {format_setting(rows[0].known_value(name))}"
     if any(row.n_metric for row in rows) and not any(row.n_calibration is not None for row in rows):
         yield "rho and eta, as if they were known"
 

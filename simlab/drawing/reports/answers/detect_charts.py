@@ -17,10 +17,10 @@ ACROSS = ("n_human", "n_metric", "n_calibration", "correlation", "rho", "eta", "
 def charts(rows: Sequence[Detection], table: ReportTable) -> Iterator[Chart]:
     """Draw what was looked for in all rows; nothing where no number differs. Further charts are of further settings."""
     names = list_varied_settings(rows)
-    numbers = [name for name in ACROSS if name in names and all(row.known(name) is not None for row in rows)]
+    numbers = [name for name in ACROSS if name in names and all(row.known_value(name) is not None for row in rows)]
     if not numbers:
         return
-    across = max(numbers, key=lambda name: len({row.known(name) for row in rows}))
+    across = max(numbers, key=lambda name: len({row.known_value(name) for row in rows}))
     lines, apart = _split_settings(rows, [name for name in names if name != across])
     groups: dict[str, list[Detection]] = {}
     for row in rows:
@@ -35,7 +35,7 @@ def _split_settings(rows: Sequence[Detection], names: Sequence[str]) -> tuple[li
     """Part settings into those that lines tell apart, and those that charts do: as many on lines as there is room."""
     lines: list[str] = []
     for name in names:
-        if len({tuple(row.known(one) for one in (*lines, name)) for row in rows}) <= MOST_LINES:
+        if len({tuple(row.known_value(one) for one in (*lines, name)) for row in rows}) <= MOST_LINES:
             lines.append(name)
     return lines, [name for name in names if name not in lines]
 
@@ -60,7 +60,7 @@ def _chart(group: Sequence[Detection], across: str, lines: Sequence[str], where:
 
 
 def _mark(row: Detection, across: str, lines: Sequence[str]) -> ChartPoint:
-    values = {name: row.known(name) for name in lines}
+    values = {name: row.known_value(name) for name in lines}
     said = "; ".join(
         "known" if name == "n_calibration" and held is None else format_setting(held) for name, held in values.items()
     )

@@ -36,13 +36,15 @@ FINDS = {
 
 def settings(rows: Sequence[Detection]) -> list[str]:
     """Name the settings that are set."""
-    return [name for name in (*SETTINGS, *LEVELS) if any(row.known(name) is not None for row in rows)]
+    return [name for name in (*SETTINGS, *LEVELS) if any(row.known_value(name) is not None for row in rows)]
 
 
 def list_fixed_settings(rows: Sequence[Detection]) -> list[str]:
     """Name the settings that were given and are the same in all rows."""
     return [
-        name for name in settings(rows) if len({row.known(name) for row in rows}) == 1 and not follows(rows[0], name)
+        name
+        for name in settings(rows)
+        if len({row.known_value(name) for row in rows}) == 1 and not follows(rows[0], name)
     ]
 
 
@@ -50,7 +52,7 @@ def list_varied_settings(rows: Sequence[Detection]) -> list[str]:
     """Name the settings that differ between rows and were given; of two that differ together the first."""
     told: dict[tuple[int, ...], str] = {}
     for name in settings(rows):
-        values = [row.known(name) for row in rows]
+        values = [row.known_value(name) for row in rows]
         if len(set(values)) > 1 and not follows(rows[0], name):
             told.setdefault(tuple(values.index(one) for one in values), name)
     return list(told.values())
@@ -59,7 +61,7 @@ def list_varied_settings(rows: Sequence[Detection]) -> list[str]:
 def follows(row: Detection, name: str) -> bool:
     """True if a setting is an answer, or follows from others."""
     found = SOLUTIONS[row.solved] if row.solved else ()
-    return name in found or (row.known("correlation") is not None and name in DERIVED)
+    return name in found or (row.known_value("correlation") is not None and name in DERIVED)
 
 
 def place(rows: Sequence[Detection], row: Detection) -> str:
@@ -71,7 +73,7 @@ def place(rows: Sequence[Detection], row: Detection) -> str:
 
 def setting(row: Detection, name: str, *, several: bool) -> str:
     """Write a setting with its value; for a row that stands alone nothing for ratings that are not there."""
-    held = row.known(name)
+    held = row.known_value(name)
     if name in WORDS:
         none = "rho and eta known" if name == "n_calibration" and several else ""
         return none if held is None else f"{format_setting(held)} {WORDS[name]}" if held or several else ""
@@ -112,4 +114,4 @@ def notes(rows: Sequence[Detection], columns: Sequence[str]) -> Iterator[str]:
 
 
 def _values(rows: Sequence[Detection], name: str) -> list[str]:
-    return list(dict.fromkeys(format_setting(row.known(name)) for row in rows))
+    return list(dict.fromkeys(format_setting(row.known_value(name)) for row in rows))

@@ -15,7 +15,7 @@ def report(second: SecondStudy) -> Report:
         f"Which further ratings settle {pluralise(len(second.pairs), 'open pair')}?",
         (f"This study {second.why}.",),
         (Section("Pairs to settle", (_table(second),)),),
-        second.plain(),
+        second.serialise(),
         figures=(
             Value(second.documents, label="new documents"),
             Value(second.ratings, label=f"ratings of {pluralise(len(second.systems), 'system')}"),
