@@ -41,11 +41,11 @@ class Accessor:
 
         >>> simlab.open_results("outputs/item_grouping").simlab.measure("power", documents=20)  # doctest: +SKIP
         """
-        told = sweeps.query(self._dataset, *conditions, measure=[name], **axes)
-        names = {f"{name}{end}": short for end, short in NAMES.items() if f"{name}{end}" in told}
-        found = told[list(names)].rename(names)
-        found["value"].attrs["ancillary_variables"] = "mcse n"
-        return found
+        cells = sweeps.query(self._dataset, *conditions, measure=[name], **axes)
+        names = {f"{name}{end}": short for end, short in NAMES.items() if f"{name}{end}" in cells}
+        renamed = cells[list(names)].rename(names)
+        renamed["value"].attrs["ancillary_variables"] = "mcse n"
+        return renamed
 
     def query(self, *conditions: Setting, **asked: Any) -> xr.Dataset:
         """Take the cells that meet conditions, in order: see `simlab.query`, whose `store` is this dataset.
@@ -59,8 +59,8 @@ class Accessor:
 
         >>> simlab.open_results("outputs/item_grouping").simlab.compare(by="grouping")  # doctest: +SKIP
         """
-        found: xr.Dataset = sweeps.compare(self._dataset, *conditions, **asked)  # type: ignore[assignment]
-        return found
+        compared: xr.Dataset = sweeps.compare(self._dataset, *conditions, **asked)  # type: ignore[assignment]
+        return compared
 
     def quantiles(self, measure: str, quantiles: Sequence[float] = (0.1, 0.5, 0.9), *conditions: Setting) -> xr.Dataset:
         """Estimate quantiles over worlds of a measure's true value, with the noise of studies removed.
@@ -72,8 +72,8 @@ class Accessor:
 
         >>> simlab.open_results("outputs/item_grouping").simlab.quantiles("power", [0.1, 0.5])  # doctest: +SKIP
         """
-        with self._narrow(measure, conditions) as held:
-            return over_cells.world_quantiles(held, measure, quantiles)
+        with self._narrow(measure, conditions) as cells:
+            return over_cells.world_quantiles(cells, measure, quantiles)
 
     def share(self, bound: str, *conditions: Setting) -> xr.Dataset:
         """Estimate in what share of worlds a measure's expected value meets a bound (assurance).
@@ -84,8 +84,8 @@ class Accessor:
         >>> simlab.open_results("outputs/item_grouping").simlab.share("power>=.8")  # doctest: +SKIP
         """
         wanted = over_cells.read_bound(bound)
-        with self._narrow(wanted.name, conditions) as held:
-            return over_cells.world_shares(held, wanted)
+        with self._narrow(wanted.name, conditions) as cells:
+            return over_cells.world_shares(cells, wanted)
 
     def share_better(self, measure: str, margin: float, *conditions: Setting, by: str, baseline: object) -> xr.Dataset:
         """Estimate in what share of worlds each design along an axis beats the baseline by a margin or more.
@@ -96,8 +96,8 @@ class Accessor:
         >>> store = simlab.open_results("outputs/item_grouping").simlab  # doctest: +SKIP
         >>> store.share_better("power", 0.02, by="grouping", baseline="ungrouped")  # doctest: +SKIP
         """
-        with self._narrow(measure, conditions) as held:
-            return over_cells.estimate_shares_better(held, by, measure, margin, baseline)
+        with self._narrow(measure, conditions) as cells:
+            return over_cells.estimate_shares_better(cells, by, measure, margin, baseline)
 
     def importance(self, measure: str, *conditions: Setting, by: str | None = None) -> xr.Dataset:
         """Share the variance of a measure over the cells out to the axes, with Monte-Carlo noise removed.
@@ -109,8 +109,8 @@ class Accessor:
 
         >>> simlab.open_results("outputs/item_grouping").simlab.importance("power")  # doctest: +SKIP
         """
-        with self._narrow(measure, conditions) as held:
-            return over_cells.axis_importance(held, measure, by)
+        with self._narrow(measure, conditions) as cells:
+            return over_cells.axis_importance(cells, measure, by)
 
     def sensitivity(
         self, measure: str, *conditions: Setting, around: Mapping[str, object] | str | None = None
@@ -125,8 +125,8 @@ class Accessor:
 
         >>> simlab.open_results("outputs/item_grouping").simlab.sensitivity("power")  # doctest: +SKIP
         """
-        with self._narrow(measure, conditions) as held:
-            return over_cells.measure_axis_sensitivity(held, measure, read_base(held, around))
+        with self._narrow(measure, conditions) as cells:
+            return over_cells.measure_axis_sensitivity(cells, measure, read_base(cells, around))
 
     def solve(self, axis: str, *conditions: Setting, **target: float | str) -> xr.Dataset:
         """Estimate from where on along a numeric axis a measure reaches a target, as in `solve("documents", power=.8)`.
@@ -144,16 +144,16 @@ class Accessor:
         if len(target) != 1:
             raise InputError(f"solve takes one target, such as power=.8; {len(target)} are given")
         ((measure, value),) = target.items()
-        with self._narrow(measure, conditions) as held:
+        with self._narrow(measure, conditions) as cells:
             if isinstance(value, str):
-                return over_cells.solve_crossings(held, axis, measure, value)
-            return over_cells.solve_axis(held, axis, over_cells.reach(measure, float(value)))
+                return over_cells.solve_crossings(cells, axis, measure, value)
+            return over_cells.solve_axis(cells, axis, over_cells.reach(measure, float(value)))
 
     @contextmanager
     def _narrow(self, measure: str, conditions: Sequence[Setting]) -> Iterator[xr.Dataset]:
         """Open the cells that meet conditions, with the measure."""
-        with stores.open_narrowed(self._dataset, stores.split_conditions(conditions)) as held:
-            yield ensure_measures(held, [measure])
+        with stores.open_narrowed(self._dataset, stores.split_conditions(conditions)) as cells:
+            yield ensure_measures(cells, [measure])
 
     def plot(self, *conditions: Setting, **asked: Any) -> Figure:
         """Draw the figure of the sweep: see `simlab.plot`, whose `store` is this dataset.

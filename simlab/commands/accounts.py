@@ -148,7 +148,7 @@ def demo(
 def _label_quote(quotes: Sequence[Quote]) -> xr.Dataset:
     from simlab.commands.notebook_answers import lay_out_records
 
-    answer = lay_out_records("cell", [_make_row(one) for one in quotes], list(quotes[0].at))
+    answer = lay_out_records("cell", [_make_row(entry) for entry in quotes], list(quotes[0].at))
     for field, unit in UNITS.items():
         for variable in (field, f"{field}_low", f"{field}_high"):
             answer[variable].attrs["units"] = unit
@@ -196,16 +196,18 @@ def quote(
 
     # The functions behind the verbs say what is to be carried out, and carry out nothing.
     ask = inspect.unwrap(sweeps.run) if sweep is None else partial(inspect.unwrap(sweeps.sweep), os.fspath(sweep))
-    asked = ask(*settings, plugins=plugins, **more).sweep
-    found = quotes(study_block(), place_cells(asked, prepare(asked).cells)) if isinstance(asked, Sweep) else ()
-    if not found:
+    requested = ask(*settings, plugins=plugins, **more).sweep
+    all_quotes = (
+        quotes(study_block(), place_cells(requested, prepare(requested).cells)) if isinstance(requested, Sweep) else ()
+    )
+    if not all_quotes:
         raise InputError(
             "there is nothing to quote: the study has no clock, no budget and no name for its money; set "
             "budget.currency, budget.total or design.collection"
         )
-    if not any(quote.campaigns for quote in found):
-        raise InputError(f"there is no quote, since no campaign could be carried out: {found[0].why}")
-    return found
+    if not any(quote.campaigns for quote in all_quotes):
+        raise InputError(f"there is no quote, since no campaign could be carried out: {all_quotes[0].why}")
+    return all_quotes
 
 
 def _label_timeline(result: tuple[Figure, Sequence[str]]) -> Figure:

@@ -59,16 +59,16 @@ def carry_out(folder: Path, options: AssignOptions, plugins: Sequence[str] = ())
 
     Raises InputError, before anything is written, for what does not fit.
     """
-    said: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     if options.after is not None:
         from simlab.commands.assign_after import write_next_study
 
         wanted = ConcludeOptions(told=options.told, again=False)
         second = write_next_study(folder, options.after, options.items, wanted, alone=options.alone, plugins=plugins)
-        folder, said = second.folder, (second.batch.why,)
+        folder, notes = second.folder, (second.batch.why,)
         options = options._replace(items=second.items, after=None)
     assigned, files = assign_study(folder, options, plugins)
-    return WrittenSheets(replace(assigned, said=(*said, *assigned.said)), folder, files)
+    return WrittenSheets(replace(assigned, said=(*notes, *assigned.said)), folder, files)
 
 
 def write(sheets: WrittenSheets, form: Form, given: Given) -> Launched:
@@ -102,7 +102,7 @@ def _sheets(assigned: Assigned, folder: Path, files: Sequence[Path]) -> text.Ass
         controls=len(assigned.lines) - ratings,
         loads=_loads(assigned),
         left_out=assigned.left_out,
-        spare=[one.name for one in assigned.seated.spare],
+        spare=[rater.name for rater in assigned.seated.spare],
         seed=assigned.seed,
         said=assigned.said,
         files=[clip(file, 200) for file in files],
@@ -121,6 +121,6 @@ def _loads(assigned: Assigned) -> dict[str, int]:
 
 
 def _record(assigned: Assigned, folder: Path, files: Sequence[Path]) -> dict[str, Any]:
-    held = _sheets(assigned, folder, files)._asdict()
-    loads = [{"rater": name, "ratings": n} for name, n in held.pop("loads").items()]
-    return {**held, "loads": loads, "files": [str(file) for file in files]}
+    fields = _sheets(assigned, folder, files)._asdict()
+    loads = [{"rater": name, "ratings": n} for name, n in fields.pop("loads").items()]
+    return {**fields, "loads": loads, "files": [str(file) for file in files]}

@@ -44,23 +44,23 @@ def write_next_study(
     are not enough documents that nobody rated.
     """
     plan = read_plan(first, plugins)
-    found = conclude(after, replace(wanted, plan=plan), note)
-    held = read_items(items)
+    conclusion = conclude(after, replace(wanted, plan=plan), note)
+    listed = read_items(items)
     if plan.told is None:  # a study file names no documents, and the table does
         rated = {document for document, _ in list_segments(after, wanted.told)}
     else:
         rated = set(plan.told.frame.document_names)
     if plan.told is not None and plan.told.documents is not None:
         rated = {name for name, there in zip(plan.told.frame.document_names, plan.told.documents, strict=True) if there}
-    unrated = [name for name in held.documents if name not in rated]
-    batch = second_batch(plan, found, Room(documents=len(unrated)), alone=alone)
+    unrated = [name for name in listed.documents if name not in rated]
+    batch = second_batch(plan, conclusion, Room(documents=len(unrated)), alone=alone)
     config = _study(read_study(first, plugins).config, batch)
     out = first / SECOND
-    asked = {"after": after.name, "first": plan.digest}
-    folder.check(out, asked)
+    requested = {"after": after.name, "first": plan.digest}
+    folder.check(out, requested)
     study = folder.freeze_study(config)
     chosen = _items(items, set(batch.systems), set(unrated))
-    folder.write(out, study, asked, _record(batch), {ITEMS: chosen})
+    folder.write(out, study, requested, _record(batch), {ITEMS: chosen})
     return Following(out, out / ITEMS, batch)
 
 
@@ -96,11 +96,11 @@ def _items(items: Path, systems: set[str], documents: set[str]) -> str:
                 f"{clip(items)}: for --after name its columns system and document; they say what was not rated yet"
             )
         rows = [row for row in reader if row["system"] in systems and row["document"] in documents]
-    held = io.StringIO()
-    writer = csv.DictWriter(held, names, lineterminator="\n", extrasaction="ignore")
+    buffer = io.StringIO()
+    writer = csv.DictWriter(buffer, names, lineterminator="\n", extrasaction="ignore")
     writer.writeheader()
     writer.writerows(rows)
-    return held.getvalue()
+    return buffer.getvalue()
 
 
 def _record(batch: SecondBatch) -> dict[str, Any]:
@@ -109,7 +109,7 @@ def _record(batch: SecondBatch) -> dict[str, Any]:
         documents=batch.documents,
         ratings=batch.ratings,
         raters=batch.raters,
-        pairs=tuple(PairToSettle(**one._asdict()) for one in batch.asked),
+        pairs=tuple(PairToSettle(**pair._asdict()) for pair in batch.asked),
         new_raters=batch.new_raters,
         why=batch.why,
     ).serialise()

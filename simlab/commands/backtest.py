@@ -79,7 +79,7 @@ def write(answer: Backtest | BacktestAdvice | BacktestPapers, form: Form, given:
     if form == "json":
         return Launched(tables.write_tables(answer, form))
     if form != "table":
-        return Launched(tables.write([dict(one) for one in answer.records], form))
+        return Launched(tables.write([dict(record) for record in answer.records], form))
     from simlab.drawing.reports.answers.backtest import report
     from simlab.drawing.reports.text import page
 
@@ -101,13 +101,13 @@ def run_backtest(
     """
     files.check_suffix(plot, "--plot")
     _refuse_without_papers(options, advice)
-    found: Backtest | BacktestAdvice | BacktestPapers = CARRY_OUT[advice](table, options, quiet=quiet)
+    answer: Backtest | BacktestAdvice | BacktestPapers = CARRY_OUT[advice](table, options, quiet=quiet)
     if plot is not None:
         from simlab.drawing.reports.answers.backtest import report
         from simlab.drawing.reports.static import plot_report
 
-        files.write(lambda: plot_report(report(found)), plot)
-    return found
+        files.write(lambda: plot_report(report(answer)), plot)
+    return answer
 
 
 def _refuse_without_papers(options: BacktestOptions, advice: Advice | None) -> None:
@@ -143,8 +143,8 @@ def _predict_ratings(
         note_table(table, plan.ratings)
         counts = pluralise(len(to_fit), "fit"), pluralise(len(wanted), "prediction"), pluralise(options.splits, "split")
         note(f"{plan.law.name}: {counts[0]} and {counts[1]}, of {counts[2]}")
-    fits: Part = (fit_effects, steps(plan.size, "fitted"), [(plan, one) for one in to_fit])
-    studies: Part = (observe, steps(plan.size, "observed"), [(plan, *one) for one in to_observe])
+    fits: Part = (fit_effects, steps(plan.size, "fitted"), [(plan, call) for call in to_fit])
+    studies: Part = (observe, steps(plan.size, "observed"), [(plan, *call) for call in to_observe])
     weight = steps(plan.size, "predicted")
     total = sum(part[1] * len(part[2]) for part in (fits, studies)) + weight * len(wanted)
     with progress(total, quiet=quiet, of="steps") as advance:
@@ -153,7 +153,7 @@ def _predict_ratings(
         calls = [(plan, task, effects.get(task.source, ())) for task in wanted]
         expected = list(run_calls((predict, weight, calls), options.jobs, advance))
     pairs = zip(wanted, expected, strict=True)
-    records = [one for task, found in pairs for one in compare(plan, task, found, real[_name_observed(task)])]
+    records = [record for task, draws in pairs for record in compare(plan, task, draws, real[_name_observed(task)])]
     return plan.law.name, understood.record(plan.ratings), records
 
 
@@ -179,7 +179,9 @@ def _predict_preferences(
     calls = [(whole, part, number, options.seed, size) for number, part in enumerate(parts)]
     with progress(len(calls), quiet=quiet, of="splits") as advance:
         records = [
-            one for found in run_calls((backtest.predict_split, 1, calls), options.jobs, advance) for one in found
+            record
+            for records_of_split in run_calls((backtest.predict_split, 1, calls), options.jobs, advance)
+            for record in records_of_split
         ]
     return PREFERENCE, read, records
 
@@ -220,7 +222,9 @@ def run_calls(part: Part, jobs: int | None, advance: Callable[[int], None]) -> I
     from joblib import Parallel, delayed
 
     function, weight, calls = part
-    for answered in Parallel(n_jobs=jobs or -1, return_as="generator")(delayed(function)(*one) for one in calls):
+    for answered in Parallel(n_jobs=jobs or -1, return_as="generator")(
+        delayed(function)(*arguments) for arguments in calls
+    ):
         advance(weight)
         yield answered
 
@@ -239,7 +243,7 @@ def judge_advice(table: Path | None, options: BacktestOptions, *, quiet: bool = 
         note(f"{plan.law.name}: {pluralise(options.splits, 'fit')}, of {pluralise(options.splits, 'split')}")
     part: Part = (advise, A_FIT, [(plan, split) for split in range(options.splits)])
     with progress(A_FIT * options.splits, quiet=quiet, of="steps") as advance:
-        rows = tuple(row for found in run_calls(part, options.jobs, advance) for row in found)
+        rows = tuple(row for rows_of_split in run_calls(part, options.jobs, advance) for row in rows_of_split)
     return BacktestAdvice(
         read=read_record(ReadTable, understood.record(plan.ratings), "read"),
         law=plan.law.name,
@@ -279,16 +283,16 @@ def judge_papers(table: Path | None, options: BacktestOptions, *, quiet: bool = 
         for source, own in places.items()
         for name in papers.ADVICE
     }
-    if all(isinstance(one, str) for one in settings.values()):
-        reasons = "; ".join(dict.fromkeys(str(one) for one in settings.values() if one != papers.NO_METRIC))
+    if all(isinstance(choice, str) for choice in settings.values()):
+        reasons = "; ".join(dict.fromkeys(str(choice) for choice in settings.values() if choice != papers.NO_METRIC))
         raise InputError(f"--advice papers: none of it can be tried on {name_table(table)}: {reasons}")
     if not quiet:
         note_table(table, plan.ratings)
-    if any(source == "fitted" and not isinstance(one, str) for (source, _), one in settings.items()):
+    if any(source == "fitted" and not isinstance(choice, str) for (source, _), choice in settings.items()):
         places["fitted"] = papers.draw_worlds(plan, amount.draws, metric)
     studies: dict[AdviceSource, Mapping[TestName, int]] = {"recorded": amount.recorded, "fitted": amount.fitted}
     # The design that is advised is the same in much of the advice, and studied once.
-    asked = {
+    calls = {
         (source, k, arm, setting, test): (world, arm, setting, test, options.seed + k, number)
         for (source, name), setting in settings.items()
         if not isinstance(setting, str)
@@ -296,9 +300,9 @@ def judge_papers(table: Path | None, options: BacktestOptions, *, quiet: bool = 
         for arm in papers.ADVICE[name]
         for k, world in enumerate(places[source])
     }
-    with progress(len(asked), quiet=quiet, of="steps") as advance:
-        part: Part = (papers.measure_arm, 1, list(asked.values()))
-        found = dict(zip(asked, run_calls(part, options.jobs, advance), strict=True))
+    with progress(len(calls), quiet=quiet, of="steps") as advance:
+        part: Part = (papers.measure_arm, 1, list(calls.values()))
+        measured = dict(zip(calls, run_calls(part, options.jobs, advance), strict=True))
     records = []
     for (source, name), setting in settings.items():
         for test in studies[source]:
@@ -307,7 +311,7 @@ def judge_papers(table: Path | None, options: BacktestOptions, *, quiet: bool = 
                 continue
             first, second = papers.ADVICE[name]
             pairs = [
-                (found[source, k, first, setting, test], found[source, k, second, setting, test])
+                (measured[source, k, first, setting, test], measured[source, k, second, setting, test])
                 for k in range(len(places[source]))
             ]
             answers = papers.count_answers(places[source][0], setting)
@@ -315,7 +319,7 @@ def judge_papers(table: Path | None, options: BacktestOptions, *, quiet: bool = 
             records.append(
                 papers.judge(name, source, test, setting, pairs, papers.median_seconds(plan), answers, price)
             )
-    records.sort(key=lambda one: list(papers.ADVICE).index(one.advice))
+    records.sort(key=lambda record: list(papers.ADVICE).index(record.advice))
     return BacktestPapers(
         read=read_record(ReadTable, understood.record(plan.ratings), "read"), law=plan.law.name, records=tuple(records)
     )

@@ -26,18 +26,20 @@ def one_cell(book: Ledger, conditions: Sequence[str]) -> tuple[LedgerEntry, dict
     if not placed:
         raise InputError(f"{book.folder} has no cells; it holds a calculation, or nothing was ever asked of it")
     for name, text in wanted:
-        held = [show(values[name]) for _, values in placed]
+        shown_values = [show(values[name]) for _, values in placed]
         if not any(_means_value(text, values[name]) for _, values in placed):
-            raise InputError(f"{name}={clip(text, 40)} is not in the store; {suggest(text, dict.fromkeys(held))}")
-    found = [(e, values) for e, values in placed if all(_means_value(text, values[name]) for name, text in wanted)]
-    if len(found) == 1:
-        return found[0]
-    if not found:
+            raise InputError(
+                f"{name}={clip(text, 40)} is not in the store; {suggest(text, dict.fromkeys(shown_values))}"
+            )
+    matches = [(e, values) for e, values in placed if all(_means_value(text, values[name]) for name, text in wanted)]
+    if len(matches) == 1:
+        return matches[0]
+    if not matches:
         raise InputError(f"{book.folder} has no cell with {' '.join(conditions)}; `simlab query` lists its cells")
-    open_axes = [a["name"] for a in axes if len({show(values[a["name"]]) for _, values in found}) > 1]
-    first = " ".join(f"{name}={show(found[0][1][name])}" for name in open_axes)
+    open_axes = [a["name"] for a in axes if len({show(values[a["name"]]) for _, values in matches}) > 1]
+    first = " ".join(f"{name}={show(matches[0][1][name])}" for name in open_axes)
     raise InputError(
-        f"{book.folder} has {len(found)} cells like that, and a campaign belongs to one; add for example {first}"
+        f"{book.folder} has {len(matches)} cells like that, and a campaign belongs to one; add for example {first}"
     )
 
 

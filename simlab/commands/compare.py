@@ -57,7 +57,7 @@ def ask(
     measure in common.
     """
     folders, wanted = _folders(store, conditions)
-    axes = [one.strip() for one in by.split(",")] if isinstance(by, str) else list(by or ())
+    axes = [axis.strip() for axis in by.split(",")] if isinstance(by, str) else list(by or ())
     if len(folders) > 1 and bool(axes) != (at_equal is not None):
         raise InputError(
             "several stores are compared cell by cell, or their designs --by AXIS[,AXIS] --at-equal cost; "
@@ -65,25 +65,25 @@ def ask(
         )
     if not axes and len(folders) < 2:
         raise InputError("name the axis with --by, or several stores without it; `simlab compare --help` shows how")
-    typed = [one for one in wanted if isinstance(one, str)]
+    typed = [condition for condition in wanted if isinstance(condition, str)]
     with ExitStack() as stack:
         if len(folders) > 1 and axes:
             opened = stores.open_several(stack, folders)
-            said = stores.rank_jointly(opened, stores.split_conditions(wanted), axes, measure, baseline, at_equal)
-            return ComparedDesigns(said, {}, None, folders[0], typed, stores.Remarks())
+            comparison = stores.rank_jointly(opened, stores.split_conditions(wanted), axes, measure, baseline, at_equal)
+            return ComparedDesigns(comparison, {}, None, folders[0], typed, stores.Remarks())
         if not axes:
             opened = stores.open_several(stack, folders)
-            said = stores.compared_stores(opened, stores.split_conditions(wanted), measure, baseline)
-            return ComparedDesigns(said, {}, None, folders[0], typed, stores.Remarks())
+            comparison = stores.compared_stores(opened, stores.split_conditions(wanted), measure, baseline)
+            return ComparedDesigns(comparison, {}, None, folders[0], typed, stores.Remarks())
         where, _ = stores.choose(folders[0] if folders else None, ())
         dataset = stack.enter_context(stores.open_narrowed(where, stores.split_conditions(wanted)))
         if len(axes) > 1:
-            said = stores.rank_jointly({"": dataset}, [], axes, measure, baseline, at_equal)
+            comparison = stores.rank_jointly({"": dataset}, [], axes, measure, baseline, at_equal)
         else:
-            said = stores.compare_axis(dataset, axes[0], measure, baseline, at_equal)
+            comparison = stores.compare_axis(dataset, axes[0], measure, baseline, at_equal)
         attributes = {axis: dict(dataset[axis].attrs) for axis in name_axes(dataset)}
         conditional = int(dataset.attrs.get("conditional", 0))
-        return ComparedDesigns(said, attributes, conditional, where, typed, stores.remarks(dataset))
+        return ComparedDesigns(comparison, attributes, conditional, where, typed, stores.remarks(dataset))
 
 
 def ask_changed(

@@ -80,24 +80,24 @@ def carry_out(
         return _check(table, wanted, figure, paragraph)
     check_names(figure, paragraph)
     if folder:
-        found, following, doubts = campaigns.conclude_campaign(folder, conditions, place, wanted, plugins)
-        written, unkept = _write_beside(found, figure, paragraph)
+        conclusion, following, doubts = campaigns.conclude_campaign(folder, conditions, place, wanted, plugins)
+        written, unkept = _write_beside(conclusion, figure, paragraph)
         return ConcludeAnswer(
-            found, wanted, following, written, (*found.notes, *unkept, *doubts), bool(unkept or doubts)
+            conclusion, wanted, following, written, (*conclusion.notes, *unkept, *doubts), bool(unkept or doubts)
         )
     if table is None:
         return _answer_plan(wanted, figure)
-    found = conclude(table, wanted, note)
-    following = conclude_next.suggest_next(table, wanted, found.question, figure, paragraph)
-    written, unkept = _write_beside(found, figure, paragraph)
+    conclusion = conclude(table, wanted, note)
+    following = conclude_next.suggest_next(table, wanted, conclusion.question, figure, paragraph)
+    written, unkept = _write_beside(conclusion, figure, paragraph)
     lost = bool(unkept)
     if wanted.plan is not None:
         from simlab.concluding.assigning.unblinding import NOT_LISTED
         from simlab.concluding.looks import NOT_RECORDED
 
-        unkept += _keep_in_plan(found, wanted.plan)
-        lost = bool(unkept) or any(line.startswith((NOT_RECORDED, NOT_LISTED)) for line in found.warnings)
-    return ConcludeAnswer(found, wanted, following, written, (*found.notes, *unkept), lost)
+        unkept += _keep_in_plan(conclusion, wanted.plan)
+        lost = bool(unkept) or any(line.startswith((NOT_RECORDED, NOT_LISTED)) for line in conclusion.warnings)
+    return ConcludeAnswer(conclusion, wanted, following, written, (*conclusion.notes, *unkept), lost)
 
 
 def understand(
@@ -110,8 +110,8 @@ def understand(
     if not (1 if plan is None else 0) <= len(tables_named) <= 2:
         raise InputError(f"{len(tables_named)} tables are named; conclude takes one, or two: TABLE [TABLE]")
     if plan is not None and (overrides or level is not None):
-        said = overrides[0] if overrides else f"--level {level:g}"
-        raise InputError(f"{said}: the plan {clip(plan)} fixes the analysis; leave it out, or leave --plan out")
+        option = overrides[0] if overrides else f"--level {level:g}"
+        raise InputError(f"{option}: the plan {clip(plan)} fixes the analysis; leave it out, or leave --plan out")
     if level is not None and not 0 < level < 1:
         raise InputError(f"--level {level:g}: a probability of a wrong claim lies between 0 and 1; try .05")
     if margin is not None and not (0 < margin < math.inf):
@@ -153,12 +153,12 @@ def _check(table: Path | None, wanted: ConcludeOptions, figure: Path | None, par
             raise InputError(f"{option}: {NOTHING_SHOWN}")
     if table is None:
         raise InputError("--check: reads a table, and none is named; name TABLE")
-    found = check(table, wanted)
+    checked = check(table, wanted)
     # A study that is under way is checked again.
-    again = [] if found.finished else ["--check"]
+    again = [] if checked.finished else ["--check"]
     following = f"{program()} {shlex.join(['conclude', *conclude_next.list_words(table, wanted), *again])}"
-    unkept = (found.unlisted,) if found.unlisted else ()
-    return ConcludeAnswer(found, wanted, following, notes=(*found.notes, *unkept), lost=bool(unkept))
+    unkept = (checked.unlisted,) if checked.unlisted else ()
+    return ConcludeAnswer(checked, wanted, following, notes=(*checked.notes, *unkept), lost=bool(unkept))
 
 
 def _answer_plan(wanted: ConcludeOptions, figure: Path | None) -> ConcludeAnswer:
@@ -223,21 +223,21 @@ def write_paragraph(conclusion: Conclusion) -> str:
 
 def write(answered: ConcludeAnswer, form: Form, given: Given) -> Launched:
     """Write an answer in a form; exit code 3 where its promise does not hold, or something was not kept."""
-    found, notes = answered.found, answered.notes
+    answer, notes = answered.found, answered.notes
     code = RESERVED if answered.lost else DONE
-    if isinstance(found, TableCheck):
-        return Launched(_write_check(answered, found, form, given), notes, code)
-    if not isinstance(found, Conclusion):
-        return Launched(_write_plan(found, form, given))
-    if not found.promise.holds or found.confounded:
+    if isinstance(answer, TableCheck):
+        return Launched(_write_check(answered, answer, form, given), notes, code)
+    if not isinstance(answer, Conclusion):
+        return Launched(_write_plan(answer, form, given))
+    if not answer.promise.holds or answer.confounded:
         code = RESERVED
     if form == "json":
-        return Launched(format_json(found), notes, code)
+        return Launched(format_json(answer), notes, code)
     if form == "csv":
-        rows = [one.model_dump(by_alias=True) for one in found.systems]
-        return Launched(tables.write_csv(rows), (*notes, *found.warnings), code)
+        rows = [system.model_dump(by_alias=True) for system in answer.systems]
+        return Launched(tables.write_csv(rows), (*notes, *answer.warnings), code)
     written = [f"written: {', '.join(map(str, answered.written))}"] if answered.written else []
-    return Launched("\n".join([page(found), "", *written, f"next: {answered.following}"]), notes, code)
+    return Launched("\n".join([page(answer), "", *written, f"next: {answered.following}"]), notes, code)
 
 
 def page(conclusion: Conclusion) -> str:
@@ -264,12 +264,12 @@ def _write_plan(plan: LoadedPlan, form: Form, given: Given) -> str:
     """Write how a study that is planned will be concluded, and the paragraph where a file for it is named."""
     if form == "csv":
         raise InputError(f"--format csv: {NO_TABLE}")
-    said = paragraphs.write_plan_paragraph(plan.config, plan.digest)
+    text = paragraphs.write_plan_paragraph(plan.config, plan.digest)
     if given["paragraph"] is not None:
-        write_whole({given["paragraph"]: said + "\n"})
+        write_whole({given["paragraph"]: text + "\n"})
     if form == "json":
-        return json.dumps({"plan": str(plan.path), "digest": plan.digest, "paragraph": said}, indent=1)
-    return said
+        return json.dumps({"plan": str(plan.path), "digest": plan.digest, "paragraph": text}, indent=1)
+    return text
 
 
 def _list_idle_options(wanted: ConcludeOptions) -> list[tuple[str, bool]]:
@@ -304,7 +304,7 @@ def format_json(conclusion: Conclusion) -> str:
 
 def _make_plain(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _make_plain(one) for key, one in value.items()}
+        return {key: _make_plain(entry) for key, entry in value.items()}
     if isinstance(value, str) or not isinstance(value, Sequence):
         return tables.replace_nan([{"value": value}])[0]["value"]
-    return [_make_plain(one) for one in value]
+    return [_make_plain(entry) for entry in value]

@@ -70,28 +70,30 @@ def conclude_campaign(
     question = identify_kind(again.config).question
     refuse_misplaced(wanted, question)
     plan = LoadedPlan(folder, question, again.config, digest(again.config), None, folder)
-    found = conclude_collected(again.collected, replace(wanted, again=False), plan, note)
-    found = found.replace_fields(line=f"{_locate(again)}: {found.line}", lines=(*found.lines, *_rounds(found)))
-    return found, _export(folder, conditions, at), again.doubts
+    conclusion = conclude_collected(again.collected, replace(wanted, again=False), plan, note)
+    conclusion = conclusion.replace_fields(
+        line=f"{_locate(again)}: {conclusion.line}", lines=(*conclusion.lines, *_rounds(conclusion))
+    )
+    return conclusion, _export(folder, conditions, at), again.doubts
 
 
 def _list_table_options(wanted: ConcludeOptions) -> list[tuple[str, bool]]:
     """Return which options are given that tell of a table, or change what is taken from it."""
-    told = wanted.told
+    overrides = wanted.told
     return [
         ("--exclude", bool(wanted.exclude)),
         ("--consensus", wanted.consensus),
         ("--metric", bool(wanted.metrics)),
         ("--adequate-from", wanted.adequate_from is not None),
         ("--threshold", wanted.threshold is not None),
-        ("--columns", bool(told.columns)),
-        ("--better", told.better is not None),
-        ("--scale", told.scale is not None),
-        ("--people", told.people is not None),
-        ("--where", bool(told.where)),
-        ("--alike", told.alike != "refuse"),
-        ("--wide", bool(told.wide)),
-        ("--decimal", told.decimal is not None),
+        ("--columns", bool(overrides.columns)),
+        ("--better", overrides.better is not None),
+        ("--scale", overrides.scale is not None),
+        ("--people", overrides.people is not None),
+        ("--where", bool(overrides.where)),
+        ("--alike", overrides.alike != "refuse"),
+        ("--wide", bool(overrides.wide)),
+        ("--decimal", overrides.decimal is not None),
     ]
 
 

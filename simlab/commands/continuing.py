@@ -43,17 +43,17 @@ def read_declared(folder: Path, plugins: Sequence[str]) -> Declared:
     from simlab.engine.ledger import reading
 
     with reading(folder) as book:
-        kept, held = book.read_note("file"), book.declaration()
+        kept, stored = book.read_note("file"), book.declaration()
         where = clip(folder)
-        if kept is None or held is None:
+        if kept is None or stored is None:
             raise InputError(f"{where} does not say which command filled it; give that command again, with --out")
-        if missing := [name for name in held["plugins"] if name not in plugins]:
+        if missing := [name for name in stored["plugins"] if name not in plugins]:
             raise InputError(f"{where} was filled with parts of {show(missing[0])}; add --plugins {missing[0]}")
-        declared = parse(str(held["name"]), kept)
-        declared = replace(declared, command=("sweep", str(folder)), finding=str(held["finding"]), grows=True)
-        declared = replace(declared, adapted=str(held.get("adapted", "")))
+        declared = parse(str(stored["name"]), kept)
+        declared = replace(declared, command=("sweep", str(folder)), finding=str(stored["finding"]), grows=True)
+        declared = replace(declared, adapted=str(stored.get("adapted", "")))
         # A crossing is located on the whole grid of the file, of which the folder has a part.
-        return declared if declared.locate else _extend_axes(declared, held)
+        return declared if declared.locate else _extend_axes(declared, stored)
 
 
 def _extend_axes(declared: Declared, stored: dict[str, Any]) -> Declared:

@@ -129,15 +129,15 @@ def _steps(out: Path) -> tuple[DemoStep, ...]:
 def _show_step(step: DemoStep, carry_out: Command) -> Iterator[str]:
     """Announce a step, carry it out, and show what its answer comes to; raise Stopped where there is none."""
     yield f"\n{step.why}\n$ {program()} {shlex.join(step.words)}"
-    said, errors = io.StringIO(), io.StringIO()
-    with redirect_stdout(said), redirect_stderr(errors):
+    output, errors = io.StringIO(), io.StringIO()
+    with redirect_stdout(output), redirect_stderr(errors):
         code = carry_out(step.words)
     if code == INTERRUPTED:
         raise KeyboardInterrupt
     if code not in (DONE, RESERVED):
         yield errors.getvalue().rstrip()
         raise Stopped(code)
-    yield "\n".join(f"  {line}" for line in extract_passages(said.getvalue(), step.passages))
+    yield "\n".join(f"  {line}" for line in extract_passages(output.getvalue(), step.passages))
 
 
 def extract_passages(page: str, passages: Sequence[tuple[str, str]]) -> list[str]:

@@ -94,5 +94,5 @@ def _write_settings(settings: Sequence[str | Mapping[str, object]]) -> list[str]
             continue
         for key, value in given.items():
             values = value if isinstance(value, list | tuple) else [value]
-            written.append(f"{key}={','.join('none' if one is None else str(one) for one in values)}")
+            written.append(f"{key}={','.join('none' if entry is None else str(entry) for entry in values)}")
     return written

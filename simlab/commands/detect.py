@@ -63,12 +63,12 @@ def detections(
         raise InputError("--prices and --joint go with --solve; `simlab detect --help` shows how")
     else:
         rows = measure_settings(given, share)
-    asked: Row = {} if "alpha" in given else {"alpha_assumed": True}
-    asked |= {"solved": solve} if solve else {}
-    asked |= {"joint": True} if joint else {}
-    asked |= {} if difference is None else {"difference": difference}
-    asked |= {"unit": "points"} if points else {}
-    return Detections(tuple(Detection(**_convert_units(row, points), **asked) for row in rows))
+    fields: Row = {} if "alpha" in given else {"alpha_assumed": True}
+    fields |= {"solved": solve} if solve else {}
+    fields |= {"joint": True} if joint else {}
+    fields |= {} if difference is None else {"difference": difference}
+    fields |= {"unit": "points"} if points else {}
+    return Detections(tuple(Detection(**_convert_units(row, points), **fields) for row in rows))
 
 
 def _share(difference: float | None, points: bool) -> float | None:
@@ -99,7 +99,7 @@ def measure_settings(given: Given, difference: float | None) -> list[Row]:
             "detect needs numbers of ratings a system; give n_human=100,1000, or n_metric=1000 accuracy=.8, or "
             "--solve n_human --difference .05"
         )
-    return [row | found for row, found in zip(rows, compute_detections(rows, difference), strict=True)]
+    return [row | detected for row, detected in zip(rows, compute_detections(rows, difference), strict=True)]
 
 
 def solve_settings(given: Given, solve: str, difference: float | None, prices: str | None, joint: bool) -> list[Row]:
@@ -142,8 +142,8 @@ def _make_finder(given: Row, solve: str, prices: str | None, joint: bool) -> Cal
 
     def find(row: Row, difference: float) -> Row:
         level, power = row["level"], row["power"]
-        asked = {"level": level, "power": power, "joint": joint, "among": read_compared_systems(row)}
-        value = inverse.find_smallest_number(solve, _plan(row), difference, **asked)  # type: ignore[arg-type]
+        options = {"level": level, "power": power, "joint": joint, "among": read_compared_systems(row)}
+        value = inverse.find_smallest_number(solve, _plan(row), difference, **options)  # type: ignore[arg-type]
         return row | dict.fromkeys(SOLUTIONS[solve], value)
 
     return find

@@ -62,8 +62,8 @@ def write(file: Path, form: Form) -> Launched:
     size = file.stat().st_size
     if form != "table":
         return Launched(tables.write([{"page": str(file), "bytes": size}], form))
-    said = f"{clip(file, 200)}: the measurable difference as a page, {size / 1000:.0f} kB"
-    return Launched(f"{said}; open it in any browser, offline")
+    line = f"{clip(file, 200)}: the measurable difference as a page, {size / 1000:.0f} kB"
+    return Launched(f"{line}; open it in any browser, offline")
 
 
 def gather_page_data() -> dict[str, Any]:
@@ -88,8 +88,8 @@ def _checks() -> list[dict[str, float]]:
     published = {name: rng.choice(values, half) for name, values in PUBLISHED.items()}
     between = random_settings(rng, CHECKS - half)
     drawn = {name: np.concatenate([published[name], between[name]]) for name in Plan._fields}
-    found = np.asarray(measurable_difference(Plan(**drawn)).epsilon)
-    columns = {**drawn, "epsilon": found}
+    differences = np.asarray(measurable_difference(Plan(**drawn)).epsilon)
+    columns = {**drawn, "epsilon": differences}
     return [{name: float(column[k]) for name, column in columns.items()} for k in range(CHECKS)]
 
 

@@ -101,10 +101,10 @@ def export_store(
 
 
 def _refuse_place(given: Mapping[str, int | None], form: Whole) -> None:
-    if one := [f"--{name}" for name, number in given.items() if number is not None]:
+    if flags := [f"--{name}" for name, number in given.items() if number is not None]:
         raise InputError(
-            f"--as {form} exports all campaigns of its cells; leave {', '.join(one)} out, or export one campaign with "
-            "--as table"
+            f"--as {form} exports all campaigns of its cells; leave {', '.join(flags)} out, or export one campaign "
+            "with --as table"
         )
 
 
@@ -124,7 +124,7 @@ def _archive(
     from simlab.store.opening import open_laid, read_labels
 
     _refuse_place(given, "archive")
-    if [one for one in conditions if one]:
+    if [condition for condition in conditions if condition]:
         raise InputError("an archive holds a whole store; leave AXIS=VALUE out, or export these cells with --as netcdf")
     exporting.check(out, "archive")
     if is_archive(folder):
@@ -162,19 +162,19 @@ def repeat_campaign(
     where = last_store() if folder is None else folder
     with ledger.reading(where) as book:
         entry, values = one_cell(book, conditions)
-        held = find_block(book, entry, place)
-        asked = book.read_requested_sizes().studies_by_world(entry.cell)
-    if held is None:
-        raise InputError(f"{clip(where)} holds no {name_campaign(place)} of this cell; {_describe_sizes(asked)}")
-    if held.failed:
+        block = find_block(book, entry, place)
+        requested = book.read_requested_sizes().studies_by_world(entry.cell)
+    if block is None:
+        raise InputError(f"{clip(where)} holds no {name_campaign(place)} of this cell; {_describe_sizes(requested)}")
+    if block.failed:
         raise InputError(
-            f"{name_campaign(place)}: its block failed ({held.reason}); `simlab verify --replay` carries it out again"
+            f"{name_campaign(place)}: its block failed ({block.reason}); `simlab verify --replay` carries it out again"
         )
     config = trusted_config(entry, plugins, str(where))
     enter_phase(f"carrying out {name_campaign(place)}", plugins)
     start_clock(block_limits(entry))
     collected = replaying.collect_campaign(config, place)
-    differing = replaying.differs(config, collected, held, place.study)
+    differing = replaying.differs(config, collected, block, place.study)
     stop_clock()
     doubts = [
         f"{name_campaign(place)} gave another {name} than {clip(where)} keeps: it was carried out by another "

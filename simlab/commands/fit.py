@@ -55,7 +55,7 @@ class FitResult:
     @property
     def failed(self) -> tuple[str, ...]:
         """Name the checks that failed."""
-        return tuple(one.name for one in self.fit.failed)
+        return tuple(check.name for check in self.fit.failed)
 
     @property
     def reserved(self) -> bool:
@@ -79,12 +79,12 @@ def carry_out(
     """
     check_cut(cut)
     check_names(out, plot)
-    found = fit_table(table, overrides, law, seed, note, cut)
+    result = fit_table(table, overrides, law, seed, note, cut)
     if out is not None:
-        reports.write(out, found.world)
+        reports.write(out, result.world)
     if plot is not None:
-        draw(found.fit, plot)
-    return replace(found, fit=found.fit.model_copy(update={"written": None if out is None else str(out)}))
+        draw(result.fit, plot)
+    return replace(result, fit=result.fit.model_copy(update={"written": None if out is None else str(out)}))
 
 
 def write(result: FitResult, form: Form, given: Given) -> Launched:
@@ -93,7 +93,7 @@ def write(result: FitResult, form: Form, given: Given) -> Launched:
     if form == "json":
         text = tables.write_tables(result.fit, form)
     elif form == "csv":
-        text = tables.write_csv([dict(one) for one in result.fit.components])
+        text = tables.write_csv([dict(component) for component in result.fit.components])
     else:
         then = suggest_next(result, given["out"], given["table"], read_overrides(given))
         text = f"{text_page(make_report(result.fit))}\n\n{then}"
@@ -129,13 +129,13 @@ def _fit_ratings(
 
     read = recorded.table(table, overrides)
     ratings = flip_signs(read)
-    found = report(ratings, among, law, seed, say, cut)
+    fit_report = report(ratings, among, law, seed, say, cut)
     return FitResult(
-        found.answer(understood.record(read)),
+        fit_report.answer(understood.record(read)),
         option="systems=fitted systems.path={path}",
-        world=found.content(describe_source(table, found)),
+        world=fit_report.content(describe_source(table, fit_report)),
         notes=(*ratings.notes, *understood.list_remarks(understood.record(read))),
-        posterior=found.fitted.posterior,
+        posterior=fit_report.fitted.posterior,
     )
 
 
@@ -152,19 +152,19 @@ def _fit_preferences(table: Path, overrides: ColumnOverrides, seed: int, say: Sa
     say("fitting preference")
     fitted = fitted_to(pilot, seed)
     say("checking preference against the pilot")
-    held = checks(fitted, seed)
+    checked = checks(fitted, seed)
     return FitResult(
         Fit(
             read=read_record(ReadTable, preferences.record(compared), "read"),
             law=PREFERENCE,
-            checks=reports.answer_checks(held.every, held.failed),
+            checks=reports.answer_checks(checked.every, checked.failed),
             components=tuple(_list_components(components(fitted))),
             not_identified=tuple(fitted.not_identified),
             diagnosis=dict(fitted.diagnosis),
             unmixed=reports.disagreement(fitted.diagnosis),
         ),
         option="systems=fitted_preferences systems.path={path}",
-        world=content(fitted, held, table),
+        world=content(fitted, checked, table),
         notes=(*units.notes, *understood.list_remarks(preferences.record(compared))),
         posterior=fitted.posterior,
     )
@@ -183,8 +183,8 @@ def _list_components(components: Mapping[str, Mapping[str, Any]]) -> Iterator[Co
 def describe_source(table: Path | None, report: FitReport) -> dict[str, Any]:
     """Name the table that a world comes from, and how its law was chosen."""
     source = {"table": "built-in"} if table is None else {"table": table.name, "sha256": on_disk.digest(table)}
-    rows = (one.serialise() for one in report.compared)
-    compared = [{"law": one["law"], "log_score": one["log_score"], "se": one["se"]} for one in rows]
+    rows = (law.serialise() for law in report.compared)
+    compared = [{"law": record["law"], "log_score": record["log_score"], "se": record["se"]} for record in rows]
     return {**source, "law": report.law.name, **({"compared": compared} if compared else {})}
 
 
@@ -215,7 +215,7 @@ def suggest_next(result: FitResult, out: Path | None, table: Path | None, overri
         # A scoring metric needs outputs with a latent quality, which compared ones have not.
         compared = ["sweep", "preference_protocol", "metric=none,mu_matrix,ideal", *option.split(" ", 1)]
         return step(*(compared if result.fit.compares else ["plan", str(out), *BOUGHT]))
-    others = [one.law for one in result.fit.compared if one.law != result.fit.law]
+    others = [record.law for record in result.fit.compared if record.law != result.fit.law]
     named = [str(table)] if table else []
     again = ["fit", *named, "--law", others[0]] if others else ["agreement", *named]
     marked = [] if out is None else ["the file is marked: run and sweep refuse it without --force"]

@@ -80,8 +80,8 @@ def learn_metrics(
     )
     if isinstance(data, JudgedOutputs) and data.far is not None:
         raise data.far.refusal(clip(file))
-    told = options.human_lower_is_better or beside.better is not None
-    line = evidence.describe(data, lower_is_better=options.human_lower_is_better if told else None)
+    is_stated = options.human_lower_is_better or beside.better is not None
+    line = evidence.describe(data, lower_is_better=options.human_lower_is_better if is_stated else None)
     fit = fitting.fit(data, options)
     read = evidence.record(data, lower_is_better=options.human_lower_is_better) | record_where(beside.where)
     texts = _texts(fit, file, options)
@@ -104,7 +104,7 @@ def _set_direction(options: Options, beside: ColumnOverrides) -> Options:
 def _texts(fit: MetricFit, file: Path, options: Options) -> dict[str, str]:
     digest = digest_of(file)
     useful = [learned for learned in fit.metrics if learned.useful]
-    texts = {held.name: files.text(held, fit, file.name, digest, signs=options.signs) for held in useful}
+    texts = {metric.name: files.text(metric, fit, file.name, digest, signs=options.signs) for metric in useful}
     return texts or {"systems": files.systems_text(fit, file.name, digest)}
 
 
@@ -146,10 +146,10 @@ def _commands(fit: MetricFit, paths: dict[str, Path]) -> list[str]:
         rules = "decision=bayes" if len(compared) > 1 else "decision=human_only,bayes"
         words = ["sweep", "preference_protocol", "metric=fitted_mu", _paths(compared, paths), rules]
         commands.append([*words, *contests])
-    if judged := [(held.rates.rho + held.rates.eta, held) for held in fits if held.rates is not None]:
+    if judged := [(metric.rates.rho + metric.rates.eta, metric) for metric in fits if metric.rates is not None]:
         best = max(judged, key=lambda scored: scored[0])[1]
         commands.append(["run", "metric=fitted_rho_eta", _paths([best], paths), *systems])
-    if scored := [(abs(held.correlation.value), held) for held in fits if held.correlation is not None]:
+    if scored := [(abs(metric.correlation.value), metric) for metric in fits if metric.correlation is not None]:
         best = max(scored, key=lambda scored: scored[0])[1]
         words = ["run", "metric=fitted_correlation", _paths([best], paths), "raters.scale=score"]
         commands.append([*words, *_noise(best.correlation), "analysis.estimator=control_variates"])

@@ -40,14 +40,14 @@ def find_packages(names: list[str] | None) -> list[str] | None:
         return names
     from importlib.metadata import entry_points
 
-    found: list[str] = []
+    packages_found: list[str] = []
     for name in names:
         # An environment may list one installation twice.
-        packages = sorted({one.module for one in entry_points(group=REGISTRY, name=name)})
+        packages = sorted({entry.module for entry in entry_points(group=REGISTRY, name=name)})
         if len(packages) > 1:
             raise InputError(f"--plugins {name}: {' and '.join(packages)} both have this name; name one of them")
-        found += packages or [name]
-    return found
+        packages_found += packages or [name]
+    return packages_found
 
 
 Setting: TypeAlias = str | Mapping[str, object]

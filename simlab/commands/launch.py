@@ -320,8 +320,8 @@ def list_failures(summary: RunSummary | Merged) -> list[str]:
 def _describe_blocks(failures: Sequence[Failure]) -> list[str]:
     """List in three lines at most which blocks failed and why: one of those that share a reason is named."""
     blocks: dict[str, list[Failure]] = {}
-    for one in failures:
-        blocks.setdefault(one.reason, []).append(one)
+    for failure in failures:
+        blocks.setdefault(failure.reason, []).append(failure)
     ranked = sorted(blocks.items(), key=lambda entry: -len(entry[1]))
     shown = ranked if len(ranked) <= MOST_REASONS else ranked[: MOST_REASONS - 1]
     lines = [_describe_block(first, len(rest)) for _, (first, *rest) in shown]

@@ -30,9 +30,9 @@ def write(merged: MergedFolders, form: Form, given: Given) -> Launched:
     """Write the finding of what is there; of what is missing it says so."""
     if not merged.blocks:
         return Launched("no campaign was carried out in any of these folders", merged.missing, NOTHING)
-    said = launch.finding(merged.out, form)
-    code = said.code if said.code != DONE or not merged.missing else RESERVED
-    return said._replace(notes=[*merged.missing, *said.notes], code=code)
+    launched = launch.finding(merged.out, form)
+    code = launched.code if launched.code != DONE or not merged.missing else RESERVED
+    return launched._replace(notes=[*merged.missing, *launched.notes], code=code)
 
 
 def carry_out(

@@ -61,16 +61,16 @@ def carry_out(
         pairs = scoring.score(collected.trials, wanted)
     _check_scored(pairs)
     answering: Callable[..., PassRates | MetricAgreement] = metric_agreement if agreement else pass_rates
-    found = answering(pairs, tolerance=tolerance, near_tie=near_tie)
+    answer = answering(pairs, tolerance=tolerance, near_tie=near_tie)
     if figure is not None:
         from simlab.drawing.reports.static import plot_report
 
-        figures.write(lambda: plot_report(report(found)), figure)
+        figures.write(lambda: plot_report(report(answer)), figure)
     if scores is not None:
         _write(pairs, scores)
     for line in (*collected.notes, *_failures(pairs)):
         note(line)
-    return found
+    return answer
 
 
 def refuse_mixed(make: bool, making: Given, testing: Given) -> None:
@@ -125,7 +125,7 @@ def _check_files(figure: Path | None, scores: Path | None) -> None:
 
 
 def _check_scored(pairs: Sequence[ScorePairs]) -> None:
-    if not any(held.scored.any() for held in pairs):
+    if not any(scores.scored.any() for scores in pairs):
         reason = next(_failures(pairs), "there are no trials")
         raise InputError(f"no metric gave a score; {reason}")
 
@@ -133,15 +133,15 @@ def _check_scored(pairs: Sequence[ScorePairs]) -> None:
 def _failures(pairs: Sequence[ScorePairs]) -> Iterator[str]:
     """State which metrics gave no scores, for what, and why; and how many scores are not finite."""
     failed: dict[tuple[str, str], list[str]] = {}
-    for held in pairs:
-        if held.failure:
-            case = f"{held.trials.corruption} with {held.trials.n_references} references"
-            failed.setdefault((held.metric, held.failure), []).append(case)
+    for scores in pairs:
+        if scores.failure:
+            case = f"{scores.trials.corruption} with {scores.trials.n_references} references"
+            failed.setdefault((scores.metric, scores.failure), []).append(case)
     for (metric, reason), cases in failed.items():
         more = f" and {len(cases) - 3} more" if len(cases) > 3 else ""
         yield f"{metric} has no scores of {', '.join(cases[:3])}{more}: {reason}"
-    for metric in dict.fromkeys(held.metric for held in pairs):
-        own = [held.scored for held in pairs if held.metric == metric and not held.failure]
+    for metric in dict.fromkeys(scores.metric for scores in pairs):
+        own = [scores.scored for scores in pairs if scores.metric == metric and not scores.failure]
         if missing := sum(int((~scored).sum()) for scored in own):
             yield (
                 f"{metric}: {missing} of {sum(map(len, own))} pairs of scores are not finite; they are not in n but "

@@ -63,7 +63,7 @@ class FittedWorld:
     @property
     def failed(self) -> tuple[str, ...]:
         """Name the checks that failed."""
-        return tuple(one.name for one in self.fit.failed)
+        return tuple(check.name for check in self.fit.failed)
 
     @property
     def not_identified(self) -> tuple[str, ...]:
@@ -113,8 +113,8 @@ class FittedMetrics:
 def label_fit(result: FitResult) -> FittedWorld:
     """Label a fit."""
     fit = result.fit
-    components = [{"component": one.name, **dict(one)} for one in fit.components]
-    checks = [{"trait": one.name, **dict(one)} for one in fit.checks.all]
+    components = [{"component": component.name, **dict(component)} for component in fit.components]
+    checks = [{"trait": check.name, **dict(check)} for check in fit.checks.all]
     for row in (*components, *checks):
         del row["name"]
     tree = label_draws(result.posterior, {"system": result.world["systems"], "rater": result.world["raters"]})
@@ -139,7 +139,7 @@ def label_draws(drawn: SampledPosterior | None, names: Mapping[str, Sequence[str
 
 def label_grid(detections: Detections, given: Mapping[str, Sequence[Any]]) -> xr.Dataset:
     """Label what was calculated for all combinations of settings; those with several values are axes."""
-    rows = [{name: held for name, held in row.items() if name != "unit"} for _, row in detections.each_row()]
+    rows = [{name: value for name, value in row.items() if name != "unit"} for _, row in detections.each_row()]
     axes = {key: values for key, values in given.items() if len(values) > 1}
     # Counts are whole numbers in the rows, and as they were read in what was given.
     values = {key: list(dict.fromkeys(row[key] for row in rows)) if key in rows[0] else axes[key] for key in axes}

@@ -39,7 +39,7 @@ class Concluded:
 
     def __repr__(self) -> str:
         """Say what was claimed of how many pairs."""
-        claimed = sum(one.verdict != 0 for one in self.found.pairs)
+        claimed = sum(pair.verdict != 0 for pair in self.found.pairs)
         return f"<Concluded: {claimed} of {len(self.found.pairs)} pairs of systems claimed; .text is the page>"
 
     def _repr_html_(self) -> str | None:
@@ -69,27 +69,29 @@ def label_conclusion(answered: ConcludeAnswer) -> Concluded:
     from simlab.answers.conclude import Conclusion
     from simlab.commands.conclude import page
 
-    if not isinstance(found := answered.found, Conclusion):
+    if not isinstance(conclusion := answered.found, Conclusion):
         raise InputError("notebooks conclude from a table; name one, and leave check out")
     return Concluded(
-        _set_unit(lay_out_records("system", [one.model_dump() for one in found.systems]), found.unit),
-        _set_unit(lay_out_records("pair", [_pair(one) for one in found.pairs], ("first", "second")), found.unit),
-        found.promise.model_dump(),
-        tuple(found.warnings),
-        found.serialise(),
-        page(found),
-        found,
+        _set_unit(lay_out_records("system", [system.model_dump() for system in conclusion.systems]), conclusion.unit),
+        _set_unit(
+            lay_out_records("pair", [_pair(pair) for pair in conclusion.pairs], ("first", "second")), conclusion.unit
+        ),
+        conclusion.promise.model_dump(),
+        tuple(conclusion.warnings),
+        conclusion.serialise(),
+        page(conclusion),
+        conclusion,
     )
 
 
 def _pair(pair: Any) -> dict[str, Any]:
     """Flatten a pair; what would settle it is NaN where that is not known."""
-    held = {**pair.model_dump(), "pair": f"{pair.first} - {pair.second}", "within": pair.within or ""}
-    held["family"] = pair.family or ""
-    more, _ = pair.more, held.pop("more")
+    fields = {**pair.model_dump(), "pair": f"{pair.first} - {pair.second}", "within": pair.within or ""}
+    fields["family"] = pair.family or ""
+    more, _ = pair.more, fields.pop("more")
     for name in ("median", "low", "high"):
-        held[f"more_{name}"] = float("nan") if more is None else getattr(more, name)
-    return {**held, "more_unit": "" if more is None else more.unit}
+        fields[f"more_{name}"] = float("nan") if more is None else getattr(more, name)
+    return {**fields, "more_unit": "" if more is None else more.unit}
 
 
 def _set_unit(dataset: xr.Dataset, unit: str) -> xr.Dataset:

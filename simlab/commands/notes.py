@@ -57,18 +57,18 @@ def program() -> str:
 @contextmanager
 def reservations() -> Iterator[list[str]]:
     """Collect what readers of stores have to say of them, instead of Python's own way to say it."""
-    said: list[str] = []
+    messages: list[str] = []
     with warnings.catch_warnings():
         shown = warnings.showwarning
 
         def keep(message: Any, category: type[Warning], *more: Any, **named: Any) -> None:
             if not issubclass(category, Reservation):
                 shown(message, category, *more, **named)
-            elif str(message) not in said:
-                said.append(str(message))
+            elif str(message) not in messages:
+                messages.append(str(message))
 
         warnings.showwarning = keep
         warnings.simplefilter("always", Reservation)
         # Joblib says when imported that it found no semaphores; whoever needs them says where, and what to do.
         warnings.filterwarnings("ignore", ".*joblib will operate in serial mode")
-        yield said
+        yield messages

@@ -141,7 +141,7 @@ def _label_backtest(answer: Backtest | BacktestAdvice | BacktestPapers) -> xr.Da
     from simlab.answers.backtest import BacktestAdvice, BacktestPapers
     from simlab.commands.notebook_answers import attach_units, lay_out_records
 
-    rows = [dict(one) for one in answer.records]
+    rows = [dict(record) for record in answer.records]
     if isinstance(answer, BacktestPapers):
         return lay_out_records("row", rows, ("advice", "source", "test", "measure", "repetition", "verdict", "reason"))
     if isinstance(answer, BacktestAdvice):
@@ -198,10 +198,10 @@ def backtest(
     """
     from simlab.commands import backtest as backtests
 
-    asked = backtests.BacktestOptions(
+    options = backtests.BacktestOptions(
         pilot_share, splits, quick, seed, jobs, law, make_overrides(**told), metric, price
     )
-    return backtests.run_backtest(make_path(table), asked, advice=advice, plot=make_path(plot), quiet=not progress)
+    return backtests.run_backtest(make_path(table), options, advice=advice, plot=make_path(plot), quiet=not progress)
 
 
 def _label_mutt(answer: PassRates | MetricAgreement | CorruptedSentences) -> PassRates | MetricAgreement | xr.Dataset:

@@ -71,8 +71,8 @@ class PlanOptions(NamedTuple):
         """Return what determines the plan: by it a folder is known again. How long it may take is no part of it."""
         left_out = ("out", "jobs", "at_most", "told", "words")
         own = {name: value for name, value in self._asdict().items() if name not in left_out and value is not None}
-        told = {name: str(value) for name, value in asdict(self.told).items() if value != getattr(NOTHING, name)}
-        return {name: str(value) for name, value in own.items()} | told | {"words": sorted(self.words)}
+        overrides = {name: str(value) for name, value in asdict(self.told).items() if value != getattr(NOTHING, name)}
+        return {name: str(value) for name, value in own.items()} | overrides | {"words": sorted(self.words)}
 
     @property
     def typed(self) -> list[str]:
@@ -90,13 +90,13 @@ class PlanOptions(NamedTuple):
     @property
     def contents(self) -> dict[str, str]:
         """Return digests of the files of designs and worlds, which count by their contents wherever they lie."""
-        held = {"candidates": [] if self.candidates is None else [self.candidates], "scenarios": self.worlds}
-        return {f"{name}_sha256": ",".join(map(_contents, paths)) for name, paths in held.items() if paths}
+        paths_by_option = {"candidates": [] if self.candidates is None else [self.candidates], "scenarios": self.worlds}
+        return {f"{name}_sha256": ",".join(map(_contents, paths)) for name, paths in paths_by_option.items() if paths}
 
     @property
     def worlds(self) -> list[Path]:
         """Return the files of other worlds in which the advice is asked about."""
-        return [Path(one.strip()) for one in (self.scenarios or "").split(",") if one.strip()]
+        return [Path(path.strip()) for path in (self.scenarios or "").split(",") if path.strip()]
 
 
 class WrittenPlan(NamedTuple):
@@ -171,9 +171,9 @@ def write_plan(options: PlanOptions, say: Say) -> WrittenPlan:
     pilot |= options.contents
     named = {name: value for name, value in options.said.items() if name not in folder.PATHS}
     out = options.out or _usual_folder({**named, **pilot, "words": sorted(words)})
-    said = {**options.said, **pilot, **({"family": family.name} if family else {}), "settings": sorted(words)}
+    requested = {**options.said, **pilot, **({"family": family.name} if family else {}), "settings": sorted(words)}
     given = GivenSettings(words, options.systems, options.raters, options.seed)
-    with folder.lock(out, said) as book:
+    with folder.lock(out, requested) as book:
         ground = lay_ground(subject, given, options, book, say)
         if subject is not None and _digest(subject) != pilot[folder.PILOT]:
             raise InputError(f"{clip(subject)}: has changed while it was read; give the same command again")
@@ -194,10 +194,10 @@ def write_plan(options: PlanOptions, say: Say) -> WrittenPlan:
         plan = PlanSearch(
             ground, designs, wanted, out, book, given, patience, options.worlds, options.jobs, options.force
         )
-        found, study = carrying_out.carry_out_plan(plan, began, say)
+        answer, study = carrying_out.carry_out_plan(plan, began, say)
         # An assignment needs no plan to be at an end: its sheets may have been made meanwhile.
         folder.refuse_begun(out)
-        return WrittenPlan(keep(out, found, study, said, family, options.command), study, out, options)
+        return WrittenPlan(keep(out, answer, study, requested, family, options.command), study, out, options)
 
 
 def keep(
@@ -252,7 +252,9 @@ def name_next_step(answer: StudyPlan, out: Path, options: PlanOptions) -> str:
 
 def find_least_difference(answer: StudyPlan) -> float:
     """Return the least difference that would be found, rounded up; where that is not known, twice as large a one."""
-    known = [one.value for one in answer.would_reach if one.what == "difference" and math.isfinite(one.value)]
+    known = [
+        target.value for target in answer.would_reach if target.what == "difference" and math.isfinite(target.value)
+    ]
     return round_up(known[0] if known else 2 * answer.smallest.value)
 
 
@@ -312,24 +314,24 @@ def _lay_pilot_ground(table: Path, given: GivenSettings, options: PlanOptions, b
             "`simlab sweep preference_protocol` compares designs of comparisons"
         )
     _refuse_impossible(given, options)
-    found = fit.fit_table(table, options.told, options.law, 0, say)
-    if found.failed and not options.force:
+    fitted = fit.fit_table(table, options.told, options.law, 0, say)
+    if fitted.failed and not options.force:
         raise InputError(
-            f"{clip(table)}: the world fitted to it failed {', '.join(found.failed)}, so its predictions err; fit "
+            f"{clip(table)}: the world fitted to it failed {', '.join(fitted.failed)}, so its predictions err; fit "
             "another law (--law LAW), or add --force to plan with this reservation"
         )
     world = book.folder / folder.WORLD
-    held = world.read_text(encoding="utf-8") if book.n_blocks() and world.exists() else None
-    text = report.text(found.world)
-    if held not in (None, text):
-        text = report.text(report.keep_table_name(held, found.world))
-    if held not in (None, text):
+    stored = world.read_text(encoding="utf-8") if book.n_blocks() and world.exists() else None
+    text = report.text(fitted.world)
+    if stored not in (None, text):
+        text = report.text(report.keep_table_name(stored, fitted.world))
+    if stored not in (None, text):
         raise InputError(
             f"{clip(book.folder)}: holds campaigns in another world than is fitted to {clip(table)} now; name "
             "another --out"
         )
     files.write_whole({world: text})
-    return ground.stand_on_world(world, given, _read(found.fit.read.serialise()), found.fit.serialise())
+    return ground.stand_on_world(world, given, _read(fitted.fit.read.serialise()), fitted.fit.serialise())
 
 
 def _refuse_impossible(given: GivenSettings, options: PlanOptions) -> None:
@@ -354,5 +356,5 @@ def _read(read: Mapping[str, Any]) -> str:
     raters = f" by {pluralise(read['raters'], 'rater')}" if read["raters"] else ""
     scale = "{:g} to {:g}, ".format(*read["scale"]) if read["scale"] else ""
     what = f"{pluralise(read['used'], 'rating')} of {pluralise(read['systems'], 'system')}"
-    left = f"; {'; '.join(said)}" if (said := [*list_remarks(read)]) else ""
+    left = f"; {'; '.join(remarks)}" if (remarks := [*list_remarks(read)]) else ""
     return f"{what} on {pluralise(read['documents'], 'document')}{raters}; {scale}{read['better']} is better{left}"

@@ -106,8 +106,8 @@ def _draw_timeline(
 
 def fill(given_words: Sequence[Any], given: Given) -> Given:
     """Name the file of a figure that has none: one in the folder of the store, or beside an archive."""
-    one = any(given[name] is not None for name in Place._fields)
-    name = "timeline.png" if given["timeline"] else "order.png" if one else "figure.png"
+    is_campaign = any(given[name] is not None for name in Place._fields)
+    name = "timeline.png" if given["timeline"] else "order.png" if is_campaign else "figure.png"
     folder, _ = stores.split_words(given_words[0], given_words[1:])
     where = folder or last_store()
     beside = (where.parent, f"{where.stem}-{name}") if is_archive(where) else (where, name)
@@ -140,10 +140,10 @@ def make_drawing(
 ) -> Callable[[], Figure]:
     """Return what draws the figure of a store; raises InputError for an unknown measure or axis."""
     across = [x] if x is not None and x not in name_axes(dataset) else []
-    held = ensure_measures(dataset, [*([measure] if measure else []), *across])
-    held = add_companion(held, [view.choose_measure(held, measure)])
-    shown = held if x is None else view.set_axis_across(held, x)
-    shown = shown if target is None else view.set_target(shown, view.choose_measure(held, measure), target)
+    with_measures = ensure_measures(dataset, [*([measure] if measure else []), *across])
+    with_measures = add_companion(with_measures, [view.choose_measure(with_measures, measure)])
+    shown = with_measures if x is None else view.set_axis_across(with_measures, x)
+    shown = shown if target is None else view.set_target(shown, view.choose_measure(with_measures, measure), target)
     for name in across:
         if not np.isfinite(shown[name].values).any():
             raise InputError(f"--x {name} has no value in these cells: {explain_undefined(shown, name)}")

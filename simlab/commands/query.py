@@ -94,11 +94,11 @@ class Query:
             return _label(selected)
 
     def _describe(self, selected: _Selected, most: int | None) -> QueriedStore:
-        dataset, names, found = selected.dataset, selected.names, selected.selection
+        dataset, names, selection = selected.dataset, selected.names, selected.selection
         n = math.prod(dataset.sizes[axis] for axis in name_axes(dataset))
         kept = np.arange(n) if selected.kept is None else selected.kept
         pivot = None if self.pivot is None else view.axis(dataset, self.pivot)
-        bounded = dict.fromkeys(one.name for one in selected.asked.bounds if one.name not in name_axes(dataset))
+        bounded = dict.fromkeys(bound.name for bound in selected.asked.bounds if bound.name not in name_axes(dataset))
         answer = QueriedCells(
             cells=tuple(_list_cells(selected, kept if most is None else kept[:most])),
             axes=name_axes(dataset),
@@ -110,12 +110,14 @@ class Query:
             pivot=pivot,
             pivoted=None if pivot is None else [*(self.measures or ()), *bounded, view.choose_measure(dataset)][0],
             kept=len(kept),
-            found=n if found is None else len(found.found),
+            found=n if selection is None else len(selection.found),
             total=selected.total,
             drawn=read_laws(dataset),
-            missed=0 if found is None else len(found.missed),
-            missed_within_error=() if found is None else tuple(_list_cells(selected, found.missed[:MOST_NAMED])),
-            nearest=() if found is None else tuple(_list_cells(selected, found.nearest[:MOST_NAMED])),
+            missed=0 if selection is None else len(selection.missed),
+            missed_within_error=()
+            if selection is None
+            else tuple(_list_cells(selected, selection.missed[:MOST_NAMED])),
+            nearest=() if selection is None else tuple(_list_cells(selected, selection.nearest[:MOST_NAMED])),
         )
         shown = dataset if selected.kept is None else gather(dataset, kept)
         failed = any(FAILED in dataset[name].attrs for name in names)
@@ -128,10 +130,10 @@ class Query:
     def _select(self) -> Iterator[_Selected]:
         where, wanted = self.place
         with stores.open_narrowed(where, ()) as whole:
-            asked = query_words.read_conditions(whole, wanted)
+            requested = query_words.read_conditions(whole, wanted)
             order = query_words.read_order(whole, self.sort)
-            dataset = stores.narrow(whole, asked.values)
-            compared = [*(bound.name for bound in asked.bounds), *([order.name] if order else [])]
+            dataset = stores.narrow(whole, requested.values)
+            compared = [*(bound.name for bound in requested.bounds), *([order.name] if order else [])]
             first = [name for name in compared if name not in name_axes(dataset)]
             # What is asked about stands beside the axes, unless an order of measures is asked for.
             every = [*self.measures, *first] if self.measures else [*first, *measures_of(dataset)]
@@ -141,10 +143,10 @@ class Query:
             dataset, names = stores.add_named_measures(dataset, names)
             selection, kept = None, None
             if compared or self.top is not None:
-                selection = select_cells(dataset, asked.bounds, order)
+                selection = select_cells(dataset, requested.bounds, order)
                 kept = selection.found[: self.top]
             total = math.prod(whole.sizes[axis] for axis in name_axes(whole))
-            yield _Selected(where, dataset, names, asked, total, selection, kept)
+            yield _Selected(where, dataset, names, requested, total, selection, kept)
 
 
 def write(query: Query, form: Form, given: Given) -> Launched:
@@ -186,14 +188,14 @@ def _list_cells(selected: _Selected, cells: Ints) -> list[dict[str, Any]]:
     values = [restore_axis_values(dataset[axis].values[k]) for axis, k in zip(axes, at, strict=True)]
     marks = _write_marks(selected, cells)
     return [
-        dict(zip(axes, place, strict=True)) | {name: held for name, held in row.items() if name != CELL} | mark
+        dict(zip(axes, place, strict=True)) | {name: value for name, value in row.items() if name != CELL} | mark
         for place, row, mark in zip(zip(*values, strict=True), rows, marks, strict=True)
     ]
 
 
 def _write_marks(selected: _Selected, cells: Ints) -> list[dict[str, str | None]]:
     """Name, of each cell, the bounds within whose error it lies; nothing where no measure is bounded."""
-    bounds = [one.text for one in selected.asked.bounds]
+    bounds = [bound.text for bound in selected.asked.bounds]
     if selected.selection is None or not bounds:
         return [{} for _ in cells]
     of_cells = selected.selection.straddling[:, cells].T.tolist()
@@ -207,16 +209,16 @@ def _label(selected: _Selected) -> xr.Dataset:
 
     dataset, kept = selected.dataset, selected.kept
     if kept is None or selected.selection is None or not name_axes(dataset):
-        found = build_views(dataset, selected.names)
+        views = build_views(dataset, selected.names)
     else:
         gathered = gather(dataset, kept)
         values = {axis: gathered[axis].variable for axis in name_axes(dataset)}
-        found = build_views(gathered, selected.names).drop_vars(CELL).assign_coords(values)
+        views = build_views(gathered, selected.names).drop_vars(CELL).assign_coords(values)
         if selected.asked.bounds:
             about = {"long_name": "bounds within whose error the cell lies"}
             marks = [mark[WITHIN_ERROR] or "" for mark in _write_marks(selected, kept)]
-            found[WITHIN_ERROR] = xr.Variable(CELL, np.array(marks, str), about)
-    for said in explain_measures(selected.names):
-        source = {"references": said.source} if said.source else {}
-        found[said.measure].attrs |= {"comment": said.sentence, **source}
-    return found
+            views[WITHIN_ERROR] = xr.Variable(CELL, np.array(marks, str), about)
+    for explained in explain_measures(selected.names):
+        source = {"references": explained.source} if explained.source else {}
+        views[explained.measure].attrs |= {"comment": explained.sentence, **source}
+    return views

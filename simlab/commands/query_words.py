@@ -57,9 +57,9 @@ def read_conditions(dataset: xr.Dataset, conditions: Sequence[Setting]) -> Query
     values: dict[str, Sequence[object]] = {}
     bounds, words = [], []
     for condition in stores.split_conditions(conditions):
-        if isinstance(condition, str) and (found := _read_bound(dataset, condition)):
-            bounds.append(found)
-            words.append(found.text)
+        if isinstance(condition, str) and (bound := _read_bound(dataset, condition)):
+            bounds.append(bound)
+            words.append(bound.text)
             continue
         name, kept = _read_values(dataset, condition)
         if name in values:
@@ -78,12 +78,12 @@ def read_order(dataset: xr.Dataset, text: str | None) -> SortOrder | None:
 
 def _read_bound(dataset: xr.Dataset, text: str) -> Bound | None:
     """Read a bound; None for a condition on values of an axis."""
-    found = _EXPRESSION.fullmatch(text)
-    if found is None:
+    match = _EXPRESSION.fullmatch(text)
+    if match is None:
         if text in _names(dataset):
             raise InputError(f"{text} alone is no condition; quote it with its bound, as '{text}>=.8'")
         return None
-    name, sign, typed = found["name"].strip(), found["sign"], found["value"].strip()
+    name, sign, typed = match["name"].strip(), match["sign"], match["value"].strip()
     if sign not in (*SIGNS, "="):
         raise InputError(f"{clip(text, 60)}: {sign} is no sign of a condition; choose from =, {', '.join(SIGNS)}")
     if sign == "=":
@@ -142,12 +142,14 @@ def _read_values(dataset: xr.Dataset, condition: stores.Condition) -> tuple[str,
 
 def _select_within(dataset: xr.Dataset, name: str, low: Any, high: Any, condition: str) -> list[object]:
     """Return the values of an axis within a closed range; an end that is None is open."""
-    held = restore_axis_values(dataset[name].values)
+    values = restore_axis_values(dataset[name].values)
     if not view.is_numeric(dataset, name):
         raise InputError(f"{clip(condition, 60)}: {name} has no numbers, and no range; name its values")
-    kept: list[object] = [one for one in held if (low is None or one >= low) and (high is None or one <= high)]
+    kept: list[object] = [
+        value for value in values if (low is None or value >= low) and (high is None or value <= high)
+    ]
     if not kept:
-        raise InputError(f"{clip(condition, 60)}: no value of the store is in this range; it has {show(held)}")
+        raise InputError(f"{clip(condition, 60)}: no value of the store is in this range; it has {show(values)}")
     return kept
 
 

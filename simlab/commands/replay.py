@@ -96,16 +96,16 @@ def trusted_config(entry: LedgerEntry, plugins: Sequence[str], where: str) -> di
 def _find_cell(book: Ledger, cell: str) -> LedgerEntry:
     entries = book.entries()
     if len(cell) >= KEY_LENGTH:
-        found = [entry for entry in entries if entry.cell.startswith(cell.lower())]
+        matches = [entry for entry in entries if entry.cell.startswith(cell.lower())]
     else:
-        found = [entries[int(cell)]] if cell.isdigit() and int(cell) < len(entries) else []
-    if not found and (damaged := book.list_damaged()):
+        matches = [entries[int(cell)]] if cell.isdigit() and int(cell) < len(entries) else []
+    if not matches and (damaged := book.list_damaged()):
         raise InputError(
             f"{book.folder}: damaged in its ledger: {damaged[0]}; `simlab verify DIR` says what can be mended"
         )
-    if not found:
+    if not matches:
         raise InputError(f"{book.folder} has no cell {show(cell)}; it has cells 0 to {len(entries) - 1}")
-    return found[0]
+    return matches[0]
 
 
 def find_block(book: Ledger, entry: LedgerEntry, place: Place) -> Finished | None:

@@ -73,12 +73,12 @@ def carry_out(
         out, form = _file(wanted, out, form)
         files.check_writable(out, "--out")
     reports = [make_report(target, heds=heds, plugins=plugins) for target in wanted]
-    text = write_reports([one.report for one in reports], form or "html")
+    text = write_reports([page.report for page in reports], form or "html")
     if out is not None:
         _write(out, text)
-    doubts = [line for one in reports for line in one.doubts]
-    left_out = [one.left_out for one in reports if one.left_out]
-    return WrittenReport(text, form or "html", wanted, doubts, max(one.code for one in reports), left_out)
+    doubts = [line for page in reports for line in page.doubts]
+    left_out = [page.left_out for page in reports if page.left_out]
+    return WrittenReport(text, form or "html", wanted, doubts, max(page.code for page in reports), left_out)
 
 
 def fill(targets: Sequence[Path], given: Given) -> Given:
@@ -88,9 +88,9 @@ def fill(targets: Sequence[Path], given: Given) -> Given:
 
 def write(written: WrittenReport, form: AnswerForm, given: Given) -> Launched:
     """State where a report stands."""
-    said = f"{clip(given['out'], 200)}: {_size(written.text)}, {_OPENED[written.form]}"
+    line = f"{clip(given['out'], 200)}: {_size(written.text)}, {_OPENED[written.form]}"
     following = _suggest_next(written.targets, given["out"], written.form)
-    return Launched("\n".join([said, *written.left_out, "", following]), written.doubts, written.code)
+    return Launched("\n".join([line, *written.left_out, "", following]), written.doubts, written.code)
 
 
 def make_report(target: Path, *, heds: bool = False, plugins: Sequence[str] = ()) -> ReportPage:
@@ -193,12 +193,12 @@ def _report_answer(file: Path, *, heds: bool) -> ReportPage:
         made = ReportPage(answers.report_answer(saved))
         # A conclusion with exit code 3 is as doubtful on a page as where it was made.
         if answers.parse_command_name(str(saved["command"])) == "conclude":
-            found = read(saved["answer"])
+            conclusion = read(saved["answer"])
             doubts = [
                 f"{clip(file, 120)}: {doubt}"
                 for wrong, doubt in (
-                    (found.withdrawn, "the promise of this conclusion is withdrawn"),
-                    (found.confounded, "pairs cannot be told from who rated them"),
+                    (conclusion.withdrawn, "the promise of this conclusion is withdrawn"),
+                    (conclusion.confounded, "pairs cannot be told from who rated them"),
                 )
                 if wrong
             ]
@@ -252,7 +252,7 @@ def _suggest_next(targets: Sequence[Path], file: Path, form: Form) -> str:
     """Name what comes after a page: its tables for a paper; and after these, whether the store is sound."""
     if form == "html":
         return step("report", *targets, "--out", file.with_suffix(".tex"))
-    folder = next((one for one in targets if one.is_dir() and not report_plans.is_plan(one)), None)
+    folder = next((target for target in targets if target.is_dir() and not report_plans.is_plan(target)), None)
     return step("verify", folder) if folder else step("report", *targets, "--out", file.with_suffix(".html"))
 
 

@@ -52,14 +52,14 @@ def read(folder: Path) -> dict[str, Any]:
         raise InputError(f"{where}: {str(error).removeprefix(f'{where}: ')}") from error
     if plan is None or plan.digest != digest(config):
         raise InputError(f"{where}: is not the study of {PLAN}; put it back, or plan in a folder of its own")
-    held = {
+    content = {
         "plan": plan.serialise(),
         "study": config,
         "assignment": _assignment(folder / KEY),
         "conclusion": _conclusion(folder / CONCLUSION),
         "paragraph": _paragraph(folder / PARAGRAPH),
     }
-    return {**held, "reproduce": tuple(_reproduce(folder, held))}
+    return {**content, "reproduce": tuple(_reproduce(folder, content))}
 
 
 def _conclusion(file: Path) -> dict[str, Any] | None:
@@ -83,32 +83,34 @@ def _assignment(file: Path) -> dict[str, Any] | None:
     if not file.exists():
         return None
     key = read_key(file).values()
-    asked = [one for one in key if one.counts]
-    if not asked:
+    counted = [row for row in key if row.counts]
+    if not counted:
         raise InputError(f"{clip(file, 200)}: asks for no rating; assign the study anew")
-    each = Counter((one.system, one.document, one.segment, one.number) for one in asked)
+    each = Counter((row.system, row.document, row.segment, row.number) for row in counted)
     return {
-        "ratings": len(asked),
-        "controls": len(key) - len(asked),
+        "ratings": len(counted),
+        "controls": len(key) - len(counted),
         "outputs": len(each),
-        "documents": len({one.document for one in asked}),
+        "documents": len({row.document for row in counted}),
         "per_output": [min(each.values()), max(each.values())],
-        "systems": dict(Counter(one.system for one in asked)),
+        "systems": dict(Counter(row.system for row in counted)),
         "raters": _raters(key),
     }
 
 
 def _raters(key: Collection[Meant]) -> list[dict[str, Any]]:
     """Count what each rater was asked, raters in natural order."""
-    held = {name: [one for one in key if one.rater == name] for name in number_naturally(one.rater for one in key)}
+    rows_by_rater = {
+        name: [row for row in key if row.rater == name] for name in number_naturally(row.rater for row in key)
+    }
     return [
         {
             "rater": name,
-            "ratings": sum(one.counts for one in own),
-            "controls": sum(not one.counts for one in own),
-            "documents": len({one.document for one in own if one.counts}),
+            "ratings": sum(row.counts for row in own),
+            "controls": sum(not row.counts for row in own),
+            "documents": len({row.document for row in own if row.counts}),
         }
-        for name, own in held.items()
+        for name, own in rows_by_rater.items()
     ]
 
 

@@ -86,13 +86,13 @@ def _describe_stores(folder: Path, conditions: Sequence[str | Mapping[str, objec
     """Describe the stores in a folder that meet conditions; None where none lies there."""
     from simlab.store.catalogue import describe_store, find_stores, keep_matching
 
-    found = [describe_store(one) for one in find_stores(folder)]
-    if not found:
+    described = [describe_store(store) for store in find_stores(folder)]
+    if not described:
         return None
-    if folder.is_file() and (why := found[0].entry.problem):
+    if folder.is_file() and (why := described[0].entry.problem):
         raise InputError(why)
-    kept = keep_matching(found, _read_conditions(conditions), clip(folder))
-    return StoredSweeps(tuple(one.entry for one in kept))
+    kept = keep_matching(described, _read_conditions(conditions), clip(folder))
+    return StoredSweeps(tuple(store.entry for store in kept))
 
 
 def _is_archive(name: str) -> bool:
@@ -107,13 +107,13 @@ def _is_archive(name: str) -> bool:
 def _read_conditions(conditions: Sequence[str | Mapping[str, object]]) -> dict[str, list[str]]:
     """Read the values that are wanted of each key, as they are typed."""
     wanted: dict[str, list[str]] = {}
-    for one in conditions:
-        if isinstance(one, Mapping):
-            wanted |= {key: [word(each) for each in _make_list(value)] for key, value in one.items()}
+    for condition in conditions:
+        if isinstance(condition, Mapping):
+            wanted |= {key: [word(each) for each in _make_list(value)] for key, value in condition.items()}
             continue
-        key, equals, values = one.partition("=")
+        key, equals, values = condition.partition("=")
         if not (key and equals and values):
-            raise InputError(f"{clip(one)} is no KEY=VALUE; a folder of stores is narrowed by these only")
+            raise InputError(f"{clip(condition)} is no KEY=VALUE; a folder of stores is narrowed by these only")
         if key in wanted:
             raise InputError(f"{clip(key)} is given twice; write its values with commas, as {clip(key)}=1,2")
         wanted[key] = split_values(values)

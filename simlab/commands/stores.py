@@ -45,11 +45,11 @@ def add_named_measures(dataset: xr.Dataset, names: Sequence[str] | None) -> tupl
     measure nor an outcome that has a mean.
     """
     dataset = ensure_measures(dataset, names or ())
-    held = opening.measures_of(dataset)
-    asked = [view.match_name(name, held, "the measure") for name in names or held]
-    dataset = add_companion(dataset, asked)
-    found = find_companion(dataset, asked)
-    return dataset, [*asked, *([found] if found else [])]
+    stored = opening.measures_of(dataset)
+    requested = [view.match_name(name, stored, "the measure") for name in names or stored]
+    dataset = add_companion(dataset, requested)
+    companion = find_companion(dataset, requested)
+    return dataset, [*requested, *([companion] if companion else [])]
 
 
 def compare_axis(
@@ -64,8 +64,8 @@ def compare_axis(
     dataset = ensure_measures(dataset, [name for name in (measure, levels and levels.name) if name])
     axis, name = view.axis(dataset, by), view.choose_measure(dataset, measure)
     _refuse_uninfluenced(dataset, name)
-    found = several_stores.compare_designs(dataset, axis, name, baseline, levels)
-    return found if levels is not None else over_cells.add_world_shares(dataset, found)
+    comparison = several_stores.compare_designs(dataset, axis, name, baseline, levels)
+    return comparison if levels is not None else over_cells.add_world_shares(dataset, comparison)
 
 
 def read_levels(text: str | None, *, of_two: bool = False) -> EqualLevels | None:
@@ -76,7 +76,7 @@ def read_levels(text: str | None, *, of_two: bool = False) -> EqualLevels | None
     if name not in EQUAL:
         raise InputError(f"--at-equal {clip(name)} cannot be made equal; {suggest(name, EQUAL)}")
     try:
-        costs = sorted({float(one) for one in values.split(",")}) if equals else []
+        costs = sorted({float(cost) for cost in values.split(",")}) if equals else []
     except ValueError:
         costs = [math.nan]
     if not all(map(math.isfinite, costs)):
@@ -105,7 +105,7 @@ def rank_jointly(
     wanted = [name for name in (measure, levels and levels.name) if name]
     chosen = _narrow_each(stores, conditions, wanted)
     known = {key: axis for dataset in chosen.values() for key, axis in _axis_names(dataset).items()}
-    axes = [known.get(one) or view.match_name(one, list(dict.fromkeys(known.values())), "the axis") for one in by]
+    axes = [known.get(name) or view.match_name(name, list(dict.fromkeys(known.values())), "the axis") for name in by]
     if len({*axes}) < len(axes):
         raise InputError(f"--by {','.join(by)} names an axis twice; name each once")
     for dataset in chosen.values():
@@ -244,8 +244,12 @@ def split_words(
 def split_conditions(given: Sequence[str | Mapping[str, object]]) -> list[Condition]:
     """Take conditions apart into one axis with its values each."""
     conditions: list[Condition] = []
-    for one in given:
-        conditions += [one] if isinstance(one, str) else [(axis, _make_list(value)) for axis, value in one.items()]
+    for condition in given:
+        conditions += (
+            [condition]
+            if isinstance(condition, str)
+            else [(axis, _make_list(value)) for axis, value in condition.items()]
+        )
     return conditions
 
 

@@ -120,9 +120,9 @@ def plan(
     others = (
         scenarios
         if scenarios is None or isinstance(scenarios, str)
-        else ",".join([os.fspath(one) for one in scenarios])
+        else ",".join([os.fspath(path) for path in scenarios])
     )
-    asked = plans.PlanOptions(
+    options = plans.PlanOptions(
         words=(*([] if subject is None else [os.fspath(subject)]), *words(settings, axes=False)),
         target=write_targets(target),
         floor=write_targets(floor),
@@ -147,7 +147,7 @@ def plan(
         family=family,
         against=against,
     )
-    return plans.write_plan(asked, say=note)
+    return plans.write_plan(options, say=note)
 
 
 def _label_assign(sheets: WrittenSheets) -> list[Path]:
@@ -208,10 +208,12 @@ def assign(
         raise InputError("--alone goes with --after TABLE")
     if after is None and (columns or where):
         raise InputError("--columns and --where are of --after TABLE; name it, or leave them out")
-    told = make_overrides(columns, where=where)
+    overrides = make_overrides(columns, where=where)
     people, sheets, done = make_path(raters), make_path(out), make_path(after)
-    asked = assignments.AssignOptions(Path(items), people, sheets, form, seed, controls, languages, done, alone, told)
-    return assignments.carry_out(Path(plan), asked, list(plugins or ()))
+    options = assignments.AssignOptions(
+        Path(items), people, sheets, form, seed, controls, languages, done, alone, overrides
+    )
+    return assignments.carry_out(Path(plan), options, list(plugins or ()))
 
 
 def _label_conclusion(answered: ConcludeAnswer) -> Concluded:
@@ -333,7 +335,7 @@ def conclude(
         threshold=threshold,
     )
     return conclusions.carry_out(
-        [os.fspath(one) for one in (table, *words) if one is not None],
+        [os.fspath(word) for word in (table, *words) if word is not None],
         make_path(plan),
         wanted,
         {"world": world, "pool": pool, "draw": draw, "study": study},

@@ -72,7 +72,7 @@ def verb(label: Callable[[Found], Labelled]) -> Callable[[Callable[Asked, Found]
                 return label(function(*args, **given))
 
         parameters = list(lay_flat(function))
-        plain = [one.replace(annotation=_strip_option(one.annotation)) for one in parameters]
+        plain = [parameter.replace(annotation=_strip_option(parameter.annotation)) for parameter in parameters]
         returned = inspect.signature(label).return_annotation
         call_verb.__signature__ = inspect.Signature(plain, return_annotation=returned)  # type: ignore[attr-defined]
         return call_verb
@@ -85,11 +85,11 @@ def lay_flat(function: Callable[..., Any]) -> Iterator[inspect.Parameter]:
     function = inspect.unwrap(function)
     parameters = inspect.signature(function).parameters
     # Not what a verb returns, too: that is imported only when the verb is called.
-    own = SimpleNamespace(__annotations__={name: one.annotation for name, one in parameters.items()})
+    own = SimpleNamespace(__annotations__={name: parameter.annotation for name, parameter in parameters.items()})
     annotations = get_type_hints(own, function.__globals__, include_extras=True)
-    for name, one in parameters.items():
-        if one.kind is not inspect.Parameter.VAR_KEYWORD or get_origin(annotations[name]) is not Unpack:
-            yield one.replace(annotation=annotations[name])
+    for name, parameter in parameters.items():
+        if parameter.kind is not inspect.Parameter.VAR_KEYWORD or get_origin(annotations[name]) is not Unpack:
+            yield parameter.replace(annotation=annotations[name])
             continue
         yield from _list_options(get_args(annotations[name])[0])
 
@@ -119,11 +119,13 @@ def add(
     only, which gets all options.
     """
     parameters = list(lay_flat(function))
-    figures = [one.name for one in parameters if FIGURES in getattr(one.annotation, "__metadata__", ())]
-    progress = {"progress": True} if any(one.name == "progress" for one in parameters) else {}
+    figures = [
+        parameter.name for parameter in parameters if FIGURES in getattr(parameter.annotation, "__metadata__", ())
+    ]
+    progress = {"progress": True} if any(parameter.name == "progress" for parameter in parameters) else {}
     carry_out = inspect.unwrap(function)
-    own = [one for one in parameters if one.kind is not inspect.Parameter.VAR_KEYWORD]
-    taken = {one.name for one in own}
+    own = [parameter for parameter in parameters if parameter.kind is not inspect.Parameter.VAR_KEYWORD]
+    taken = {parameter.name for parameter in own}
     more = [] if instead is None else list(_list_options(instead))
 
     def answer_words(*words: Any, answer_form: Form = "table", save: Path | None = None, **given: Any) -> None:
@@ -136,13 +138,13 @@ def add(
             else nullcontext()
         ):
             given = dict(fill(words, given)) if fill else given
-            found = carry_out(*words, **{name: given[name] for name in given if name in taken}, **progress)
-        launched = write(found, answer_form, given)
+            answer = carry_out(*words, **{name: given[name] for name in given if name in taken}, **progress)
+        launched = write(answer, answer_form, given)
         if keep and launched.code != NOTHING:
             from simlab.commands import saving
 
             unkept = saving.keep_answer(
-                keep, launched.text if answer_form == "json" else write(found, "json", given).text
+                keep, launched.text if answer_form == "json" else write(answer, "json", given).text
             )
             code = launched.code or (RESERVED if unkept else DONE)
             launched = launched._replace(notes=[*launched.notes, *unkept], code=code)
@@ -166,9 +168,9 @@ def _add_command(
     example: str,
 ) -> None:
     """Add a function to the command line, its options of the types that can be typed."""
-    several = [one.name for one in parameters if one.kind is inspect.Parameter.VAR_POSITIONAL]
-    typed = [_type_for_words(one) for one in parameters if one.name not in ("progress", "more")]
-    names = [one.name for one in typed]
+    several = [parameter.name for parameter in parameters if parameter.kind is inspect.Parameter.VAR_POSITIONAL]
+    typed = [_type_for_words(parameter) for parameter in parameters if parameter.name not in ("progress", "more")]
+    names = [parameter.name for parameter in typed]
 
     def call_with_words(**given: Any) -> None:
         # What stands before several words is given by its place, as they are.
@@ -177,7 +179,7 @@ def _add_command(
         answer(*first, *words, **given)
 
     call_with_words.__signature__ = inspect.Signature(typed)  # type: ignore[attr-defined]
-    call_with_words.__annotations__ = {one.name: one.annotation for one in typed}
+    call_with_words.__annotations__ = {parameter.name: parameter.annotation for parameter in typed}
     call_with_words.__doc__ = _write_help(text)
     app.command(name.replace("_", "-"), epilog=f"Example: {example}" if example else None)(call_with_words)
 
@@ -233,19 +235,21 @@ def explain_file_errors() -> Iterator[None]:
 
 def _refuse_wrong(given: Given, parameters: Sequence[inspect.Parameter]) -> None:
     """Raise InputError, as when it is typed, for what is none of a few choices, no whole number, or too small a one."""
-    for one in parameters:
-        value, kinds = given.get(one.name), _list_kinds(one.annotation)
+    for parameter in parameters:
+        value, kinds = given.get(parameter.name), _list_kinds(parameter.annotation)
         if value is None:
             continue
         choices = [choice for kind in kinds if get_origin(kind) is Literal for choice in get_args(kind)]
         if choices and not (isinstance(value, str) and value in choices):
-            raise InputError(f"{one.name}={show(value)} is unknown; {suggest(str(value), choices)}")
+            raise InputError(f"{parameter.name}={show(value)} is unknown; {suggest(str(value), choices)}")
         # Numbers of numpy are whole numbers, too; True is none.
         whole = hasattr(value, "__index__") and not isinstance(value, bool)
-        least = next((told.min for told in getattr(one.annotation, "__metadata__", ()) if hasattr(told, "min")), None)
+        least = next(
+            (mark.min for mark in getattr(parameter.annotation, "__metadata__", ()) if hasattr(mark, "min")), None
+        )
         if int in kinds and not {str, float} & {*kinds} and not (whole and (least is None or value >= least)):
             bound = "" if least is None else f" >= {least:g}"
-            raise InputError(f"{one.name}={show(value)} must be a whole number{bound}")
+            raise InputError(f"{parameter.name}={show(value)} must be a whole number{bound}")
 
 
 def _list_kinds(annotation: Any) -> list[Any]:
@@ -278,4 +282,4 @@ def _type_for_words(parameter: inspect.Parameter) -> inspect.Parameter:
 
 
 def _write_help(text: str) -> str:
-    return "\n\n".join(one for one in text.split("\n\n") if not one.startswith(ENDS_HELP))
+    return "\n\n".join(passage for passage in text.split("\n\n") if not passage.startswith(ENDS_HELP))

@@ -49,9 +49,9 @@ def page(conclusion: Mapping[str, Any], means: Mapping[str, float]) -> Iterator[
 
 
 def _means(systems: Sequence[Mapping[str, Any]], means: Mapping[str, float]) -> list[str]:
-    found = {one["system"]: one for one in systems}
+    estimates = {estimate["system"]: estimate for estimate in systems}
     ranked = sorted(means, key=lambda name: -means[name])
-    rows = [[name, f"{means[name]:.1f}", *_format_estimate(found[name])] for name in ranked]
+    rows = [[name, f"{means[name]:.1f}", *_format_estimate(estimates[name])] for name in ranked]
     return align_columns(["system", "true mean", "found", "95 % interval"], rows).splitlines()
 
 

@@ -52,4 +52,4 @@ def _find_free_folder(out: Path) -> str:
     >>> _find_free_folder(Path("nothing-here"))
     'nothing-here-2'
     """
-    return next(str(one) for k in range(2, 10_000) if not (one := out.with_name(f"{out.name}-{k}")).exists())
+    return next(str(place) for k in range(2, 10_000) if not (place := out.with_name(f"{out.name}-{k}")).exists())

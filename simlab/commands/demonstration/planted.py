@@ -86,9 +86,9 @@ def plant_truth(seed: int) -> Planted:
 
 def write_pilot(truth: Planted, file: Path) -> None:
     """Write the ratings of a small study, as anyone has them: system, document, rater, score."""
-    asked = _pilot(truth.seed)
-    named = ((SYSTEMS[one.system], _document(one.document), RATERS[one.rater]) for one in asked)
-    rows = ((*who, score) for who, score in zip(named, truth.rate(asked, "pilot"), strict=True))
+    ratings = _pilot(truth.seed)
+    named = ((SYSTEMS[rating.system], _document(rating.document), RATERS[rating.rater]) for rating in ratings)
+    rows = ((*who, score) for who, score in zip(named, truth.rate(ratings, "pilot"), strict=True))
     _write(file, ("system", "document", "rater", "score"), rows)
 
 
@@ -107,11 +107,11 @@ def fill(truth: Planted, sheets: Path, key: Path, out: Path) -> int:
     """Let the raters fill their sheets in; return how many ratings they gave."""
     system = {row["slot"]: row["system"] for row in _read(key)}
     rows = _read(sheets)
-    asked = [
+    ratings = [
         Rating(SYSTEMS.index(system[row["slot"]]), int(row["document"][1:]) - 1, RATERS.index(row["rater"]))
         for row in rows
     ]
-    scores = truth.rate(asked, "study")
+    scores = truth.rate(ratings, "study")
     filled = ([*({**row, "rating": score}).values()] for row, score in zip(rows, scores, strict=True))
     _write(out, tuple(rows[0]), filled)
     return len(rows)
@@ -119,7 +119,7 @@ def fill(truth: Planted, sheets: Path, key: Path, out: Path) -> int:
 
 def write_truth(truth: Planted, file: Path) -> None:
     """Write each system's true mean, the best first."""
-    ranked = sorted(truth.means.items(), key=lambda one: -one[1])
+    ranked = sorted(truth.means.items(), key=lambda entry: -entry[1])
     _write(file, ("system", "true_mean"), ((name, f"{mean:.3f}") for name, mean in ranked))
 
 
