@@ -22,9 +22,9 @@ def sweep_question(dataset: xr.Dataset, shown: View, measure: str | None = None)
     """
     aim = str(view.read_declaration(dataset).get("aim") or "").strip().partition("\n")[0]
     own = (view.read_declaration(dataset).get("figure") or {}).get("measure")
-    asked = aim if aim and measure in (None, own) else _measure_question(dataset, shown)
+    question = aim if aim and measure in (None, own) else _measure_question(dataset, shown)
     begins = EQUAL.get(shown.against or shown.across or "", "")
-    return begins + (asked[:1].lower() + asked[1:] if begins else asked)
+    return begins + (question[:1].lower() + question[1:] if begins else question)
 
 
 def precision_question(dataset: xr.Dataset, measure: str) -> str:

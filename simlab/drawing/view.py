@@ -138,8 +138,8 @@ def bounds(dataset: xr.Dataset, measure: str) -> tuple[float, float]:
 
 def _reference(dataset: xr.Dataset, wanted: Mapping[str, str]) -> Mapping[str, str]:
     """Return the design that panels are compared with; none where the store was narrowed to others."""
-    held = all(name in name_axes(dataset) and text in _texts(dataset, name) for name, text in wanted.items())
-    return dict(wanted) if held else {}
+    has_design = all(name in name_axes(dataset) and text in _texts(dataset, name) for name, text in wanted.items())
+    return dict(wanted) if has_design else {}
 
 
 def drop_reference_panels(dataset: xr.Dataset, shown: View) -> xr.Dataset:
@@ -195,18 +195,18 @@ def cluster_word(named: str) -> str:
 
 def choose_measure(dataset: xr.Dataset, measure: str | None = None) -> str:
     """Return the measure asked for, or else that of the sweep's figure, or else the first of the store."""
-    held = measures_of(dataset)
+    measures = measures_of(dataset)
     if measure is not None:
-        return match_name(measure, held, "the measure")
+        return match_name(measure, measures, "the measure")
     wanted = (read_declaration(dataset).get("figure") or {}).get("measure")
-    return wanted if wanted in held else held[0]
+    return wanted if wanted in measures else measures[0]
 
 
 def axis(dataset: xr.Dataset, name: str) -> str:
     """Return the axis of a name or of a full config key."""
     if not name_axes(dataset):
         raise InputError(f"the store holds one cell and has no axis {name}")
-    keys = {str(dataset[held].attrs["key"]): held for held in name_axes(dataset)}
+    keys = {str(dataset[axis_name].attrs["key"]): axis_name for axis_name in name_axes(dataset)}
     return keys[name] if name in keys else match_name(name, name_axes(dataset), "the axis")
 
 

@@ -110,8 +110,8 @@ def describe_drawn(laws: Mapping[str, str]) -> list[str]:
     >>> describe_drawn({"raters.leniency_sd": "uniform(0.1,0.5)"})
     ['each world draws raters.leniency_sd by uniform(0.1,0.5)']
     """
-    said = [f"{key} by {law}" for key, law in laws.items()]
-    return [f"each world draws {', '.join(said)}"] if said else []
+    draws = [f"{key} by {law}" for key, law in laws.items()]
+    return [f"each world draws {', '.join(draws)}"] if draws else []
 
 
 def axis_label(name: str) -> str:

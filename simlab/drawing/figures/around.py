@@ -54,8 +54,8 @@ def figure_caption(figure: Figure) -> str:
 
 
 def _add_to_caption(figure: Figure, text: str) -> None:
-    said = figure_caption(figure)
-    figure.set_label(f"{said} {text}".strip())
+    caption = figure_caption(figure)
+    figure.set_label(f"{caption} {text}".strip())
 
 
 def legend(
@@ -77,11 +77,11 @@ def legend(
     title = " ".join(title.split()) if title else None
     for columns in range(min(len(labels), MOST_COLUMNS), 0, -1):
         style: Any = {"ncols": columns, "columnspacing": 1.0, "handletextpad": 0.5} | more
-        held = _legend(figure, handles, labels, _CORNERS[place], title=title, **style)
-        held.set_gid(place)
-        if columns == 1 or held.get_window_extent().width <= (wide - EDGE) * figure.dpi:
+        drawn = _legend(figure, handles, labels, _CORNERS[place], title=title, **style)
+        drawn.set_gid(place)
+        if columns == 1 or drawn.get_window_extent().width <= (wide - EDGE) * figure.dpi:
             return
-        held.remove()
+        drawn.remove()
 
 
 def _legend(figure: Figure, handles: Sequence[Any], labels: Sequence[str], corner: Corner, **more: Any) -> Legend:
@@ -97,21 +97,21 @@ def settle(figure: Figure) -> None:
     engine = figure.get_layout_engine()
     if engine is None or figure.get_gid() == SETTLED:
         return
-    asked, said = (_texts(figure, words) for words in (figure.get_suptitle(), figure.get_supxlabel()))
-    above, below = (sum(_measure_text_height(figure, text) for text in texts) for texts in (asked, said))
+    titles, captions = (_texts(figure, words) for words in (figure.get_suptitle(), figure.get_supxlabel()))
+    above, below = (sum(_measure_text_height(figure, text) for text in texts) for texts in (titles, captions))
     left = {"right": 0.0, "above": above, "below": below}
-    for held in figure.legends:
-        place, extent = str(held.get_gid()), held.get_window_extent()
+    for drawn in figure.legends:
+        place, extent = str(drawn.get_gid()), drawn.get_window_extent()
         if place not in left:
             continue
         left[place] += (extent.width if place == "right" else extent.height) / figure.dpi + EDGE
     figure.set_figheight(figure.get_figheight() + left["above"] + left["below"])
     wide, high = figure.get_size_inches()
-    for text, y in [(text, 1 - EDGE / high) for text in asked] + [(text, EDGE / high) for text in said]:
+    for text, y in [(text, 1 - EDGE / high) for text in titles] + [(text, EDGE / high) for text in captions]:
         text.set_y(y)
-    for held in figure.legends:
+    for drawn in figure.legends:
         anchor = (0, below / high, 1, 1 - (above + below) / high)
-        held.set_bbox_to_anchor(anchor, transform=figure.transFigure)
+        drawn.set_bbox_to_anchor(anchor, transform=figure.transFigure)
     figure.set_gid(SETTLED)
     rect = (0.0, left["below"] / high, 1 - left["right"] / wide, 1 - (left["above"] + left["below"]) / high)
     engine.set(rect=rect)  # type: ignore[call-arg]

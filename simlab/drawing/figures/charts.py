@@ -73,11 +73,13 @@ def mark(axes: Any, shown: View) -> None:
 
 def collect_legend_entries(filled: Any) -> tuple[list[Any], list[str]]:
     """Return what is to be explained of all panels, each once."""
-    held: dict[str, Any] = {}
+    handles_by_label: dict[str, Any] = {}
     for axes in filled:
         handles, labels = axes.get_legend_handles_labels()
-        held |= {label: handle for label, handle in zip(labels, handles, strict=True) if label not in held}
-    return list(held.values()), list(held)
+        handles_by_label |= {
+            label: handle for label, handle in zip(labels, handles, strict=True) if label not in handles_by_label
+        }
+    return list(handles_by_label.values()), list(handles_by_label)
 
 
 def caption(dataset: xr.Dataset, shown: View) -> str:

@@ -153,10 +153,10 @@ def look(style: str = "screen", width: str | None = None) -> FigureLook:
 
 
 def _parse_inches(text: str) -> float:
-    said, unit = f"--width {clip(text, 60)}", "write a number with in, cm or mm, for example 3.3in"
-    if not (found := _WIDTH.fullmatch(text)):
-        raise InputError(f"{said} is not a width; {unit}")
-    wide = float(found[1]) * INCHES[found[2]]
+    option, unit = f"--width {clip(text, 60)}", "write a number with in, cm or mm, for example 3.3in"
+    if not (match := _WIDTH.fullmatch(text)):
+        raise InputError(f"{option} is not a width; {unit}")
+    wide = float(match[1]) * INCHES[match[2]]
     if not LEAST <= wide <= MOST:
-        raise InputError(f"{said} is not between {LEAST:g}in and {MOST:g}in; {unit}")
+        raise InputError(f"{option} is not between {LEAST:g}in and {MOST:g}in; {unit}")
     return wide

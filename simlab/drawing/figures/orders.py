@@ -37,16 +37,16 @@ def draw(ended: Sequence[Mapping[str, Any]], named: str) -> Figure:
 
     Raises InputError for more cells than a page holds.
     """
-    placed = [_place_systems(one) for one in ended]
+    placed = [_place_systems(order) for order in ended]
     if len(ended) > panels.MOST_PANELS:
         raise InputError(
             f"the figure would need {len(ended)} panels, more than {panels.MOST_PANELS}; choose cells, AXIS=VALUE"
         )
-    rows = max(len(one["ranks"]) for one in ended)
-    most = max(len(rank) for one in ended for rank in one["ranks"])
-    figure, grid = panels.sheet([_title(one) for one in ended], max(2.0, WIDTH * most + 0.4), LEVEL * rows + 0.5)
-    for axes, one in zip(grid.flat, placed, strict=False):
-        _panel(axes, one, rows)
+    rows = max(len(order["ranks"]) for order in ended)
+    most = max(len(rank) for order in ended for rank in order["ranks"])
+    figure, grid = panels.sheet([_title(order) for order in ended], max(2.0, WIDTH * most + 0.4), LEVEL * rows + 0.5)
+    for axes, places in zip(grid.flat, placed, strict=False):
+        _panel(axes, places, rows)
     _explain(figure, placed)
     around.question(figure, QUESTION)
     around.footnote(figure, f"{named}; ranks from above: nobody is beaten by a later one. No line is not: equal.")
@@ -63,7 +63,7 @@ def _place_systems(order: Mapping[str, Any]) -> Placed:
     at = {
         name: (k - (len(rank) - 1) / 2, row) for row, rank in enumerate(order["ranks"]) for k, name in enumerate(rank)
     }
-    cyclic = [(one, other) for cycle in order["cycles"] for one, other in pairwise(cycle)]
+    cyclic = [(first, second) for cycle in order["cycles"] for first, second in pairwise(cycle)]
     return Placed(at, [(better, worse) for better, worse in order["beats"]], cyclic)
 
 
@@ -101,8 +101,8 @@ def _explain(figure: Figure, placed: Sequence[Placed]) -> None:
     from matplotlib.lines import Line2D
 
     shown: list[tuple[str, str, Any, bool]] = [
-        (LINE, GREY, "-", any(one.beats for one in placed)),
-        (CYCLE, VERMILION, "--", any(one.cyclic for one in placed)),
+        (LINE, GREY, "-", any(order.beats for order in placed)),
+        (CYCLE, VERMILION, "--", any(order.cyclic for order in placed)),
     ]
     handles = [Line2D([], [], color=color, linestyle=dash) for _, color, dash, drawn in shown if drawn]
     around.legend(figure, handles, [name for name, *_, drawn in shown if drawn], place="below")

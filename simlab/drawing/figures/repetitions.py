@@ -60,6 +60,6 @@ def _panel(axes: Axes, part: xr.Dataset, shown: View, names: list[str], named: l
 
 def _caption(dataset: xr.Dataset, shown: View) -> str:
     """State what the lines are, as figures of lines do; what is held fixed stands in the legend."""
-    said = charts.caption(dataset, shown)
-    parts = [part for part in said.removesuffix(".").split("; ") if not part.startswith("held fixed: ")]
+    text = charts.caption(dataset, shown)
+    parts = [part for part in text.removesuffix(".").split("; ") if not part.startswith("held fixed: ")]
     return "; ".join(parts) + "."

@@ -71,11 +71,11 @@ def draw(line: Timeline, title: str) -> Figure:
     axes.grid(visible=False)
     _legend(figure, axes, line, rows)
     around.question(figure, QUESTION)
-    told = f"{title}\n{summary(line)}"
+    text = f"{title}\n{summary(line)}"
     if look.current_style().paper:
         around.footnote(figure, f"{title}: {summary(line)}.")
     else:
-        axes.set_title(_wrap_lines(told, figure), fontsize=8, loc="left")
+        axes.set_title(_wrap_lines(text, figure), fontsize=8, loc="left")
     around.footnote(figure, caption(line, len(rows)))
     return figure
 
@@ -133,9 +133,9 @@ def _stretches(axes: Axes, line: Timeline, rows: list[int], unit: float) -> None
     even, things = _find_alternate_tasks(line), _things(line)
     styles = [_style(line, k, bool(even[k]), things) for k in range(len(line.row))]
     for style in dict.fromkeys(styles):
-        held = [k for k, own in enumerate(styles) if own == style and int(line.row[k]) in place]
-        if held:
-            _bars(axes, line, held, place, unit, facecolor=style[0], hatch=style[1])
+        indices = [k for k, own in enumerate(styles) if own == style and int(line.row[k]) in place]
+        if indices:
+            _bars(axes, line, indices, place, unit, facecolor=style[0], hatch=style[1])
     if not things:
         _names(axes, line, place, unit, even)
 
@@ -237,4 +237,4 @@ def _legend(figure: Figure, axes: Axes, line: Timeline, rows: list[int]) -> None
         handles.append(Line2D([], [], color="#009E73", linestyle="--", linewidth=1.6, label="money spent"))
     elif line.ended_by != DEADLINE:
         handles.append(Line2D([], [], color="#555555", linestyle=":", linewidth=1.0, label="end"))
-    around.legend(figure, handles, [str(held.get_label()) for held in handles], fontsize=look.points(7))
+    around.legend(figure, handles, [str(handle.get_label()) for handle in handles], fontsize=look.points(7))

@@ -21,10 +21,12 @@ ENDINGS = {
 
 def split_accounts(names: Sequence[str], record: Record) -> tuple[list[str], list[str]]:
     """Split measures into those of what a campaign takes, where they tell that in full, and all others."""
-    held = [name for name in names if name in ACCOUNTS]
-    if not {"money", "planned", "received", "completed_share"} <= set(held) or not has_value(record, "completed_share"):
+    known = [name for name in names if name in ACCOUNTS]
+    if not {"money", "planned", "received", "completed_share"} <= set(known) or not has_value(
+        record, "completed_share"
+    ):
         return [], list(names)
-    return held, [name for name in names if name not in ACCOUNTS]
+    return known, [name for name in names if name not in ACCOUNTS]
 
 
 def account(record: Record, names: Sequence[str], answers: str, currency: str | None) -> str:
@@ -76,6 +78,6 @@ def _answers(record: Record) -> str:
 
 def _describe_endings(record: Record, names: Sequence[str]) -> str:
     """State what ended campaigns: the shares that are not nothing, and the first in any case."""
-    held = [name for name in ENDINGS if name in names and has_value(record, name)]
-    told_of = [name for name in held if name == "ended_as_planned" or record[name] > 0]
-    return ", ".join(f"{ENDINGS[name]} {write_value(record, name)}" for name in told_of)
+    known = [name for name in ENDINGS if name in names and has_value(record, name)]
+    shown = [name for name in known if name == "ended_as_planned" or record[name] > 0]
+    return ", ".join(f"{ENDINGS[name]} {write_value(record, name)}" for name in shown)

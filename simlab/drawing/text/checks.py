@@ -44,7 +44,7 @@ def _lines(checked: TableCheck) -> Iterator[str]:
 def _counts(checked: TableCheck) -> str:
     read = checked.read
     parts = [f"{read['used']:,} of {pluralise(read['rows'], 'row')} used"]
-    parts += [pluralise(read[name], one) for name, one in COUNTED if read.get(name)]
+    parts += [pluralise(read[name], noun) for name, noun in COUNTED if read.get(name)]
     parts += [] if read.get("raters") else ["raters not named"]
     parts += [pluralise(read["gaps"], "gap")] if read.get("gaps") else []
     return ", ".join(parts)

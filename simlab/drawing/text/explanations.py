@@ -24,8 +24,10 @@ def measures(measures: Sequence[Measure]) -> str:
 
 def group(name: str, options: Sequence[Option]) -> str:
     """List the options of a group, each with its sentence, and their keys, each with its sentence and defaults."""
-    choices = list_under_title(f"{name}=OPTION", [[said.option.partition("=")[2], said.sentence] for said in options])
-    every = sorted((key for said in options for key in said.keys), key=lambda key: key.key)
+    choices = list_under_title(
+        f"{name}=OPTION", [[explained.option.partition("=")[2], explained.sentence] for explained in options]
+    )
+    every = sorted((key for explained in options for key in explained.keys), key=lambda key: key.key)
     texts = [text for _, same in groupby(every, key=lambda key: key.key) for text in keys(list(same))]
     return "\n\n".join([choices, *texts])
 
@@ -37,8 +39,8 @@ def option(option: Option) -> str:
 
 def _key_row(key: Key) -> list[str]:
     value, name = show(key.default), key.key.rpartition(".")[2]
-    told = f"{_sentence(key.sentence, key.unit)} ({key.range})".strip()
-    return [f"{name} = {value}", told] if len(value) <= MOST_VALUE else [name, f"= {value}: {told}"]
+    text = f"{_sentence(key.sentence, key.unit)} ({key.range})".strip()
+    return [f"{name} = {value}", text] if len(value) <= MOST_VALUE else [name, f"= {value}: {text}"]
 
 
 def measure(measure: Measure) -> str:
@@ -60,11 +62,13 @@ def _key_text(keys: Sequence[Key]) -> str:
     defaults: dict[str, list[Key]] = {}
     for key in keys:
         defaults.setdefault(show(key.default), []).append(key)
-    said = [value if len(defaults) == 1 else f"{value} in {_name_options(same)}" for value, same in defaults.items()]
+    defaults_shown = [
+        value if len(defaults) == 1 else f"{value} in {_name_options(same)}" for value, same in defaults.items()
+    ]
     sources = dict.fromkeys(key.source for key in keys if key.source)
     rows = [
         ["unit", first.unit],
-        ["default", "; ".join(said)],
+        ["default", "; ".join(defaults_shown)],
         ["range", first.range],
         ["options", _name_options(keys) if len(defaults) == 1 else ""],
         ["source", "".join(sources) if len(sources) == 1 else ""],
@@ -84,8 +88,8 @@ def _name_options(keys: Iterable[Key]) -> str:
 def _list_rows(title: str, sentence: str, rows: Sequence[Sequence[str]]) -> str:
     """Write a sentence under a title, and below it what is known of it, row by row."""
     lines = list_under_title("", [row for row in rows if row[1]]).splitlines()[1:]
-    told = textwrap.fill(sentence, width(), initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
-    return "\n".join([list_under_title(title, []), *([told] if told else []), *lines])
+    text = textwrap.fill(sentence, width(), initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
+    return "\n".join([list_under_title(title, []), *([text] if text else []), *lines])
 
 
 def _sentence(text: str, unit: str) -> str:

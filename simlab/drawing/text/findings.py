@@ -67,8 +67,8 @@ def _write(rows: Sequence[cells.Row], names: Sequence[str], axes: Sequence[str],
     if known := cells.known_names(rows, names):
         behind, *more = cells.notes(rows, known, axes, laid)
         fixed = cells.describe_fixed(rows[0], known)
-        held = [textwrap.fill(f"held fixed: {fixed}", tables.width())] if fixed else []
-        lines = [behind, *held, *more, *lines]
+        fixed_lines = [textwrap.fill(f"held fixed: {fixed}", tables.width())] if fixed else []
+        lines = [behind, *fixed_lines, *more, *lines]
     return "\n\n".join([*map(write_block, laid), "\n".join(lines)])
 
 
@@ -84,8 +84,8 @@ def precision(dataset: xr.Dataset) -> list[str]:
 
     That is the largest error of a measure where it is above what the sweep asks for.
     """
-    if held := query.reaches(dataset):
-        return [line for reach in held for line in _describe_reach(dataset, reach)]
+    if reaches := query.reaches(dataset):
+        return [line for reach in reaches for line in _describe_reach(dataset, reach)]
     wanted = view.read_declaration(dataset).get("precision") or {}
     errors = f"{wanted.get('measure')}_mcse"
     if "mcse" not in wanted or errors not in dataset:
@@ -102,22 +102,22 @@ def precision(dataset: xr.Dataset) -> list[str]:
 def _describe_reach(dataset: xr.Dataset, reach: query.Reach) -> list[str]:
     """State in how many cells an error is as wanted, and of the one that is furthest from it how far."""
     target, n = reach.target, len(reach.cells)
-    found = [at.reached for at in reach.cells.values()]
+    reached = [at.reached for at in reach.cells.values()]
     what = f"error of {'differences in ' if target.difference else ''}{target.measure}"
     wanted = f"{target.mcse:g} or less, as asked,"
     word = "clusters" if dataset.attrs["conditional"] else "worlds"
     clusters = sorted(at.clusters for at in reach.cells.values())
     span = f"{clusters[0]}{f' to {clusters[-1]}' if clusters[-1] > clusters[0] else ''} {word}"
-    if all(found):
+    if all(reached):
         return [f"{what}: {wanted} in {'the cell' if n == 1 else f'all {n} cells'} ({span})"]
-    lines = [f"{what}: {wanted} in {sum(one is True for one in found)} of {n} cell{'s' * (n > 1)} ({span})"]
-    if untold := sum(one is None for one in found):
+    lines = [f"{what}: {wanted} in {sum(state is True for state in reached)} of {n} cell{'s' * (n > 1)} ({span})"]
+    if untold := sum(state is None for state in reached):
         lines.append(
             f"{what}: cannot be told in {untold} cell{'s' * (untold > 1)}: no value, or the same in all {word}"
         )
     open_ = {place: at for place, at in reach.cells.items() if at.reached is False}
     if open_:
-        place, at = max(open_.items(), key=lambda one: one[1].needed / max(one[1].clusters, 1))
+        place, at = max(open_.items(), key=lambda entry: entry[1].needed / max(entry[1].clusters, 1))
         axes = name_axes(dataset)
         where = ", ".join(
             f"{axis}={show(restore_axis_values(dataset[axis].values)[k])}" for axis, k in zip(axes, place, strict=True)
@@ -153,7 +153,7 @@ def next_words(dataset: xr.Dataset, folder: Path) -> str:
 def _summarise_grid(sizes: dict[str, int], measures: Sequence[Range]) -> str:
     """Sum up a grid that is too large for a table: how many settings, and what the measures range over."""
     lines = [f"{math.prod(sizes.values())} settings: {' x '.join(f'{axis} ({n})' for axis, n in sizes.items())}"]
-    for held in measures:
-        spread = ", ".join(f"{value:.4f}" for value in held.quartiles)
-        lines.append(f"{held.measure}: least, quartiles and greatest {spread}; no value in {held.missing}")
+    for measure in measures:
+        spread = ", ".join(f"{value:.4f}" for value in measure.quartiles)
+        lines.append(f"{measure.measure}: least, quartiles and greatest {spread}; no value in {measure.missing}")
     return "\n".join(lines)

@@ -48,14 +48,14 @@ def _describe_purchases(purchases: Sequence[Purchase], cells: int, currency: str
 
     Where not all cells were looked at, others may buy less, or more.
     """
-    held = purchases[0].outcomes
-    unit = outcome_unit("ratings_used", held) or "ratings"
+    outcomes = purchases[0].outcomes
+    unit = outcome_unit("ratings_used", outcomes) or "ratings"
     # Where pairs are compared, no answer belongs to one system.
-    share, shares = ("pair", _pairs) if "used" in held else ("system", _systems)
-    each = _span([one.ratings / shares(one) for one in purchases])
+    share, shares = ("pair", _pairs) if "used" in outcomes else ("system", _systems)
+    each = _span([purchase.ratings / shares(purchase) for purchase in purchases])
     return (
-        f"a campaign buys {_span([one.ratings for one in purchases])} {unit} in all ({each} per {share}), "
-        f"price in all {_span([one.cost for one in purchases])}{f' {currency}' if currency else ''}"
+        f"a campaign buys {_span([purchase.ratings for purchase in purchases])} {unit} in all ({each} per {share}), "
+        f"price in all {_span([purchase.cost for purchase in purchases])}{f' {currency}' if currency else ''}"
         f"{f' ({len(purchases)} of {cells:,} cells looked at)' if len(purchases) < cells else ''}"
     )
 

@@ -43,7 +43,7 @@ def write_plan_paragraph(
     `foreseen` are sentences on what was simulated beforehand, `family` is the one that was fixed, with its baseline.
     """
     names = list_methods(config)
-    said = [
+    sentences = [
         f"The study is planned in advance (study file {digest[:DIGEST]}).",
         *_design(config),
         references.sentences(names).replace(" were ", " will be ").replace(" was ", " will be "),
@@ -51,15 +51,15 @@ def write_plan_paragraph(
         *foreseen,
         "Pairs that are not claimed will be called open, not equal; every deviation from this plan will be listed.",
     ]
-    return add_references(" ".join(said), [*names, *(["simulated"] if foreseen else [])])
+    return add_references(" ".join(sentences), [*names, *(["simulated"] if foreseen else [])])
 
 
 def describe_promise(config: Mapping[str, Any], family: tuple[str, str | None] | None = None) -> str:
     """State of which family of claims a composed study promises its level, without a full stop."""
     level, multiplicity = _read_decision(config)
     name, against = family or ("", None)
-    said = FROZEN.get(name, FAMILY.get(multiplicity, ANY))
-    return said.format(f"{level:g}".removeprefix("0"), against=against)
+    promise = FROZEN.get(name, FAMILY.get(multiplicity, ANY))
+    return promise.format(f"{level:g}".removeprefix("0"), against=against)
 
 
 def list_methods(config: Mapping[str, Any]) -> list[str]:
@@ -77,16 +77,21 @@ def _read_decision(config: Mapping[str, Any]) -> tuple[float, str]:
 
 def _design(config: Mapping[str, Any]) -> Iterator[str]:
     """State how many systems, documents and answers there will be, where a config says so."""
-    held = [(config.get(section, {}).get(key), one, many) for section, key, one, many in COUNTS]
-    said = [f"{count:,} {one if count == 1 else many}" for count, one, many in held if isinstance(count, int)]
-    if said:
-        yield f"It asks for {', '.join(said)}."
+    counts = [(config.get(section, {}).get(key), singular, plural) for section, key, singular, plural in COUNTS]
+    parts = [
+        f"{count:,} {singular if count == 1 else plural}"
+        for count, singular, plural in counts
+        if isinstance(count, int)
+    ]
+    if parts:
+        yield f"It asks for {', '.join(parts)}."
 
 
 def add_references(text: str, names: Sequence[str]) -> str:
     """Break the paragraph to the width of a page, and list what it cites."""
     listed = [
-        textwrap.fill(one, WIDTH, subsequent_indent="  ", break_on_hyphens=False) for one in references.list_of(names)
+        textwrap.fill(reference, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+        for reference in references.list_of(names)
     ]
     body = textwrap.fill(text, WIDTH, break_on_hyphens=False, break_long_words=False)
     return "\n\n".join([body, "References", "\n".join(listed)]) if listed else body

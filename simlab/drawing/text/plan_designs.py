@@ -39,25 +39,27 @@ def sentence(design: Design, settings: Design, systems: int) -> str:
     >>> sentence((("design.documents", 130), ("design.grouping", "ungrouped")), (), 8)
     '130 documents, one rating per output; outputs are dealt to raters one by one'
     """
-    held = dict([*settings, *design])
-    parts = [pluralise(int(held[SIZE]), "document")] if SIZE in held else []
-    each = int(held.get(EACH, 1))
+    values = dict([*settings, *design])
+    parts = [pluralise(int(values[SIZE]), "document")] if SIZE in values else []
+    each = int(values.get(EACH, 1))
     parts.append("one rating per output" if each == 1 else f"{each} ratings per output")
-    parts += [SHORT[key](held[key]) for key in POOL if key in dict(design)]
-    said = [", ".join(parts)]
-    grouping = str(held.get(GROUPING, ""))
-    said += [_describe_grouping(grouping, systems)] if grouping else []
-    said += (
-        [NORMALIZATIONS.get(str(held[NORMALIZATION]), f"scores: {held[NORMALIZATION]}")] if _is_normalized(held) else []
+    parts += [SHORT[key](values[key]) for key in POOL if key in dict(design)]
+    clauses = [", ".join(parts)]
+    grouping = str(values.get(GROUPING, ""))
+    clauses += [_describe_grouping(grouping, systems)] if grouping else []
+    clauses += (
+        [NORMALIZATIONS.get(str(values[NORMALIZATION]), f"scores: {values[NORMALIZATION]}")]
+        if _is_normalized(values)
+        else []
     )
     named = {SIZE, EACH, GROUPING, NORMALIZATION, *POOL}
-    said += [_describe_setting(key, value) for key, value in design if key not in named]
-    return "; ".join(said)
+    clauses += [_describe_setting(key, value) for key, value in design if key not in named]
+    return "; ".join(clauses)
 
 
 def _describe_grouping(grouping: str, systems: int) -> str:
-    said = GROUPINGS.get(grouping)
-    return grouping if said is None else said.format(f" {systems}" if systems else "")
+    template = GROUPINGS.get(grouping)
+    return grouping if template is None else template.format(f" {systems}" if systems else "")
 
 
 def shorten_design(design: Design, beside: Design | None = None) -> str:
@@ -66,15 +68,17 @@ def shorten_design(design: Design, beside: Design | None = None) -> str:
     >>> shorten_design((("design.documents", 65), ("design.ratings_per_item", 2)), (("design.documents", 130),))
     '65 x 2'
     """
-    held, other = dict(design), dict(beside or ())
-    each = int(held.get(EACH, 1))
-    size = "" if SIZE not in held else f"{held[SIZE]:,}" + (f" x {each}" if each > 1 or _has_more(other, each) else "")
+    values, other = dict(design), dict(beside or ())
+    each = int(values.get(EACH, 1))
+    size = (
+        "" if SIZE not in values else f"{values[SIZE]:,}" + (f" x {each}" if each > 1 or _has_more(other, each) else "")
+    )
     words = [
         _describe_setting(key, value)
         for key, value in design
         if key not in (SIZE, EACH) and (beside is None or other.get(key) != value)
     ]
-    same = beside is not None and held.get(SIZE) == other.get(SIZE) and each == int(other.get(EACH, 1)) and words
+    same = beside is not None and values.get(SIZE) == other.get(SIZE) and each == int(other.get(EACH, 1)) and words
     return ", ".join([*words, *([size] if size and not same else [])]) or "the same"
 
 
@@ -93,8 +97,8 @@ def describe_changes(design: Design, beside: Design) -> str:
     >>> describe_changes((("design.documents", 65), ("design.ratings_per_item", 2)), (("design.documents", 130),))
     '65 documents, 2 ratings per output'
     """
-    held, other = dict(design), dict(beside)
-    size = [pluralise(int(held[SIZE]), "document")] if SIZE in held and held[SIZE] != other.get(SIZE) else []
+    values, other = dict(design), dict(beside)
+    size = [pluralise(int(values[SIZE]), "document")] if SIZE in values and values[SIZE] != other.get(SIZE) else []
     words = kind(tuple((key, value) for key, value in design if key != SIZE), beside)
     return ", ".join([*size, *([words] if words != "the same" else [])]) or "the same"
 
@@ -120,5 +124,5 @@ def _is_normalized(settings: Mapping[str, Any]) -> bool:
 
 
 def _describe_setting(key: str, value: Any) -> str:
-    said = SHORT.get(key)
-    return said(value) if said else f"{key.rpartition('.')[2].replace('_', ' ')} {value_label(key, value)}"
+    template = SHORT.get(key)
+    return template(value) if template else f"{key.rpartition('.')[2].replace('_', ' ')} {value_label(key, value)}"

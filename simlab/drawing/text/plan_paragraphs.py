@@ -18,7 +18,7 @@ FORESEEN = {
 
 def list_forecast_sentences(plan: StudyPlan) -> list[str]:
     """Return sentences on targets, worlds, and what the design came to, each number with its error."""
-    return [one for one in _sentences(plan) if one]
+    return [sentence for sentence in _sentences(plan) if sentence]
 
 
 def _sentences(plan: StudyPlan) -> Iterator[str]:
@@ -53,7 +53,7 @@ def _describe_worlds(plan: StudyPlan) -> str:
 
 def _shares(plan: StudyPlan, figures: Figures) -> str:
     """Write what a design came to, each share with its error."""
-    names = [*FORESEEN, *(one.measure for one in plan.targets if one.measure not in FORESEEN)]
+    names = [*FORESEEN, *(target.measure for target in plan.targets if target.measure not in FORESEEN)]
     shares = [_share(name, plan, figures) for name in names if name in figures]
     errors = "(± Monte-Carlo standard error, Morris et al. 2019; SRP: Riley et al. 2024)"
     return f"{', '.join(shares)} {errors}"

@@ -131,7 +131,7 @@ def _describe_certainty(plan: StudyPlan) -> str:
 def targets(plan: StudyPlan) -> str:
     """Write the targets, the first with the reason for the smallest difference that matters."""
     why = f" ({plan.smallest.why})" if plan.smallest.why else ""
-    return "; ".join(_target(one, plan) + (why if k == 0 else "") for k, one in enumerate(plan.targets))
+    return "; ".join(_target(target, plan) + (why if k == 0 else "") for k, target in enumerate(plan.targets))
 
 
 def _target(target: Target, plan: StudyPlan) -> str:
@@ -219,7 +219,9 @@ def few_raters(plan: StudyPlan) -> str:
 def _holds_for_others(plan: StudyPlan) -> bool:
     """True if the design itself reaches the targets for raters that were not asked: then no more of them are needed."""
     known = plan.new_figures
-    return bool(known) and all(one.measure in known and known[one.measure].value >= one.least for one in plan.targets)
+    return bool(known) and all(
+        target.measure in known and known[target.measure].value >= target.least for target in plan.targets
+    )
 
 
 def describe_binding_limit(plan: StudyPlan) -> str:
@@ -271,8 +273,8 @@ def other_money(plan: StudyPlan) -> str:
         return ""
     of = "" if plan.limits.money is not None else " than this costs"
     parts = [
-        f"with 10 % {tenth}{of} ({money(one.money, plan)}) {_describe_money(one, plan)}"
-        for tenth, one in zip(TENTHS, plan.other_money, strict=False)
+        f"with 10 % {tenth}{of} ({money(advice.money, plan)}) {_describe_money(advice, plan)}"
+        for tenth, advice in zip(TENTHS, plan.other_money, strict=False)
     ]
     text = f"{'; '.join(parts)} (by fitted lines)."
     return text[0].upper() + text[1:]
@@ -293,16 +295,16 @@ def _describe_money(money: OtherMoney, plan: StudyPlan) -> str:
 def describe_missed_targets(plan: StudyPlan) -> str:
     """Write which targets the best design misses, by how much."""
     parts = [
-        f"{heading(one.target)} {share(one)}, {number(one.least - one.value, 2)} less than the "
-        f"{number(one.least, 2)} wanted"
-        for one in plan.missed
+        f"{heading(missed.target)} {share(missed)}, {number(missed.least - missed.value, 2)} less than the "
+        f"{number(missed.least, 2)} wanted"
+        for missed in plan.missed
     ]
     return f"Missed: {'; '.join(parts)}." if parts else ""
 
 
 def remedies(plan: StudyPlan) -> str:
     """Write what would reach the targets."""
-    parts = [_remedy(one, plan) for one in plan.would_reach]
+    parts = [_remedy(remedy, plan) for remedy in plan.would_reach]
     return f"To reach it: {'; or '.join(parts)}." if parts else "Nothing that was tried would reach it."
 
 

@@ -60,8 +60,8 @@ def _describe_endings(shares: Mapping[int, float]) -> list[str]:
     """State how campaigns end; nothing where their study does not tell."""
     if len(shares) == 1:
         return [f"all campaigns {ENDINGS[code]}" for code in shares]
-    told = [f"{number(share, 2)} {ENDINGS[code]}" for code, share in sorted(shares.items())]
-    return [f"of campaigns {', '.join(told)}"] if told else []
+    endings = [f"{number(share, 2)} {ENDINGS[code]}" for code, share in sorted(shares.items())]
+    return [f"of campaigns {', '.join(endings)}"] if endings else []
 
 
 def amount(span: QuantileSpan, unit: str) -> str:

@@ -226,12 +226,12 @@ METHODS = {
 def clauses(names: Iterable[str]) -> list[str]:
     """Write what is known of these methods, each once, with whose they are in parentheses."""
     known = [METHODS[name] for name in dict.fromkeys(names) if name in METHODS]
-    return [f"{one.says} ({'; '.join(one.cites)})" if one.cites else one.says for one in known]
+    return [f"{method.says} ({'; '.join(method.cites)})" if method.cites else method.says for method in known]
 
 
 def sentences(names: Iterable[str]) -> str:
     """Write these methods as sentences."""
-    return " ".join(f"{one[0].upper()}{one[1:]}." for one in clauses(names))
+    return " ".join(f"{clause[0].upper()}{clause[1:]}." for clause in clauses(names))
 
 
 def list_of(names: Iterable[str]) -> list[str]:

@@ -37,9 +37,9 @@ def describe_shard(did: Did) -> str:
 
 def write_json(shards: Sequence[Did]) -> str:
     """Write what shards came to as JSON."""
-    return tables.write_json([asdict(one) for one in shards])
+    return tables.write_json([asdict(shard) for shard in shards])
 
 
 def write(shards: Sequence[Did], form: str) -> str:
     """Write what shards came to for a program to read."""
-    return tables.write([asdict(one) for one in shards], form)
+    return tables.write([asdict(shard) for shard in shards], form)

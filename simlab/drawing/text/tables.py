@@ -232,7 +232,7 @@ def _flatten_value(value: Any) -> Any:
     """Write what is said measure by measure as one text, and true and false as they are typed."""
     if isinstance(value, bool):
         return word(value)
-    return "; ".join(f"{name}: {said}" for name, said in value.items()) if isinstance(value, Mapping) else value
+    return "; ".join(f"{name}: {text}" for name, text in value.items()) if isinstance(value, Mapping) else value
 
 
 def _keep_finite(value: Any) -> Any:
