@@ -291,18 +291,18 @@ def parse_sidecar(line: str, config: Mapping[str, Any], where: str) -> CampaignS
     Raises InputError, beginning with `where`, for what is no campaign, and for one of another study.
     """
     try:
-        held = json.loads(line)
+        record = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{where}: its line `campaign:` is no JSON; export the campaign again") from error
-    if not isinstance(held, dict) or not isinstance(held.get("address"), dict):
+    if not isinstance(record, dict) or not isinstance(record.get("address"), dict):
         raise InputError(f"{where}: its line `campaign:` has no address; export the campaign again")
-    schemas.refuse_other(where, "a campaign", held.get("schema", held.get("version")), schemas.PLAN)
-    if held["address"].get("digest") != digest(config):
+    schemas.refuse_other(where, "a campaign", record.get("schema", record.get("version")), schemas.PLAN)
+    if record["address"].get("digest") != digest(config):
         refuse(f"{where}:", "has a study that is not the one of its campaign (campaign.address.digest)")
-    told = read_campaign_info(held.get("told"), f"{where}: campaign")
-    if told.streams.seed != config["seed"]:
-        refuse(f"{where}:", f"has seed={config['seed']} and a campaign with the seed {told.streams.seed}")
-    return CampaignSidecar(held["address"], told)
+    info = read_campaign_info(record.get("told"), f"{where}: campaign")
+    if info.streams.seed != config["seed"]:
+        refuse(f"{where}:", f"has seed={config['seed']} and a campaign with the seed {info.streams.seed}")
+    return CampaignSidecar(record["address"], info)
 
 
 def import_planned(config: Mapping[str, Any]) -> ModuleType:
@@ -350,8 +350,8 @@ def read(table: Path, config: Mapping[str, Any], info: CampaignInfo, columns: Ma
     """
     layout = import_planned(config)
     rows = sheets.read(table, layout.USUAL, columns or {}, layout.FORM)
-    found: Read = layout.match_campaign(info, rows, config)
-    return found
+    reading: Read = layout.match_campaign(info, rows, config)
+    return reading
 
 
 def list_differing_parts(first: Collected, second: Collected) -> list[str]:

@@ -58,29 +58,29 @@ def check(table: Path, wanted: ConcludeOptions) -> TableCheck:
     quick = replace(wanted, again=False, gate=False, exclude=())
     plan = wanted.plan
     if plan is None:
-        found = conclude_once(table, quick)
+        conclusion = conclude_once(table, quick)
         return TableCheck(
             recognise_question(table, wanted),
-            _drop_scores(found.read),
-            _names(found),
-            found.unit,
-            found.promise,
-            notes=_pick_name_notes(found),
+            _drop_scores(conclusion.read),
+            _names(conclusion),
+            conclusion.unit,
+            conclusion.promise,
+            notes=_pick_name_notes(conclusion),
         )
     read = reading(table, quick, plan)
-    found = conclude_collected(read.collected, quick, plan, lambda words: None)
+    conclusion = conclude_collected(read.collected, quick, plan, lambda words: None)
     return TableCheck(
         plan.question,
-        _drop_scores(found.read),
+        _drop_scores(conclusion.read),
         tuple(read.collected.frame.system_names),
-        found.unit,
-        found.promise,
+        conclusion.unit,
+        conclusion.promise,
         read.planned,
         len(read.collected.seen.value),
         (*plan.changes, *read.deviations),
         not is_unfinished(read, plan),
         read.unlisted,
-        _pick_name_notes(found),
+        _pick_name_notes(conclusion),
     )
 
 

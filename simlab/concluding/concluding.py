@@ -27,23 +27,23 @@ def conclude(table: Path, wanted: ConcludeOptions, say: Say) -> Conclusion:
     """
 
     def conclude_without(lines: tuple[int, ...]) -> Conclusion:
-        told = replace(wanted.told, skip=lines)
+        overrides = replace(wanted.told, skip=lines)
         return _conclude_by_kind(
-            table, replace(wanted, told=told, exclude=(), again=False, gate=False), lambda words: None
+            table, replace(wanted, told=overrides, exclude=(), again=False, gate=False), lambda words: None
         )
 
     quick, whole = replace(wanted, again=False), replace(wanted, exclude=())
     if wanted.exclude:
         # Refuses what cannot be left out, before anything takes a while.
         _conclude_by_kind(table, replace(quick, gate=False), lambda words: None)
-    found = _conclude_by_kind(table, whole, say)
-    if far := check_far_scores(table, found, conclude_without):
-        found = _conclude_by_kind(table, replace(whole, far_checked=True), say)
+    conclusion = _conclude_by_kind(table, whole, say)
+    if far := check_far_scores(table, conclusion, conclude_without):
+        conclusion = _conclude_by_kind(table, replace(whole, far_checked=True), say)
     quick = replace(quick, far_checked=True)
     without = {", ".join(wanted.exclude): _conclude_by_kind(table, quick, lambda words: None)} if wanted.exclude else {}
-    if n_raters := raters_at_large(found):
-        found = found.replace_fields(limits=unmet_people(n_raters))
-    return check_consistent(found.replace_fields(without=without, warnings=(*found.warnings, *far)))
+    if n_raters := raters_at_large(conclusion):
+        conclusion = conclusion.replace_fields(limits=unmet_people(n_raters))
+    return check_consistent(conclusion.replace_fields(without=without, warnings=(*conclusion.warnings, *far)))
 
 
 def conclude_once(table: Path, wanted: ConcludeOptions) -> Conclusion:

@@ -23,8 +23,8 @@ class Inconsistent(ValueError):
 
 def check_consistent(conclusion: Conclusion) -> Conclusion:
     """Return a conclusion as it is; raise Inconsistent, naming the first contradiction, where its numbers have one."""
-    for said in contradictions(conclusion):
-        raise Inconsistent(f"the conclusion contradicts itself: {said}")
+    for contradiction in contradictions(conclusion):
+        raise Inconsistent(f"the conclusion contradicts itself: {contradiction}")
     return conclusion
 
 
@@ -33,18 +33,18 @@ def contradictions(conclusion: Conclusion) -> Iterator[str]:
     yield from _check_family(conclusion)
     for pair in conclusion.pairs:
         checks = (_check_difference, _check_claim, _check_gate, _check_settling)
-        said = [one for check in checks for one in check(pair, conclusion)]
-        yield from (f"{pair.first} - {pair.second}: {one}" for one in said)
+        clashes = [one for check in checks for one in check(pair, conclusion)]
+        yield from (f"{pair.first} - {pair.second}: {one}" for one in clashes)
     yield from _check_systems(conclusion)
     yield from _check_widths(conclusion)
     yield from _check_groups(conclusion)
     yield from _check_best(conclusion)
     for metric in conclusion.metrics:
-        yield from (f"metric {metric.name}: {said}" for said in _check_metric(metric))
+        yield from (f"metric {metric.name}: {clash}" for clash in _check_metric(metric))
     if conclusion.repetition is not None:
         yield from _check_repetition(conclusion.repetition)
-    for one in conclusion.without.values():
-        yield from contradictions(one)
+    for other in conclusion.without.values():
+        yield from contradictions(other)
 
 
 def _check_family(conclusion: Conclusion) -> Iterator[str]:
@@ -115,19 +115,20 @@ def _check_systems(conclusion: Conclusion) -> Iterator[str]:
     """Check that estimates lie in their intervals and ranks are cut with the claims."""
     above, below = _find_claims(conclusion.pairs)
     n, scale = len(conclusion.systems), _scale(conclusion)
-    for one in conclusion.systems:
-        if one.low > one.estimate + _compute_tolerance(
-            one.low, one.estimate
-        ) or one.high < one.estimate - _compute_tolerance(one.estimate):
-            yield f"{one.system}: its interval, {one.low:g} to {one.high:g}, does not hold {one.estimate:g}"
-        best, worst = 1 + len(above.get(one.system, ())), n - len(below.get(one.system, ()))
-        if not 1 <= one.rank_low <= one.rank_high <= n:
-            yield f"{one.system}: its ranks, {one.rank_low} to {one.rank_high}, are none of {n}"
-        elif one.rank_low < best or one.rank_high > worst:
+    for entry in conclusion.systems:
+        if entry.low > entry.estimate + _compute_tolerance(
+            entry.low, entry.estimate
+        ) or entry.high < entry.estimate - _compute_tolerance(entry.estimate):
+            yield f"{entry.system}: its interval, {entry.low:g} to {entry.high:g}, does not hold {entry.estimate:g}"
+        best, worst = 1 + len(above.get(entry.system, ())), n - len(below.get(entry.system, ()))
+        if not 1 <= entry.rank_low <= entry.rank_high <= n:
+            yield f"{entry.system}: its ranks, {entry.rank_low} to {entry.rank_high}, are none of {n}"
+        elif entry.rank_low < best or entry.rank_high > worst:
             yield (
-                f"{one.system}: may have rank {one.rank_low} to {one.rank_high}, and its claims leave {best} to {worst}"
+                f"{entry.system}: may have rank {entry.rank_low} to {entry.rank_high}, and its claims leave "
+                f"{best} to {worst}"
             )
-        yield from _off_scale(one, *scale)
+        yield from _off_scale(entry, *scale)
 
 
 def _check_widths(conclusion: Conclusion) -> Iterator[str]:
@@ -164,9 +165,9 @@ def _find_claims(pairs: Sequence[Pair]) -> tuple[dict[str, set[str]], dict[str, 
     """Return which systems are claimed to be above each system, and which below."""
     above: dict[str, set[str]] = {}
     below: dict[str, set[str]] = {}
-    for one in pairs:
-        if one.verdict:
-            better, worse = (one.first, one.second) if one.verdict > 0 else (one.second, one.first)
+    for pair in pairs:
+        if pair.verdict:
+            better, worse = (pair.first, pair.second) if pair.verdict > 0 else (pair.second, pair.first)
             above.setdefault(worse, set()).add(better)
             below.setdefault(better, set()).add(worse)
     return above, below
@@ -176,9 +177,9 @@ def _check_groups(conclusion: Conclusion) -> Iterator[str]:
     """Check that nothing claims a difference within a group that nothing separates."""
     above, _ = _find_claims(conclusion.pairs)
     for group in conclusion.about.get("groups", ()):
-        for one in group:
-            if others := above.get(one, set()) & set(group):
-                yield f"{one} and {min(others)} stand in a group that nothing separates, and are claimed to differ"
+        for system in group:
+            if others := above.get(system, set()) & set(group):
+                yield f"{system} and {min(others)} stand in a group that nothing separates, and are claimed to differ"
 
 
 def _check_best(conclusion: Conclusion) -> Iterator[str]:
@@ -190,11 +191,14 @@ def _check_best(conclusion: Conclusion) -> Iterator[str]:
         yield "no system may be the best"
     if any(pair.verdict for pair in conclusion.pairs):
         yield "single pairs are claimed where who may be the best is asked"
-    for one in candidates:
-        if not conclusion.withdrawn and one.may_be_best != (one.p_value > conclusion.promise.level):
-            yield f"{one.system}: may be the best ({one.may_be_best}) with p {one.p_value:g}"
-        if one.may_be_best != (ranks.get(one.system) == 1):
-            yield f"{one.system}: may be the best ({one.may_be_best}), and may not have the rank that this says"
+    for candidate in candidates:
+        if not conclusion.withdrawn and candidate.may_be_best != (candidate.p_value > conclusion.promise.level):
+            yield f"{candidate.system}: may be the best ({candidate.may_be_best}) with p {candidate.p_value:g}"
+        if candidate.may_be_best != (ranks.get(candidate.system) == 1):
+            yield (
+                f"{candidate.system}: may be the best ({candidate.may_be_best}), and may not have the rank that this "
+                "says"
+            )
 
 
 def _check_metric(metric: Metric) -> Iterator[str]:

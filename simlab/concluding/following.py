@@ -57,25 +57,25 @@ def conclude(table: Path, wanted: ConcludeOptions, plan: LoadedPlan, say: Say) -
             "one look at its end; wait for the rest, see with --check what is there, or look now, which withdraws the "
             "promise: --look"
         )
-    found = conclude_collected(exclude_raters(read.collected, wanted, table), wanted, plan, say)
+    conclusion = conclude_collected(exclude_raters(read.collected, wanted, table), wanted, plan, say)
     # A conclusion that is refused shows nothing, and is no look.
     looked = look(plan.file, plan.digest, read.collected)
     if plan.sheets is not None and not wanted.exclude:
-        found = found.replace_fields(line=_line(found.line, read, plan.sheets))
-    return judge_promise(found, read, plan, looked)
+        conclusion = conclusion.replace_fields(line=_line(conclusion.line, read, plan.sheets))
+    return judge_promise(conclusion, read, plan, looked)
 
 
 def _line(line: str, read: Read, sheets: SheetKey) -> str:
     """Format the part of a line that counts planned ratings, as "of 1,040"."""
     n, file = len(read.collected.seen.value), sheets.key.with_name(unblinding.NAME)
-    said = f"{n:,} of {read.planned:,} planned ratings: {line.partition(' of ')[2]}"
+    planned_part = f"{n:,} of {read.planned:,} planned ratings: {line.partition(' of ')[2]}"
     listed = f" ({unblinding.NAME})" if unblinding.is_own(file) else ""
-    return said if n == read.planned else f"{said}; {read.planned - n:,} missing{listed}"
+    return planned_part if n == read.planned else f"{planned_part}; {read.planned - n:,} missing{listed}"
 
 
 def _refuse_ignored(wanted: ConcludeOptions, plan: LoadedPlan) -> None:
     """Raise InputError for options that a plan of this kind leaves without meaning."""
-    told, exported_one = wanted.told, plan.told is not None
+    overrides, exported_one = wanted.told, plan.told is not None
     ignored = [
         ("--metric", bool(wanted.metrics) and (exported_one or plan.question == RATE)),
         ("--threshold", wanted.threshold is not None),
@@ -83,7 +83,7 @@ def _refuse_ignored(wanted: ConcludeOptions, plan: LoadedPlan) -> None:
         ("--margin", wanted.margin is not None and plan.question == JUDGE),
         (
             "--better, --scale, --people, --where, --alike, --wide and --decimal",
-            exported_one and replace(told, columns={}) != NOTHING,
+            exported_one and replace(overrides, columns={}) != NOTHING,
         ),
     ]
     for option, given in ignored:
@@ -149,8 +149,8 @@ def judge_promise(conclusion: Conclusion, read: Read, plan: LoadedPlan, looked: 
     # A campaign on a clock knows what was worked; a table says it where it has times.
     hours = read.hours if plan.told is None else float(read.collected.paid.get("hours", math.nan))
     targets = () if plan.goals is None else figures(plan.goals, conclusion, paid, hours)
-    said = describe_compliance(plan, read.planned, read.deviations, looked, targets)
-    return conclusion.replace_fields(promise=promise, plan=said, warnings=warnings)
+    compliance = describe_compliance(plan, read.planned, read.deviations, looked, targets)
+    return conclusion.replace_fields(promise=promise, plan=compliance, warnings=warnings)
 
 
 def _explain_broken(promise: Promise, read: Read, looked: Looked, plan: LoadedPlan) -> str:
@@ -296,24 +296,25 @@ def _batch(plan: LoadedPlan, conclusion: Conclusion, pairs: Sequence[Pair], *, a
     systems = tuple(name for name in names if any(name in (one.first, one.second) for one in pairs))
     count = len(systems) * (len(systems) - 1) // 2
     settled = [
-        _size_lone_study(one, plan, conclusion, count) if alone else _count_further_units(one, plan) for one in pairs
+        _size_lone_study(pair, plan, conclusion, count) if alone else _count_further_units(pair, plan) for pair in pairs
     ]
     if any(not isfinite(one.number) for one in settled):
         return None
-    asked = tuple(BatchPair(one.pair.first, one.pair.second, ceil(one.documents)) for one in settled)
-    documents = max(one.number for one in asked)
+    batch_pairs = tuple(BatchPair(one.pair.first, one.pair.second, ceil(one.documents)) for one in settled)
+    documents = max(one.number for one in batch_pairs)
     raters = max((ceil(one.raters) for one in settled if one.raters is not None), default=None)
     ratings = (
-        sum(one.number for one in asked)
+        sum(one.number for one in batch_pairs)
         if plan.question == COMPARE
         else documents * len(systems) * _count_ratings_per_unit(plan)
     )
     promise = _make_second_promise(conclusion.promise, count) if alone else conclusion.promise
     new_raters = alone and conclusion.about.get("raters") == "drawn"
     why = (
-        f"{_describe_batch(asked, systems, documents, ratings, plan)}{', by other raters' * new_raters}; {promise.says}"
+        f"{_describe_batch(batch_pairs, systems, documents, ratings, plan)}{', by other raters' * new_raters}; "
+        f"{promise.says}"
     )
-    return SecondBatch(systems, documents, ratings, raters, asked, promise, alone, new_raters, why)
+    return SecondBatch(systems, documents, ratings, raters, batch_pairs, promise, alone, new_raters, why)
 
 
 def _count_further_units(pair: Pair, plan: LoadedPlan) -> _Open:

@@ -71,8 +71,8 @@ def describe_other_systems(names: Sequence[str], plan: Expected, where: str) -> 
             f"table {clip(', '.join(names), 60)}; name the plan of this table"
         )
     lacking = [name for name in plan.system_names if name not in names]
-    said = [f"systems that are not in the plan: {clip(', '.join(further), 80)}"] if further else []
-    return said + ([f"no answers about {clip(', '.join(lacking), 80)}"] if lacking else [])
+    deviations = [f"systems that are not in the plan: {clip(', '.join(further), 80)}"] if further else []
+    return deviations + ([f"no answers about {clip(', '.join(lacking), 80)}"] if lacking else [])
 
 
 class PlannedMeasure(NamedTuple):
@@ -158,37 +158,37 @@ def figures(goals: Goals, conclusion: Conclusion, paid: float, hours: float = ma
 
 
 def _compare_target(name: str, least: float, conclusion: Conclusion) -> PlannedFigure:
-    asked = PlannedFigure(measure=name, unit="share", planned=least, found=math.nan)
+    figure = PlannedFigure(measure=name, unit="share", planned=least, found=math.nan)
     if name in TRUTH:
-        return asked.replace_fields(missing="true differences are not")
+        return figure.replace_fields(missing="true differences are not")
     if name == "significant_share":
         return _compare_claims(PlannedMeasure(least), conclusion)
     if name == "no_wrong_claim":
         if conclusion.control is None:
-            return asked.replace_fields(missing=conclusion.control_missing or "equal systems were not simulated")
+            return figure.replace_fields(missing=conclusion.control_missing or "equal systems were not simulated")
         wrong, mcse = conclusion.control.some_claim, conclusion.control.some_claim_mcse
         if conclusion.control.best_excluded is not None:
             wrong, mcse = conclusion.control.best_excluded, conclusion.control.best_excluded_mcse or math.nan
-        return asked.replace_fields(found=1 - wrong, found_mcse=mcse)
+        return figure.replace_fields(found=1 - wrong, found_mcse=mcse)
     if name in REPEATED and conclusion.repetition is not None:
         same_sign = getattr(conclusion.repetition.same_sign, REPEATED[name]).value
         why = (
             "" if math.isfinite(same_sign) else conclusion.repetition.unknown.get(REPEATED[name], "no claim to repeat")
         )
-        return asked.replace_fields(found=same_sign, missing=why)
+        return figure.replace_fields(found=same_sign, missing=why)
     if name in REPEATED:
-        return asked.replace_fields(missing=conclusion.repetition_missing or "no claim to repeat")
-    return asked.replace_fields(missing="one table does not tell it")
+        return figure.replace_fields(missing=conclusion.repetition_missing or "no claim to repeat")
+    return figure.replace_fields(missing="one table does not tell it")
 
 
 def _compare_claims(planned: PlannedMeasure, conclusion: Conclusion) -> PlannedFigure:
-    asked = PlannedFigure(
+    figure = PlannedFigure(
         measure="significant_share", unit="share", planned=planned.value, found=math.nan, planned_mcse=planned.mcse
     )
     family = None if conclusion.family is None else conclusion.family.name
     if family not in ALL_PAIRS or not conclusion.pairs:
-        return asked.replace_fields(missing="planned of all pairs at once")
-    return asked.replace_fields(found=sum(one.verdict != 0 for one in conclusion.pairs) / len(conclusion.pairs))
+        return figure.replace_fields(missing="planned of all pairs at once")
+    return figure.replace_fields(found=sum(one.verdict != 0 for one in conclusion.pairs) / len(conclusion.pairs))
 
 
 def _compare_size(name: str, planned: PlannedMeasure, goals: Goals, counted: float | None) -> PlannedFigure:
@@ -211,19 +211,19 @@ def _read_measure(measures: Mapping[str, Any], name: str, where: str, most: floa
     """Return a measure of the design with its error; NaN where it was not simulated."""
     if name not in measures:
         return PlannedMeasure(math.nan)
-    held = _object(measures, name, where)
+    measure = _object(measures, name, where)
     value, mcse = (
-        math.nan if (n := held.get(part)) is None else _number(n, f"measures.{name}.{part}", where, most=most)
+        math.nan if (n := measure.get(part)) is None else _number(n, f"measures.{name}.{part}", where, most=most)
         for part in ("value", "mcse")
     )
     return PlannedMeasure(value, mcse)
 
 
 def _object(content: Mapping[str, Any], name: str, where: str) -> Mapping[str, Any]:
-    found = content.get(name)
-    if not isinstance(found, Mapping):
-        _refuse(where, name, found, "must be an object")
-    return found
+    value = content.get(name)
+    if not isinstance(value, Mapping):
+        _refuse(where, name, value, "must be an object")
+    return value
 
 
 def _number(value: Any, name: str, where: str, *, most: float = LARGEST) -> float:
@@ -233,5 +233,5 @@ def _number(value: Any, name: str, where: str, *, most: float = LARGEST) -> floa
 
 
 def _refuse(where: str, name: str, value: Any, rule: str) -> NoReturn:
-    said = clip(show(value) if isinstance(value, int | float | str | None) else type(value).__name__, 60)
-    raise InputError(f"{where}: {PLAN}: {name} {said}: {rule}; plan again, in a folder of its own")
+    text = clip(show(value) if isinstance(value, int | float | str | None) else type(value).__name__, 60)
+    raise InputError(f"{where}: {PLAN}: {name} {text}: {rule}; plan again, in a folder of its own")

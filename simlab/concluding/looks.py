@@ -43,10 +43,10 @@ def look(plan: Path, digest: str, collected: Collected) -> Looked:
     if table in before:
         return Looked(tuple(one["answers"] for one in looks[: before.index(table)]))
     looks.append({"table": table, "answers": n})
-    held = json.dumps({"schema": schemas.PLAN, "digest": digest, "looks": looks}, indent=1) + "\n"
+    content = json.dumps({"schema": schemas.PLAN, "digest": digest, "looks": looks}, indent=1) + "\n"
     warning = ""
     try:
-        files.write_whole({file: held})
+        files.write_whole({file: content})
     except OSError as error:
         warning = f"{NOT_RECORDED} ({clip(file)}: {files.reason(error)}): later ones will not know of it"
     return Looked(tuple(one["answers"] for one in looks[:-1]), warning)
@@ -66,18 +66,18 @@ def _read(file: Path, digest: str) -> list[dict[str, Any]]:
         return []
     remedy = "look at it, or move it away"
     try:
-        held = json.loads(files.text(files.content(file, where, most=MOST_BYTES, remedy=remedy), where))
+        record = json.loads(files.text(files.content(file, where, most=MOST_BYTES, remedy=remedy), where))
     except (ValueError, RecursionError) as error:
         if isinstance(error, InputError):
             raise
         raise InputError(f"{where}: is no record of looks at a plan; {remedy}") from error
-    looks = held.get("looks") if isinstance(held, dict) else None
+    looks = record.get("looks") if isinstance(record, dict) else None
     if not isinstance(looks, list) or len(looks) > MOST_LOOKS or not all(map(_is_look, looks)):
         raise InputError(f"{where}: is no record of looks at a plan; {remedy}")
-    if not {"schema", "simlab"} & held.keys():
+    if not {"schema", "simlab"} & record.keys():
         raise InputError(f"{where}: is no record of looks at a plan; {remedy}")
-    schemas.refuse_other(where, "a record of looks", held.get("schema", held.get("simlab")), schemas.PLAN)
-    if held.get("digest") != digest:
+    schemas.refuse_other(where, "a record of looks", record.get("schema", record.get("simlab")), schemas.PLAN)
+    if record.get("digest") != digest:
         raise InputError(f"{where}: the plan was changed after a look; undo that, or {remedy}")
     return looks
 

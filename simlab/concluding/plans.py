@@ -72,13 +72,13 @@ def read_plan(path: Path, plugins: Sequence[str] = ()) -> LoadedPlan:
     except InputError as error:
         raise InputError(f"{where}: {str(error).removeprefix(f'{clip(file, 200)}: ')}") from error
     campaign = None if line is None else parse_sidecar(line, config, where)
-    told = None if campaign is None else campaign.told
+    info = None if campaign is None else campaign.told
     sheets = _sheets(campaign, file, where)
     edited = sheets is not None and _is_edited(file.with_name(FOLDER_FILE), named, plugins)
     # Another plan than that of the study says nothing of it.
     own = planned is not None and planned.digest == named
     goals = read_goals(planned.answer, where) if planned is not None and own else None
-    return LoadedPlan(path, identify_kind(config).question, config, named, told, file, sheets, family, edited, goals)
+    return LoadedPlan(path, identify_kind(config).question, config, named, info, file, sheets, family, edited, goals)
 
 
 def _is_edited(file: Path, assigned: str, plugins: Sequence[str]) -> bool:
@@ -109,12 +109,12 @@ def _locate_plan(path: Path) -> Path:
 
 
 def _sheets(campaign: CampaignSidecar | None, file: Path, where: str) -> SheetKey | None:
-    held = None if campaign is None else campaign.address.get("assigned")
-    if not isinstance(held, Mapping):
+    assigned = None if campaign is None else campaign.address.get("assigned")
+    if not isinstance(assigned, Mapping):
         return None
-    if not isinstance(held.get("key_sha256"), str):
+    if not isinstance(assigned.get("key_sha256"), str):
         raise InputError(f"{where}: does not say the digest of its key; assign the study again")
-    return SheetKey(file.parent / KEY, read_scale(held.get("scale"), where), held["key_sha256"])
+    return SheetKey(file.parent / KEY, read_scale(assigned.get("scale"), where), assigned["key_sha256"])
 
 
 def _compose_plan(file: Path, plugins: Sequence[str]) -> Mapping[str, Any]:
@@ -129,12 +129,12 @@ def describe_compliance(
 ) -> PlanCompliance:
     """Return which plan was followed, where a table leaves it, and how often it was looked at."""
     earlier = [f"look {k + 1} at {n:,} answers" for k, n in enumerate(looked.earlier)]
-    said = [*plan.changes, *deviations, *([f"earlier looks: {', '.join(earlier)}"] if earlier else [])]
+    departures = [*plan.changes, *deviations, *([f"earlier looks: {', '.join(earlier)}"] if earlier else [])]
     return PlanCompliance(
         name=plan.path.name,
         digest=plan.digest,
         planned=planned,
-        deviations=said,
+        deviations=departures,
         look=len(looked.earlier) + 1,
         targets=targets,
     )

@@ -84,8 +84,8 @@ class SheetRows:
 
     def describe_difference(self, first: int, second: int) -> str:
         """State where the first of two rows stands, and in which columns they differ."""
-        one, other = ([cells[k] for cells in self.cells.values()] for k in (first, second))
-        return f"line {self.lines[first]}; {difference(list(self.cells), one, other)}"
+        own, other = ([cells[k] for cells in self.cells.values()] for k in (first, second))
+        return f"line {self.lines[first]}; {difference(list(self.cells), own, other)}"
 
 
 def text(sheet: Sheet, form: As) -> str:
@@ -94,11 +94,11 @@ def text(sheet: Sheet, form: As) -> str:
 
 
 def _table(sheet: Sheet) -> Iterator[str]:
-    held = io.StringIO()
-    writer = csv.writer(held, lineterminator="\n")
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(sheet.columns)
     writer.writerows([_cell(value) for value in row] for row in sheet.rows)
-    yield held.getvalue()
+    yield buffer.getvalue()
 
 
 def _cell(value: Any) -> str:
@@ -108,9 +108,9 @@ def _cell(value: Any) -> str:
 def _events(sheet: Sheet) -> Iterator[str]:
     columns = [TURN if name == "order" else name for name in sheet.columns]
     for k, row in enumerate(sheet.rows):
-        said = {name: value for name, value in zip(columns, row, strict=True) if value is not None}
+        record = {name: value for name, value in zip(columns, row, strict=True) if value is not None}
         event = sheet.event if k < sheet.answers else "metric"
-        yield json.dumps({"event": event, "order": k, **said}, ensure_ascii=False, allow_nan=False) + "\n"
+        yield json.dumps({"event": event, "order": k, **record}, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def is_events(path: Path) -> bool:
@@ -140,7 +140,9 @@ def read(path: Path, usual: Mapping[str, Sequence[str]], columns: Mapping[str, s
         lines.append(line)
         cells.append(row)
     by_column = zip(*cells, strict=True) if cells else ([] for _ in table.header)
-    return SheetRows(table.where, {name: list(held) for name, held in zip(table.header, by_column, strict=True)}, lines)
+    return SheetRows(
+        table.where, {name: list(values) for name, values in zip(table.header, by_column, strict=True)}, lines
+    )
 
 
 def _read_events(path: Path) -> SheetRows:

@@ -97,23 +97,23 @@ def _reason(control: Control, promise: Promise) -> str:
 
 def _withdraw_claims(pairs: Sequence[Pair]) -> list[Pair]:
     return [
-        one.replace_fields(
+        pair.replace_fields(
             verdict=0,
-            unpromised=one.verdict,
+            unpromised=pair.verdict,
             more=None,
             detectable=None,
-            within=None if one.within is None else "open",
-            family=None if one.family is None else "open",
+            within=None if pair.within is None else "open",
+            family=None if pair.family is None else "open",
         )
-        for one in pairs
+        for pair in pairs
     ]
 
 
 def _open_family(of: Family) -> Family:
     """Let every system be the best, and all be of one tier."""
     candidates = [
-        one.replace_fields(may_be_best=True, behind=math.inf, within=None if one.within is None else False)
-        for one in of.candidates
+        candidate.replace_fields(may_be_best=True, behind=math.inf, within=None if candidate.within is None else False)
+        for candidate in of.candidates
     ]
     return of.replace_fields(
         candidates=candidates, tiers=[[name for tier in of.tiers for name in tier]] if of.tiers else ()
@@ -178,7 +178,7 @@ def start_in_process(simulate: Callable[[], Result]) -> Callable[[], Result]:
 
     def result() -> Result:
         try:
-            found, error = here.recv()
+            outcome, error = here.recv()
         except EOFError:
             return simulate()
         finally:
@@ -186,7 +186,7 @@ def start_in_process(simulate: Callable[[], Result]) -> Callable[[], Result]:
             process.join()
         if error is not None:
             raise error
-        return cast(Result, found)
+        return cast(Result, outcome)
 
     return result
 

@@ -52,11 +52,11 @@ def assign(
 
     Raises InputError for a study whose keys contradict each other, and for items and raters that do not fit it.
     """
-    held = read_items(items)
+    item_table = read_items(items)
     check(study.config)
     world = draw_world(study.config, 0)
     people = numbered_people(world.frame.n_raters) if raters is None else read_people(raters)
-    seated = seat(world.frame, study.config, held, people)
+    seated = seat(world.frame, study.config, item_table, people)
     if study.family and study.family.against not in (None, *seated.frame.system_names):
         hint = suggest(str(study.family.against), seated.frame.system_names, "there are", 300)
         raise InputError(
@@ -64,16 +64,16 @@ def assign(
         )
     own = int(study.config["seed"]) if seed is None else seed
     dealt = deal(study.config, seated.frame, own)
-    sizes = np.array([len(one) for one in held.segments])
+    sizes = np.array([len(one) for one in item_table.segments])
     rng = stream(own, *PLACE.of_study, "assign", "controls")
-    work = add_controls(rng, dealt.screens, sizes, held.controls, _share(study, held, share))
+    work = add_controls(rng, dealt.screens, sizes, item_table.controls, _share(study, item_table, share))
     loads = np.bincount([one.rater for one in work for _ in range(_size(one, sizes))], minlength=seated.frame.n_raters)
     seconds = find_seconds(study.config, world)
-    said = _list_unused_hours(people, seconds)
+    unused = _list_unused_hours(people, seconds)
     seated = seat_by_capacity(seated, loads, seconds)
     dealt = dealt._replace(collected=replace(dealt.collected, frame=seated.frame))
-    laid = tuple(lines(work, seated, held, own, study.digest))
-    return Assigned(study, held, seated, dealt, laid, scale_of(study.config), own, (*seated.said, *said))
+    laid = tuple(lines(work, seated, item_table, own, study.digest))
+    return Assigned(study, item_table, seated, dealt, laid, scale_of(study.config), own, (*seated.said, *unused))
 
 
 def _share(study: AssignedStudy, items: Items, share: float | None) -> float | None:

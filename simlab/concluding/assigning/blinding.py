@@ -81,16 +81,29 @@ def lines(work: Sequence[ShownScreen], seated: Seated, items: Items, seed: int, 
     codes = _codes(len(work), seed, study, _digest(items))
     frame = seated.frame
     starts = np.searchsorted(frame.document, np.arange(frame.n_documents))
-    found: list[SheetLine] = []
+    sheet_lines: list[SheetLine] = []
     position: dict[int, int] = {}
-    for one, code in zip(work, codes, strict=True):
-        of_screen = _list_control_cells(one.control) if one.control else _list_study_cells(one, seated, items, starts)
+    for screen, code in zip(work, codes, strict=True):
+        of_screen = (
+            _list_control_cells(screen.control) if screen.control else _list_study_cells(screen, seated, items, starts)
+        )
         for number, (document, segment, control, source, output, system) in enumerate(of_screen, 1):
-            position[one.rater] = position.get(one.rater, 0) + 1
-            rater, slot = frame.rater_names[one.rater], f"{code}-{number}"
-            at = (position[one.rater], rater, one.task + 1, document, segment, slot, control, source, output, system)
-            found.append(SheetLine(*at, number))
-    return found
+            position[screen.rater] = position.get(screen.rater, 0) + 1
+            rater, slot = frame.rater_names[screen.rater], f"{code}-{number}"
+            at = (
+                position[screen.rater],
+                rater,
+                screen.task + 1,
+                document,
+                segment,
+                slot,
+                control,
+                source,
+                output,
+                system,
+            )
+            sheet_lines.append(SheetLine(*at, number))
+    return sheet_lines
 
 
 def _list_control_cells(control: ControlItem) -> list[tuple[str, str, str, str, str, str]]:
@@ -119,11 +132,11 @@ def _digest(items: Items) -> str:
 def _codes(n: int, seed: int, study: str, items: str) -> list[str]:
     """Draw so many different codes, by random numbers that nothing else is drawn from."""
     rng = stream(seed, "assign", "codes", study, items)
-    found: dict[str, None] = {}
-    while len(found) < n:
+    codes: dict[str, None] = {}
+    while len(codes) < n:
         letters = rng.integers(len(LETTERS), size=(n, LENGTH))
-        found |= dict.fromkeys("".join(LETTERS[k] for k in word) for word in letters.tolist())
-    return list(found)[:n]
+        codes |= dict.fromkeys("".join(LETTERS[k] for k in word) for word in letters.tolist())
+    return list(codes)[:n]
 
 
 class Meant(NamedTuple):
@@ -152,18 +165,18 @@ def text(lines: Sequence[SheetLine]) -> str:
     """Write the key of an assignment."""
     rows = (
         (
-            one.slot,
-            one.system,
-            one.document,
-            one.segment,
-            one.number,
-            one.rater,
-            one.task,
-            one.position,
-            one.control,
-            *map(text_mark, (one.source, one.output)),
+            line.slot,
+            line.system,
+            line.document,
+            line.segment,
+            line.number,
+            line.rater,
+            line.task,
+            line.position,
+            line.control,
+            *map(text_mark, (line.source, line.output)),
         )
-        for one in sorted(lines, key=lambda one: one.slot)
+        for line in sorted(lines, key=lambda one: one.slot)
     )
     return table(COLUMNS, rows)
 
@@ -186,16 +199,16 @@ def read_key(path: Path, sha256: str | None = None) -> dict[str, Meant]:
     """Read a key of that SHA-256 (None: any); raise InputError, naming file and line, for what is none, or another."""
     if not path.is_file():
         raise InputError(f"{clip(path)}: is not there, and nothing else says which code is which system; put it back")
-    held = load(path, "an assignment's key")
-    if held.header != COLUMNS or sha256 not in (None, files.digest(path)):
-        raise InputError(f"{held.where}: is not the key as it was written; put it back")
-    found: dict[str, Meant] = {}
-    for line, cells in held.rows:
-        one = dict(zip(COLUMNS, map(strip_guard, cells), strict=True))
-        if one["slot"] in found or not (one["number"].isdecimal() and one["position"].isdecimal()):
-            raise InputError(f"{held.locate(line)}: is not the key as it was written; put it back")
-        found[one["slot"]] = _parse_key_row(one, held.locate(line))
-    return found
+    cell_table = load(path, "an assignment's key")
+    if cell_table.header != COLUMNS or sha256 not in (None, files.digest(path)):
+        raise InputError(f"{cell_table.where}: is not the key as it was written; put it back")
+    by_slot: dict[str, Meant] = {}
+    for line, cells in cell_table.rows:
+        row = dict(zip(COLUMNS, map(strip_guard, cells), strict=True))
+        if row["slot"] in by_slot or not (row["number"].isdecimal() and row["position"].isdecimal()):
+            raise InputError(f"{cell_table.locate(line)}: is not the key as it was written; put it back")
+        by_slot[row["slot"]] = _parse_key_row(row, cell_table.locate(line))
+    return by_slot
 
 
 def _parse_key_row(row: Mapping[str, str], where: str) -> Meant:

@@ -47,11 +47,11 @@ def strip_guard(text: str) -> str:
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Write a table with commas; texts are guarded, None is an empty cell."""
-    held = io.StringIO()
-    writer = csv.writer(held, lineterminator="\n")
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(columns)
     writer.writerows([_cell(value) for value in row] for row in rows)
-    return held.getvalue()
+    return buffer.getvalue()
 
 
 def _cell(value: object) -> str:

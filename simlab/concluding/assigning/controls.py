@@ -38,8 +38,8 @@ def add_controls(
     has none, a rater gets outputs of their own once more, later than the first time.
     """
     work: list[ShownScreen] = []
-    for _, held in groupby(screens, key=lambda one: one.rater):
-        tasks = [list(task) for _, task in groupby(held, key=lambda one: one.task)]
+    for _, rater_screens in groupby(screens, key=lambda one: one.rater):
+        tasks = [list(task) for _, task in groupby(rater_screens, key=lambda one: one.task)]
         ratings = sum(int(sizes[one.document]) for task in tasks for one in task)
         wanted = None if share is None else round(share * ratings)
         own = (
@@ -72,10 +72,12 @@ def _place_repeats(
     placed, count = list[_Placed](), 0
     for at in rng.permutation(len(own)).tolist():
         if count < wanted:
-            task, one = own[at]
+            task, screen = own[at]
             before = int(rng.integers(min(task + 1 + APART, len(tasks)), len(tasks) + 1))
-            placed.append(_Placed(before, ShownScreen(one.rater, one.task, one.system, one.document, again=True)))
-            count += int(sizes[one.document])
+            placed.append(
+                _Placed(before, ShownScreen(screen.rater, screen.task, screen.system, screen.document, again=True))
+            )
+            count += int(sizes[screen.document])
     return placed
 
 

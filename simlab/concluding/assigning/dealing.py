@@ -40,10 +40,10 @@ PLACE = Place(0)
 
 def find_seconds(config: Mapping[str, Any], world: World) -> float | None:
     """Return what a rating takes on average, in seconds, as the study's clock says; None where it has none."""
-    told = config["design"].get("collection", {}).get("seconds_per_answer")
-    if told is None and world.speeds is not None:
+    seconds = config["design"].get("collection", {}).get("seconds_per_answer")
+    if seconds is None and world.speeds is not None:
         return world.speeds.seconds_per_answer
-    return None if told is None else float(told)
+    return None if seconds is None else float(seconds)
 
 
 def seat_by_capacity(seated: Seated, loads: Ints, seconds: float | None) -> Seated:
@@ -101,15 +101,15 @@ def balance_orders(rng: np.random.Generator, screens: Sequence[Screen]) -> list[
     Screens stand rater by rater and task by task. In as many tasks as there are systems each system stands once in
     every place; tasks of one output, and the order of tasks, stay as they are.
     """
-    tasks = [list(held) for _, held in groupby(screens, key=lambda one: one[:2])]
+    tasks = [list(group) for _, group in groupby(screens, key=lambda one: one[:2])]
     alike: dict[tuple[int, tuple[int, ...]], list[int]] = {}
-    for k, held in enumerate(tasks):
-        alike.setdefault((held[0].rater, tuple(sorted(one.system for one in held))), []).append(k)
+    for k, task in enumerate(tasks):
+        alike.setdefault((task[0].rater, tuple(sorted(one.system for one in task))), []).append(k)
     for (_, systems), same in alike.items():
         for k, order in zip(same, squares(rng, len(same), len(systems)).tolist(), strict=True):
             by_system = sorted(tasks[k])
             tasks[k] = [by_system[place] for place in order]
-    return [one for held in tasks for one in held]
+    return [one for task in tasks for one in task]
 
 
 def squares(rng: np.random.Generator, n_tasks: int, n: int) -> Ints:
@@ -164,8 +164,8 @@ def seat(frame: Frame, config: Mapping[str, Any], items: Items, people: Sequence
         rater_names=tuple(one.name for one in own),
         lower_is_better=frame.lower_is_better,
     )
-    said = tuple(one for one in (systems, raters) if one)
-    return Seated(laid, own, spare, np.array(order), said, set(frame.rater_names) <= set(who))
+    notes = tuple(one for one in (systems, raters) if one)
+    return Seated(laid, own, spare, np.array(order), notes, set(frame.rater_names) <= set(who))
 
 
 def _check_numbers(frame: Frame, design: Mapping[str, Any], items: Items, people: Sequence[RaterCapacity]) -> None:

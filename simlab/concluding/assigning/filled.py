@@ -50,15 +50,15 @@ def read_annotations(path: Path) -> Iterator[FilledRating]:
     """
     where = clip(path)
     try:
-        held = json.loads(files.text(files.content(path, where, most=MOST_BYTES, remedy="give the export"), where))
+        tasks = json.loads(files.text(files.content(path, where, most=MOST_BYTES, remedy="give the export"), where))
     except (ValueError, RecursionError) as error:
         if isinstance(error, InputError):
             raise
         line = f", line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
         raise InputError(f"{where}{line}: is no JSON; export the project again") from error
-    if not isinstance(held, list) or not all(isinstance(one, dict) for one in held):
+    if not isinstance(tasks, list) or not all(isinstance(one, dict) for one in tasks):
         raise InputError(f"{where}: is no list of tasks; export the project as JSON")
-    for number, task in enumerate(held, 1):
+    for number, task in enumerate(tasks, 1):
         yield from _read_task(task, f"{where}, task {number}", number)
 
 
@@ -80,9 +80,9 @@ def _read_task(task: Mapping[str, Any], where: str, number: int) -> Iterator[Fil
 
 
 def _ratings(result: Any) -> Iterator[str]:
-    for one in result if isinstance(result, Sequence) and not isinstance(result, str) else ():
-        if isinstance(one, dict) and one.get("from_name") == "rating" and isinstance(one.get("value"), dict):
-            value = next((one["value"][kind] for kind in KINDS if kind in one["value"]), None)
+    for entry in result if isinstance(result, Sequence) and not isinstance(result, str) else ():
+        if isinstance(entry, dict) and entry.get("from_name") == "rating" and isinstance(entry.get("value"), dict):
+            value = next((entry["value"][kind] for kind in KINDS if kind in entry["value"]), None)
             yield _text(value)
 
 
@@ -124,8 +124,8 @@ def read_filled(path: Path, columns: Mapping[str, str]) -> list[FilledRating]:
 
 
 def _read_filled_file(path: Path, columns: Mapping[str, str]) -> Iterator[FilledRating]:
-    found = read_annotations(path) if path.suffix.lower() == ".json" else _read_csv(path, columns)
-    yield from (one for one in found if not is_missing(one.rating))
+    ratings = read_annotations(path) if path.suffix.lower() == ".json" else _read_csv(path, columns)
+    yield from (one for one in ratings if not is_missing(one.rating))
 
 
 def _read_csv(path: Path, columns: Mapping[str, str]) -> Iterator[FilledRating]:
@@ -143,8 +143,8 @@ def _read_csv(path: Path, columns: Mapping[str, str]) -> Iterator[FilledRating]:
     others = [(name, table.column(name)) for name in BESIDE if name in table.header]
     for line, cells in table.rows:
         beside = {name: strip_guard(cells[at]) for name, at in others}
-        said = write_point(cells[rating], table.commas)
-        yield FilledRating(cells[slot], beside.pop("rater", ""), said, table.locate(line), line, beside)
+        score = write_point(cells[rating], table.commas)
+        yield FilledRating(cells[slot], beside.pop("rater", ""), score, table.locate(line), line, beside)
 
 
 def _is_appraise(first: Sequence[str]) -> bool:
@@ -180,9 +180,9 @@ def _matches_cell(name: str, cell: str, own: str) -> bool:
     """True for cells that say the same: spreadsheets write 3 as 3.0, and accents and blanks in their own way."""
     if name in TEXTS:
         return text_mark(cell) == own
-    one, other = (" ".join(unicodedata.normalize("NFC", text).split()) for text in (cell, own))
-    number = read_decimal(one)
-    return one == other or (number is not None and number == read_decimal(other))
+    given, other = (" ".join(unicodedata.normalize("NFC", text).split()) for text in (cell, own))
+    number = read_decimal(given)
+    return given == other or (number is not None and number == read_decimal(other))
 
 
 def refuse_other_raters(came: Sequence[tuple[FilledRating, str, str]], people: Sequence[str]) -> None:
@@ -193,16 +193,17 @@ def refuse_other_raters(came: Sequence[tuple[FilledRating, str, str]], people: S
     what they like.
     """
     named, seats = dict[str, set[str]](), dict[str, set[str]]()
-    for _, asked, rater in came:
-        named.setdefault(asked, set()).add(rater)
-        seats.setdefault(rater, set()).add(asked)
-    for one, asked, rater in came:
-        if rater == asked or rater not in people:
+    for _, planned, rater in came:
+        named.setdefault(planned, set()).add(rater)
+        seats.setdefault(rater, set()).add(planned)
+    for rating, planned, rater in came:
+        if rater == planned or rater not in people:
             continue
-        if named[asked] != {rater} or named.get(rater, {rater}) != {rater} or len(seats[rater] - {rater}) > 1:
+        if named[planned] != {rater} or named.get(rater, {rater}) != {rater} or len(seats[rater] - {rater}) > 1:
             raise InputError(
-                f"{one.where}: rater={clip(rater, 40)}, and {one.slot} was given to {clip(asked, 40)} (key.csv); "
-                f"{REMEDY}; who took over for {clip(asked, 40)} is named on all those rows, and for nobody else"
+                f"{rating.where}: rater={clip(rater, 40)}, and {rating.slot} was given to {clip(planned, 40)} "
+                f"(key.csv); {REMEDY}; who took over for {clip(planned, 40)} is named on all those rows, and "
+                "for nobody else"
             )
 
 

@@ -42,15 +42,15 @@ def read_people(path: Path) -> tuple[RaterCapacity, ...]:
     if "rater" not in table.header:
         there = clip(", ".join(table.header), 120)
         raise InputError(f"{table.where}: has no column rater; it has {there}; give a table of {FORM_OF_RATERS}")
-    found: dict[str, RaterCapacity] = {}
+    people: dict[str, RaterCapacity] = {}
     for line, cells in table.rows:
         name, where = read_name(table, cells, line, "rater"), table.locate(line)
-        if name in found:
+        if name in people:
             raise InputError(f"{where}: the rater {clip(name, 40)} is there a second time; name each once")
         limits = {one: _limit(cells[table.column(one)], one, where) for one in ("hours", "cap") if one in table.header}
-        found[name] = RaterCapacity(name, **limits)
-    refuse_alike(found, "raters", table.where, table.path)
-    return tuple(found.values())
+        people[name] = RaterCapacity(name, **limits)
+    refuse_alike(people, "raters", table.where, table.path)
+    return tuple(people.values())
 
 
 def _limit(text: str, column: str, where: str) -> float:
@@ -144,11 +144,11 @@ def read_items(path: Path) -> Items:
 
 
 def _row(table: CellTable, line: int, cells: Sequence[str]) -> _Row:
-    held = {name: cells[table.column(name)] if name in table.header else "" for name in _Row._fields[1:]}
+    fields = {name: cells[table.column(name)] if name in table.header else "" for name in _Row._fields[1:]}
     for name in ("document", "system"):
-        if not held[name] and not (name == "system" and held["control"]):
+        if not fields[name] and not (name == "system" and fields["control"]):
             raise InputError(f"{table.locate(line)}: {name} is empty; every row needs one")
-    return _Row(line, **held)
+    return _Row(line, **fields)
 
 
 def _lay_out_items(table: CellTable, rows: Sequence[_Row]) -> Items:
@@ -215,14 +215,14 @@ def _refuse_missing(
 
 def _source(table: CellTable, rows: Sequence[_Row]) -> str:
     """Return the source of a segment, which all rows of it that have one give alike."""
-    told = [row for row in rows if row.source]
-    for row in told[1:]:
-        if row.source != told[0].source:
+    sourced_rows = [row for row in rows if row.source]
+    for row in sourced_rows[1:]:
+        if row.source != sourced_rows[0].source:
             raise InputError(
                 f"{table.locate(row.line)}: the source of {clip(row.document, 40)} differs from that of line "
-                f"{told[0].line}; give one source for a segment"
+                f"{sourced_rows[0].line}; give one source for a segment"
             )
-    return told[0].source if told else ""
+    return sourced_rows[0].source if sourced_rows else ""
 
 
 def _add_controls(items: Items, table: CellTable, rows: Sequence[_Row]) -> Items:
@@ -231,12 +231,12 @@ def _add_controls(items: Items, table: CellTable, rows: Sequence[_Row]) -> Items
         screens.setdefault((row.system, row.document), []).append(row)
     controls = tuple(
         ControlItem(
-            held[0].document,
-            tuple(row.segment for row in held),
-            tuple(row.source for row in held),
-            tuple(row.output for row in held),
-            tuple(parse_passing(row.control, table.locate(row.line)) for row in held),
+            screen[0].document,
+            tuple(row.segment for row in screen),
+            tuple(row.source for row in screen),
+            tuple(row.output for row in screen),
+            tuple(parse_passing(row.control, table.locate(row.line)) for row in screen),
         )
-        for held in screens.values()
+        for screen in screens.values()
     )
     return Items(items.where, items.systems, items.documents, items.segments, items.source, items.output, controls)

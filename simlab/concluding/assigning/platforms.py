@@ -42,10 +42,10 @@ def languages(text: str) -> Languages:
     >>> languages("eng-deu")
     Languages(source='eng', target='deu')
     """
-    found = _LANGUAGES.fullmatch(text)
-    if not found:
+    match = _LANGUAGES.fullmatch(text)
+    if not match:
         raise InputError(f"--languages {clip(text, 40)}: give two codes of three letters, such as eng-deu")
-    return Languages(*found.groups())
+    return Languages(*match.groups())
 
 
 def accounts(raters: Sequence[str], spoken: Languages) -> dict[str, str]:
@@ -64,8 +64,8 @@ def find_rater(account: str, raters: Sequence[str]) -> str | None:
     >>> find_rater("engdeu0102", ["Ann", "Bob"])
     'Bob'
     """
-    found = _ACCOUNT.fullmatch(account)
-    number = int(found[1], 16) if found else 0
+    match = _ACCOUNT.fullmatch(account)
+    number = int(match[1], 16) if match else 0
     return raters[number - 1] if 0 < number <= len(raters) else None
 
 
@@ -84,9 +84,12 @@ def check_scale(scale: RatingScale) -> None:
 def appraise_files(lines: Sequence[SheetLine], raters: Sequence[str], spoken: Languages, study: str) -> dict[str, str]:
     """Return manifest, batches, and a list of accounts by their names; `study` names the campaign."""
     own = [[line for line in lines if line.rater == name] for name in raters]
-    batches = [_batch(k, held, spoken) for k, held in enumerate(own, 1)]
+    batches = [_batch(k, rater_lines, spoken) for k, rater_lines in enumerate(own, 1)]
     named = accounts(raters, spoken)
-    rows = [(name, named[name], k, len(held)) for k, (name, held) in enumerate(zip(raters, own, strict=True), 1)]
+    rows = [
+        (name, named[name], k, len(rater_lines))
+        for k, (name, rater_lines) in enumerate(zip(raters, own, strict=True), 1)
+    ]
     return {
         "manifest.json": _format_json(_manifest(len(raters), spoken, study)),
         "batches.json": _format_json(batches),
@@ -146,12 +149,12 @@ def project_files(lines: Sequence[SheetLine], raters: Sequence[str], scale: Rati
     """Return the files of all projects by their names: tasks and config of each, and a list of who has which."""
     named = name_files(raters)
     own = {name: [line for line in lines if line.rater == name] for name in raters}
-    held: dict[str, str] = {}
+    contents: dict[str, str] = {}
     for name, stem in named.items():
-        held[f"{stem}.tasks.json"] = _tasks(own[name])
-        held[f"{stem}.config.xml"] = config(scale, sources=any(line.source for line in lines))
+        contents[f"{stem}.tasks.json"] = _tasks(own[name])
+        contents[f"{stem}.config.xml"] = config(scale, sources=any(line.source for line in lines))
     rows = [(name, f"{stem}.tasks.json", f"{stem}.config.xml", len(own[name])) for name, stem in named.items()]
-    return held | {"projects.csv": table(("rater", "tasks", "config", "ratings"), rows)}
+    return contents | {"projects.csv": table(("rater", "tasks", "config", "ratings"), rows)}
 
 
 def _tasks(lines: Sequence[SheetLine]) -> str:
@@ -192,6 +195,6 @@ def _values(scale: RatingScale) -> list[float]:
 
 
 def _tag(name: str, own: Mapping[str, object]) -> str:
-    said = {key: f"{value:g}" if isinstance(value, float) else str(value) for key, value in own.items()}
-    keys = {"name": "rating", "toName": "output", **said, "required": "true"}
+    attributes = {key: f"{value:g}" if isinstance(value, float) else str(value) for key, value in own.items()}
+    keys = {"name": "rating", "toName": "output", **attributes, "required": "true"}
     return f"<{name} " + " ".join(f"{key}={quoteattr(value)}" for key, value in keys.items())

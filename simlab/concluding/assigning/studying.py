@@ -156,9 +156,9 @@ def read_study(path: Path, plugins: Sequence[str] = ()) -> AssignedStudy:
 def refuse_other_family(path: Path, family: FrozenFamily | None) -> None:
     """Raise InputError where the study of a plan's folder fixes another family than was planned."""
     plan = plan_of(path) if path.is_dir() else None
-    asked = {} if plan is None else plan.asked
-    planned = asked.get("family")
-    if plan is not None and (planned, asked.get("against")) != ((None, None) if family is None else family):
+    request = {} if plan is None else plan.asked
+    planned = request.get("family")
+    if plan is not None and (planned, request.get("against")) != ((None, None) if family is None else family):
         raise InputError(
             f"{clip(path)}: the family of its study is not the one of {PLAN} ({show(planned)}); put it back, or "
             "plan in a folder of its own"
@@ -173,12 +173,12 @@ def plan_of(folder: Path) -> PlanFile | None:
     if not file.is_file():
         return None
     where = clip(file, 200)
-    held = files.read_json(file, where, most=MOST_BYTES, remedy=AGAIN)
-    by = held.get("simlab")
+    content = files.read_json(file, where, most=MOST_BYTES, remedy=AGAIN)
+    by = content.get("simlab")
     # Plans before 0.2.0 have their schema in place of the version.
-    found = held.get("schema", None if isinstance(by, str) else by)
-    schemas.refuse_other(where, "a plan", found, schemas.PLAN, by if isinstance(by, str) else None)
-    return read_record(PlanFile, held, f"{where}: plan", remedy=AGAIN)
+    schema = content.get("schema", None if isinstance(by, str) else by)
+    schemas.refuse_other(where, "a plan", schema, schemas.PLAN, by if isinstance(by, str) else None)
+    return read_record(PlanFile, content, f"{where}: plan", remedy=AGAIN)
 
 
 def _check_assignable(config: Mapping[str, Any], where: str) -> None:

@@ -51,8 +51,8 @@ def is_own(file: Path) -> bool:
     """True if a file is such a list."""
     if not file.is_file():
         return False
-    with file.open("rb") as held:
-        return held.readline(200).rstrip() == ",".join(COLUMNS).encode()
+    with file.open("rb") as handle:
+        return handle.readline(200).rstrip() == ",".join(COLUMNS).encode()
 
 
 class SheetKey(NamedTuple):
@@ -88,9 +88,9 @@ def read(
     key, people = read_key(sheets.key, sheets.key_sha256), info.frame.rater_names
     rated = unblind_ratings(read_filled(path, columns), key, sheets.scale, people, clip(path))
     unlisted = write(sheets.key.with_name(NAME), key, {one.given.slot.lower() for one in rated})
-    found = match_campaign(info, rows([one for one in rated if one.meant.counts], clip(path)), config)
-    deviations = [*found.deviations, *_describe_new_values(rated, sheets.scale), *controls(rated)]
-    return found._replace(deviations=deviations, unlisted=unlisted)
+    reading = match_campaign(info, rows([one for one in rated if one.meant.counts], clip(path)), config)
+    deviations = [*reading.deviations, *_describe_new_values(rated, sheets.scale), *controls(rated)]
+    return reading._replace(deviations=deviations, unlisted=unlisted)
 
 
 def unblind_ratings(
@@ -100,23 +100,23 @@ def unblind_ratings(
 
     Raises InputError for what is of nothing, comes twice, is off the scale, or stands in a row of something else.
     """
-    found: dict[str, UnblindedRating] = {}
-    for one in came:
-        slot = one.slot.lower()
+    by_slot: dict[str, UnblindedRating] = {}
+    for rating in came:
+        slot = rating.slot.lower()
         if slot not in key:
-            what = f"has the code {clip(one.slot, 40)}" if one.slot else "has no code"
+            what = f"has the code {clip(rating.slot, 40)}" if rating.slot else "has no code"
             raise InputError(
-                f"{one.where}: {what}, which is none of this plan's (key.csv); name the plan of this sheet"
+                f"{rating.where}: {what}, which is none of this plan's (key.csv); name the plan of this sheet"
             )
-        if slot in found:
-            first = found[slot].given
-            apart = difference(["rating", "rater"], [first.rating, first.rater], [one.rating, one.rater])
+        if slot in by_slot:
+            first = by_slot[slot].given
+            apart = difference(["rating", "rater"], [first.rating, first.rater], [rating.rating, rating.rater])
             raise InputError(
-                f"{one.where}: {slot} is rated a second time (first: {first.where}); {apart}; keep one of the two"
+                f"{rating.where}: {slot} is rated a second time (first: {first.where}); {apart}; keep one of the two"
             )
-        filled.refuse_other_cells(one, key[slot])
-        found[slot] = UnblindedRating(one, key[slot], _rater(one, key[slot], people), _value(one, scale))
-    rated = list(found.values())
+        filled.refuse_other_cells(rating, key[slot])
+        by_slot[slot] = UnblindedRating(rating, key[slot], _rater(rating, key[slot], people), _value(rating, scale))
+    rated = list(by_slot.values())
     if not any(one.meant.counts for one in rated):
         raise InputError(f"{where}: holds no rating yet; fill in the column rating")
     filled.refuse_other_raters([(one.given, one.meant.rater, one.rater) for one in rated], people)
@@ -160,8 +160,8 @@ def _describe_new_values(rated: Sequence[UnblindedRating], scale: RatingScale) -
     """State which ratings lie beyond what a pilot showed of its scale."""
     new = [one for one in rated if scale.is_new(one.value)]
     if new:
-        said = f"{pluralise(len(new), 'rating')} beyond those of the pilot, {scale.describe()}"
-        yield f"{said} (first: {clip(new[0].given.rating, 20)}, {new[0].given.where})"
+        summary = f"{pluralise(len(new), 'rating')} beyond those of the pilot, {scale.describe()}"
+        yield f"{summary} (first: {clip(new[0].given.rating, 20)}, {new[0].given.where})"
 
 
 def controls(rated: Sequence[UnblindedRating]) -> list[str]:
@@ -170,12 +170,12 @@ def controls(rated: Sequence[UnblindedRating]) -> list[str]:
 
 
 def _failures(rated: Sequence[UnblindedRating]) -> Iterator[str]:
-    asked: dict[str, list[bool]] = {}
-    for one in rated:
-        if one.meant.passes is not None:
-            passed = one.meant.passes.low <= one.value <= one.meant.passes.high
-            asked.setdefault(one.rater, []).append(passed)
-    for name, passes in asked.items():
+    outcomes: dict[str, list[bool]] = {}
+    for rating in rated:
+        if rating.meant.passes is not None:
+            passed = rating.meant.passes.low <= rating.value <= rating.meant.passes.high
+            outcomes.setdefault(rating.rater, []).append(passed)
+    for name, passes in outcomes.items():
         if failed := len(passes) - sum(passes):
             yield f"{name} failed {failed} of {pluralise(len(passes), 'control item')}"
 
@@ -183,12 +183,12 @@ def _failures(rated: Sequence[UnblindedRating]) -> Iterator[str]:
 def _describe_repeats(rated: Sequence[UnblindedRating]) -> Iterator[str]:
     first = {(one.rater, *_place(one)): one.value for one in rated if one.meant.counts}
     apart: dict[str, list[float]] = {}
-    for one in rated:
-        if one.meant.again and (one.rater, *_place(one)) in first:
-            apart.setdefault(one.rater, []).append(abs(one.value - first[one.rater, *_place(one)]))
+    for rating in rated:
+        if rating.meant.again and (rating.rater, *_place(rating)) in first:
+            apart.setdefault(rating.rater, []).append(abs(rating.value - first[rating.rater, *_place(rating)]))
     if apart:
-        every = [value for held in apart.values() for value in held]
-        means = {name: sum(held) / len(held) for name, held in apart.items()}
+        every = [value for distances in apart.values() for value in distances]
+        means = {name: sum(distances) / len(distances) for name, distances in apart.items()}
         worst = max(means, key=lambda name: means[name])
         yield (
             f"{pluralise(len(every), 'output')} rated twice by the same rater, {sum(every) / len(every):.3g} apart on "

@@ -31,8 +31,8 @@ WRITTEN: Mapping[As, tuple[str, ...]] = {
 
 def text(lines: Sequence[SheetLine]) -> str:
     """Write what is to be rated, rater by rater and in the order of their work; ratings are empty."""
-    held = ([*(getattr(one, name) for name in COLUMNS[:-1]), None] for one in lines)
-    return table(COLUMNS, ([None if cell == "" else cell for cell in row] for row in held))
+    rows = ([*(getattr(one, name) for name in COLUMNS[:-1]), None] for one in lines)
+    return table(COLUMNS, ([None if cell == "" else cell for cell in row] for row in rows))
 
 
 def check(folder: Path, out: Path | None, form: As) -> Path:
@@ -83,11 +83,11 @@ def _sheets(assigned: Assigned, out: Path, form: As, spoken: Languages) -> dict[
     if form == "csv":
         return {out: text(lines)}
     if form == "label_studio":
-        held = platforms.project_files(lines, raters, assigned.scale)
+        contents = platforms.project_files(lines, raters, assigned.scale)
     else:
         platforms.check_scale(assigned.scale)
-        held = platforms.appraise_files(lines, raters, spoken, assigned.study.digest[:6])
-    return {out / name: content for name, content in held.items()}
+        contents = platforms.appraise_files(lines, raters, spoken, assigned.study.digest[:6])
+    return {out / name: content for name, content in contents.items()}
 
 
 def _refuse_other(file: Path, text: str) -> None:

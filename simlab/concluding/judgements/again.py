@@ -34,11 +34,11 @@ def control(
 ) -> Control:
     """Carry out studies like this one on equal systems; count those that claim something, and what t tests claim."""
     studies = document_pairs.count_affordable_studies(of, len(places[0]), current_effort().equal_studies)
-    found, documents = document_pairs.some_claims(
+    claims, documents = document_pairs.some_claims(
         stream(seed, "conclude", "control"), of, places, corrected=corrected, level=level, studies=studies
     )
     naive = document_pairs.decide_without_documents(_segments(evidence, systems, places), documents, level)
-    promised, plain = float(found.mean()), float(naive.mean())
+    promised, plain = float(claims.mean()), float(naive.mean())
     return Control(
         studies=studies,
         some_claim=promised,

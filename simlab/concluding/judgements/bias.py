@@ -94,15 +94,18 @@ def estimate_bias(
         return Bias(nothing, -unknown, unknown, nothing, nothing, 1.0, np.full(len(systems), np.nan), -open_, open_)
     total, own_mean = n.sum(1), sums(np.where(both, score, 0.0)).sum(1) / n.sum(1)
     every = np.arange(len(systems)), np.full(len(systems), len(systems))
-    found, about = [], []
-    for one in factors:
-        missed = np.where(both, one.value * np.where(both, score, 0.0) - np.where(both, evidence.human, 0.0), 0.0)
+    comparisons, about = [], []
+    for estimate in factors:
+        missed = np.where(both, estimate.value * np.where(both, score, 0.0) - np.where(both, evidence.human, 0.0), 0.0)
         of = influence(Totals(n, sums(missed), np.zeros_like(n), None, None), corrected=False)
         # A system's error moves with the factor by its mean score; about the mean of all, since differences count.
-        of = of._replace(part=of.part + one.value * (own_mean - own_mean.mean())[:, None] * one.part)
-        found.append(compare_by_flips(rng, of, places, level=level, flips=flips))
+        of = of._replace(part=of.part + estimate.value * (own_mean - own_mean.mean())[:, None] * estimate.part)
+        comparisons.append(compare_by_flips(rng, of, places, level=level, flips=flips))
         about.append(compare_by_flips(rng, _add_mean_row(of), every, level=level, flips=flips))
-    low, high = np.minimum.reduce([one.low for one in found]), np.maximum.reduce([one.high for one in found])
+    low, high = (
+        np.minimum.reduce([one.low for one in comparisons]),
+        np.maximum.reduce([one.high for one in comparisons]),
+    )
     own_low, own_high = np.minimum.reduce([one.low for one in about]), np.maximum.reduce([one.high for one in about])
     if says is not None:
         missed = np.where(both, np.where(both, score, 0.0) - np.where(both, evidence.human, 0.0), 0.0)
@@ -172,7 +175,7 @@ def squares_within_systems(evidence: OutputEvidence, score: Floats, both: Bools)
     human, own = (one - (np.bincount(system, one, n) / count)[system] for one in (evidence.human[both], score[both]))
     at, width = evidence.document[both], evidence.n_documents
     of_human, product, of_score = (
-        np.asarray(np.bincount(at, one, width), float) for one in (human**2, human * own, own**2)
+        np.asarray(np.bincount(at, values, width), float) for values in (human**2, human * own, own**2)
     )
     return of_human, product, of_score
 

@@ -89,25 +89,25 @@ def describe_analysis(
 def warnings(evidence: OutputEvidence, comparison: JudgedComparison, way: Way) -> list[Limit]:
     """Return what limits the conclusion."""
     documents = int((way.of.n > 0).any(0).sum())
-    said = [
+    limits = [
         *rank_limits(Rank.CLAIMS, [*_name_unrated_systems(evidence, comparison), *_describe_uneven_labels(evidence)]),
         *rank_limits(Rank.NUMBERS, _describe_skewness(comparison, way)),
     ]
     if np.ptp(evidence.human[evidence.rated]) == 0:
-        said.append(Limit("humans gave all outputs the same score: nothing can be told apart", Rank.CLAIMS))
+        limits.append(Limit("humans gave all outputs the same score: nothing can be told apart", Rank.CLAIMS))
     alike = [name for name, part in zip(comparison.names, way.means.part, strict=True) if not part.any()]
     if alike:
         alone = f"all ratings of {', '.join(alike)} are alike: what they vary by is not known, and bounds are a guess"
-        said.append(Limit(alone, Rank.NUMBERS))
+        limits.append(Limit(alone, Rank.NUMBERS))
     if len(still := np.flatnonzero(~is_scattered(way.found))):
         first, second = (comparison.names[place[still[0]]] for place in comparison.places)
         rest = f" and {pluralise(len(still) - 1, 'pair')} more" if len(still) > 1 else ""
         lacks = "how far such a difference is off, and which it would find, is not known"
-        said.append(Limit(f"the table shows no scatter of {first} - {second}{rest}: {lacks}", Rank.NUMBERS))
+        limits.append(Limit(f"the table shows no scatter of {first} - {second}{rest}: {lacks}", Rank.NUMBERS))
     if documents < FEWEST_TO_CLAIM:
         few = f"with fewer than {FEWEST_TO_CLAIM} no difference can be claimed at .05"
-        said.append(Limit(f"humans rated {documents} documents: {few}", Rank.CLAIMS))
-    return said
+        limits.append(Limit(f"humans rated {documents} documents: {few}", Rank.CLAIMS))
+    return limits
 
 
 def _name_unrated_systems(evidence: OutputEvidence, comparison: JudgedComparison) -> Iterator[str]:
@@ -121,15 +121,15 @@ def _name_unrated_systems(evidence: OutputEvidence, comparison: JudgedComparison
 
 def _describe_uneven_labels(evidence: OutputEvidence) -> Iterator[str]:
     """State where a metric's scores show that labels were not dealt at random within systems."""
-    found = {name: one for name in evidence.metrics if (one := uneven_labels(evidence, name)) is not None}
-    if found:
-        name, one = min(found.items(), key=lambda item: item[1].p_value)
-        whose = f"of {one.system} score" if one.system else "of a system score on average"
-        side = "higher" if one.difference > 0 else "lower"
-        rest = f", so say {pluralise(len(found) - 1, 'metric')} more" if len(found) > 1 else ""
+    by_metric = {name: uneven for name in evidence.metrics if (uneven := uneven_labels(evidence, name)) is not None}
+    if by_metric:
+        name, uneven = min(by_metric.items(), key=lambda item: item[1].p_value)
+        whose = f"of {uneven.system} score" if uneven.system else "of a system score on average"
+        side = "higher" if uneven.difference > 0 else "lower"
+        rest = f", so say {pluralise(len(by_metric) - 1, 'metric')} more" if len(by_metric) > 1 else ""
         yield (
-            f"by {name} the labelled outputs {whose} {abs(one.difference):.2g} {side} than the others (p = "
-            f"{one.p_value:.1g}): labels were not dealt at random within systems{rest}; what a metric corrects, and "
+            f"by {name} the labelled outputs {whose} {abs(uneven.difference):.2g} {side} than the others (p = "
+            f"{uneven.p_value:.1g}): labels were not dealt at random within systems{rest}; what a metric corrects, and "
             "its errors, hold for labelled outputs only"
         )
 
@@ -154,29 +154,34 @@ def conclude(table: Path, wanted: ConcludeOptions, say: Say) -> Conclusion:
         wanted, say = replace(wanted, gate=False), lambda words: None
     systems, of = sum_by_document(evidence, None)
     check(of, [evidence.system_names[k] for k in systems], table)
-    asked = choose_comparison(evidence, systems, wanted)
-    alone = estimate_way(asked, of, corrected=False)
-    metrics, used, notes = _metrics(evidence, asked, alone, wanted, say)
+    comparison = choose_comparison(evidence, systems, wanted)
+    alone = estimate_way(comparison, of, corrected=False)
+    metrics, used, notes = _metrics(evidence, comparison, alone, wanted, say)
     way = alone if used is None else used
-    found = Conclusion(
+    conclusion = Conclusion(
         question=JUDGE,
         read=evidence.read,
         line=evidence.line,
         unit="share adequate" if evidence.labels else "points",
         better="lower" if evidence.lower_is_better else "higher",
-        promise=promise(asked, used=used is not None),
+        promise=promise(comparison, used=used is not None),
         systems=list_systems(
-            asked.names, of.n.sum(1).astype(np.int64), way.means, asked.level, way.pairs, labels=asked.labels
+            comparison.names,
+            of.n.sum(1).astype(np.int64),
+            way.means,
+            comparison.level,
+            way.pairs,
+            labels=comparison.labels,
         ),
         pairs=way.pairs,
         metrics=metrics,
         detectable=find_detectable(way.found),
         lines=lines(metrics, used=used is not None),
-        about=describe_analysis(evidence, asked.level, metrics, used=used is not None),
+        about=describe_analysis(evidence, comparison.level, metrics, used=used is not None),
         notes=(*evidence.notes, *notes),
-        warnings=warnings(evidence, asked, way),
+        warnings=warnings(evidence, comparison, way),
     )
-    return _repeat_study(found, evidence, systems, asked, way, used is not None, wanted, say)
+    return _repeat_study(conclusion, evidence, systems, comparison, way, used is not None, wanted, say)
 
 
 def _metrics(
@@ -186,9 +191,9 @@ def _metrics(
     metrics, used, notes = [], None, list[str]()
     for name in evidence.metrics:
         say(f"holding {name} against humans")
-        metric, way, said = judge_metric(evidence, comparison, alone, name, wanted)
+        metric, way, remarks = judge_metric(evidence, comparison, alone, name, wanted)
         metrics.append(metric)
-        notes += said
+        notes += remarks
         if len(evidence.metrics) == 1 and metric.verdict != "leave_out":
             used = way
     return metrics, used, notes

@@ -51,13 +51,13 @@ def sum_by_document(evidence: OutputEvidence, metric: str | None) -> tuple[Ints,
     """
     rated = evidence.rated
     systems = np.unique(evidence.system[rated])
-    one = np.ones(len(evidence.system))
-    n, y = _sums(evidence, systems, one * rated), _sums(evidence, systems, np.where(rated, evidence.human, 0.0))
+    ones = np.ones(len(evidence.system))
+    n, y = _sums(evidence, systems, ones * rated), _sums(evidence, systems, np.where(rated, evidence.human, 0.0))
     if metric is None:
         return systems, Totals(n, y, np.zeros_like(y), None, None)
-    said = fill_scores(evidence, evidence.metrics[metric])
-    return systems, Totals(n, y, _sums(evidence, systems, said * rated), _sums(evidence, systems, one),
-                           _sums(evidence, systems, said))  # fmt: skip
+    scores = fill_scores(evidence, evidence.metrics[metric])
+    return systems, Totals(n, y, _sums(evidence, systems, scores * rated), _sums(evidence, systems, ones),
+                           _sums(evidence, systems, scores))  # fmt: skip
 
 
 def fill_scores(evidence: OutputEvidence, score: Floats) -> Floats:
@@ -68,10 +68,10 @@ def fill_scores(evidence: OutputEvidence, score: Floats) -> Floats:
     known = np.isfinite(score)
     if not known.any():
         return np.zeros(len(score))
-    said = np.where(known, score - score[known].mean(), 0.0)
+    deviation = np.where(known, score - score[known].mean(), 0.0)
     n = np.bincount(evidence.system, known, len(evidence.system_names))
-    mean = np.bincount(evidence.system, said, len(evidence.system_names)) / np.maximum(n, 1)
-    return np.where(known, said, mean[evidence.system])
+    mean = np.bincount(evidence.system, deviation, len(evidence.system_names)) / np.maximum(n, 1)
+    return np.where(known, deviation, mean[evidence.system])
 
 
 def _sums(evidence: OutputEvidence, systems: Ints, value: Floats) -> Floats:
@@ -228,16 +228,16 @@ def choose_comparison(evidence: OutputEvidence, systems: Ints, wanted: ConcludeO
 def estimate_way(comparison: JudgedComparison, of: Totals, *, corrected: bool) -> Way:
     """Estimate means, and hold them against each other, with or without the metric in `of`."""
     means = influence(of, corrected=corrected)
-    found = compare_by_flips(
+    differences = compare_by_flips(
         comparison.stream("flips"), means, comparison.places, level=comparison.level, flips=comparison.flips
     )
     judged = of.n[:, (of.n > 0).any(0)]
-    more = more_documents(found, means, comparison.places, 2 * float(judged.mean()))
+    more = more_documents(differences, means, comparison.places, 2 * float(judged.mean()))
     pairs = list_pairs(
-        comparison.names, comparison.places, found,
+        comparison.names, comparison.places, differences,
         level=comparison.level, lower_is_better=comparison.lower_is_better, margin=comparison.margin, more=more,
     )  # fmt: skip
-    return Way(of, means, found, pairs)
+    return Way(of, means, differences, pairs)
 
 
 def conclude_by_plan(
@@ -335,5 +335,5 @@ def _describe_analysis(config: Mapping[str, Any], outcome: Mapping[str, Array]) 
 
 def _warnings(outcome: Mapping[str, Array], names: Sequence[str]) -> list[Limit]:
     skewed = [names[k] for k in np.flatnonzero(outcome["skewed"]).tolist()]
-    said = [f"judgements of {', '.join(skewed)} are too skewed for their intervals"] if skewed else []
-    return rank_limits(Rank.NUMBERS, said)
+    lines = [f"judgements of {', '.join(skewed)} are too skewed for their intervals"] if skewed else []
+    return rank_limits(Rank.NUMBERS, lines)

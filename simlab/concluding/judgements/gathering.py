@@ -39,10 +39,10 @@ def overlay_tables(table: Path, second: Path, wanted: ConcludeOptions) -> tuple[
         both = f"{clip(table)} and {clip(second)}"
         raise InputError(f"{both}: share no output (system, document and item); are both of one test set?")
     outputs = {key: k for k, key in enumerate(dict.fromkeys([*human_keys, *metric_keys]))}
-    said = np.full(len(outputs), np.nan)
-    said[[outputs[key] for key in metric_keys]] = metric.score
+    scores = np.full(len(outputs), np.nan)
+    scores[[outputs[key] for key in metric_keys]] = metric.score
     at = np.array([outputs[key] for key in human_keys], np.int64)
-    return _outputs(list(outputs), people, at, wanted.metrics[0], said, metric.rows), people.lower_is_better
+    return _outputs(list(outputs), people, at, wanted.metrics[0], scores, metric.rows), people.lower_is_better
 
 
 def _outputs(keys: list[_Key], people: Ratings, at: Array, name: str, scores: Floats, rows: int) -> JudgedOutputs:
@@ -121,25 +121,25 @@ def gather(table: Path, wanted: ConcludeOptions) -> OutputEvidence:
     """
     if wanted.second is None:
         outputs, lower = _read_one_table(table, wanted), wanted.told.better == "lower"
-        said = None if wanted.told.better is None else lower
+        lower_is_better = None if wanted.told.better is None else lower
     else:
         outputs, lower = overlay_tables(table, wanted.second, wanted)
-        said = lower
+        lower_is_better = lower
     kept, left_out = _exclude_raters(outputs, wanted.exclude)
     if not np.isfinite(kept.human).any():
         raise InputError(
             f"{clip(table)}: no output has a human score, and a metric alone says nothing of them; fill human"
         )
-    line, read = judged.describe(kept, lower_is_better=said), judged.record(kept, lower_is_better=lower)
-    found = _evidence(kept, wanted.adequate_from, lower=lower)
-    return replace(found, line=line, read=read, notes=(*outputs.notes, *left_out, *found.notes))
+    line, read = judged.describe(kept, lower_is_better=lower_is_better), judged.record(kept, lower_is_better=lower)
+    evidence = _evidence(kept, wanted.adequate_from, lower=lower)
+    return replace(evidence, line=line, read=read, notes=(*outputs.notes, *left_out, *evidence.notes))
 
 
 def _evidence(outputs: JudgedOutputs, adequate_from: float | None, *, lower: bool) -> OutputEvidence:
     """Lay outputs out: systems in natural order, documents numbered, ratings as labels where these are asked for."""
     rated = outputs.human[np.isfinite(outputs.human)]
     as_labels = _label_adequacy(outputs, adequate_from, lower=lower)
-    document, n_documents, said = _documents(outputs)
+    document, n_documents, notes = _documents(outputs)
     names = tuple(number_naturally(outputs.system_names))
     place = np.array([names.index(name) for name in outputs.system_names], np.int64)
     return OutputEvidence(
@@ -154,7 +154,7 @@ def _evidence(outputs: JudgedOutputs, adequate_from: float | None, *, lower: boo
         lower_is_better=lower and adequate_from is None,
         read={},
         line="",
-        notes=said,
+        notes=notes,
         noise=_noise(as_labels.human, outputs.system),
     )
 
@@ -186,8 +186,8 @@ def _exclude_raters(outputs: JudgedOutputs, exclude: Sequence[str]) -> tuple[Jud
             raise InputError(f"--exclude {clip(name, 40)}: is no rater of this table; {advice}")
     places = [outputs.logins.index(name) for name in exclude]
     out: Bools = np.isin(rater, places)
-    said = f"left out: {pluralise(int(out.sum()), 'rating')} by {', '.join(exclude)} (--exclude)"
-    return replace(outputs, human=np.where(out, np.nan, outputs.human)), (said,)
+    note = f"left out: {pluralise(int(out.sum()), 'rating')} by {', '.join(exclude)} (--exclude)"
+    return replace(outputs, human=np.where(out, np.nan, outputs.human)), (note,)
 
 
 def _label_adequacy(outputs: JudgedOutputs, adequate_from: float | None, *, lower: bool) -> JudgedOutputs:
@@ -222,5 +222,5 @@ def _documents(outputs: JudgedOutputs) -> tuple[Ints, int, tuple[str, ...]]:
     own = np.where(named >= 0, named, named.max() + 1 + outputs.item)
     document = np.unique(own, return_inverse=True)[1].astype(np.int64)
     lost = int((named < 0).sum())
-    said = (f"{pluralise(lost, 'output')} name no document: each such item is one of its own",) if lost else ()
-    return document, int(document.max()) + 1, said
+    notes = (f"{pluralise(lost, 'output')} name no document: each such item is one of its own",) if lost else ()
+    return document, int(document.max()) + 1, notes

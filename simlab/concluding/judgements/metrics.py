@@ -86,15 +86,15 @@ def uneven_labels(evidence: OutputEvidence, name: str) -> Uneven | None:
     Held against each other are the metric's scores of labelled and of other outputs of a system, whole documents as
     clusters; each system, and the mean of all, by t with Bonferroni's correction.
     """
-    found = [
-        (k, *one) for k in range(len(evidence.system_names)) if (one := _difference(evidence, name, k)) is not None
+    tests = [
+        (k, *test) for k in range(len(evidence.system_names)) if (test := _difference(evidence, name, k)) is not None
     ]
-    if not found:
+    if not tests:
         return None
-    names = [evidence.system_names[k] for k, *_ in found]
-    value, part = np.array([one[1] for one in found]), np.array([one[2] for one in found])
-    free = np.array([one[3] for one in found], float)
-    if len(found) > 1:
+    names = [evidence.system_names[k] for k, *_ in tests]
+    value, part = np.array([one[1] for one in tests]), np.array([one[2] for one in tests])
+    free = np.array([one[3] for one in tests], float)
+    if len(tests) > 1:
         names.append("")
         value, part, free = np.append(value, value.mean()), np.vstack([part, part.mean(0)]), np.append(free, free.min())
     documents = part.any(0).sum()
@@ -130,18 +130,18 @@ def judge_metric(
     way = alone if few else estimate_way(comparison, of, corrected=True)
     labels = binarise_metric(evidence, name, wanted.threshold) if evidence.labels else None
     says = None if labels is None else labels.says
-    found = verdict(comparison, evidence, name, says, alone, way._replace(of=of))
+    judgement = verdict(comparison, evidence, name, says, alone, way._replace(of=of))
     quality, spread, posterior, notes = _quality(evidence, name, labels, comparison.level)
     estimates = [*_list_estimates(comparison, "human", alone), *_list_estimates(comparison, "ppi", way), *posterior]
     width, favoured = compare_widths(alone.found, way.found), _favour(comparison, evidence, name, says)
-    says_nothing = found.bias is None
+    says_nothing = judgement.bias is None
     worth = None if few or says_nothing else worth_labels(of, int(evidence.rated.sum()), comparison.level)
-    bias, bias_pairs, bias_worst, bias_factor = _errors(comparison, found.bias)
+    bias, bias_pairs, bias_worst, bias_factor = _errors(comparison, judgement.bias)
     metric = Metric(
         name=name,
-        verdict=found.verdict,
-        reason=found.reason,
-        labels=found.labels,
+        verdict=judgement.verdict,
+        reason=judgement.reason,
+        labels=judgement.labels,
         quality_of="correlation" if labels is None else YOUDEN,
         quality=quality,
         spread=spread,
@@ -165,15 +165,16 @@ def _favour(
 ) -> tuple[Sequence[MetricQuality], Interval | None]:
     """Return how far each system lies off the line of the metric's means on the humans', and its slope."""
     score = evidence.metrics[name] if says is None else says
-    found = estimate_favour(
+    favour = estimate_favour(
         comparison.stream("favour", name), evidence, score, level=comparison.level, flips=comparison.flips
     )
-    if found is None:
+    if favour is None:
         return (), None
-    columns = found.value, found.low, found.high
+    columns = favour.value, favour.low, favour.high
     return [
-        MetricQuality.build(one, *(float(column[k]) for column in columns)) for k, one in enumerate(comparison.names)
-    ], found.slope
+        MetricQuality.build(system, *(float(column[k]) for column in columns))
+        for k, system in enumerate(comparison.names)
+    ], favour.slope
 
 
 def _errors(
@@ -216,8 +217,8 @@ def _quality(
 ) -> tuple[Sequence[MetricQuality], Interval, Sequence[Estimated], Sequence[str]]:
     """Return how good a metric is for each system, how far that differs, posteriors of shares, and notes."""
     if labels is not None:
-        more, said = posteriors(evidence, labels.says, level)
-        return *youden(evidence, labels.says, level), more, (*labels.notes, *said)
+        more, remarks = posteriors(evidence, labels.says, level)
+        return *youden(evidence, labels.says, level), more, (*labels.notes, *remarks)
     without = f"{name}: human scores are no labels, so that there is no posterior of shares (--adequate-from X)"
     return *correlations(evidence, name, level), (), () if evidence.labels else (without,)
 

@@ -58,14 +58,14 @@ def sheet(collected: Collected, config: Mapping[str, Any]) -> Sheet:
             f"decision={name_of(config['decision'])} ends the judging of each system by itself, and such campaigns are "
             "not exported; export one of decision=significance"
         )
-    frame, seen, said = collected.frame, _list_asked_outputs(collected), collected.metric
+    frame, seen, scores = collected.frame, _list_asked_outputs(collected), collected.metric
     shared, document = config["design"]["shared_inputs"], collected.known.get("document")
     columns = (
         "system",
         "item",
         *(("document",) * (document is not None)),
         "human",
-        *(("metric",) * (said is not None)),
+        *(("metric",) * (scores is not None)),
         *(("at",) * (seen.at is not None)),
     )
     flat: list[Sequence[Any]] = [
@@ -76,7 +76,7 @@ def sheet(collected: Collected, config: Mapping[str, Any]) -> Sheet:
         of = document[seen.unit, seen.item]
         flat.append([_name(one, frame.system_names[k], shared) for k, one in zip(seen.unit, of, strict=True)])
     flat.append([_convert_judgement(value, binary=collected.known["binary"]) for value in seen.value.tolist()])
-    flat += [] if said is None else [said[seen.unit, seen.item].tolist()]
+    flat += [] if scores is None else [scores[seen.unit, seen.item].tolist()]
     flat += [] if seen.at is None else [[None if math.isnan(at) else at for at in seen.at.tolist()]]
     return Sheet("judgement", columns, list(zip(*flat, strict=True)), len(collected.seen.value))
 
@@ -113,8 +113,8 @@ def _name(number: int, system: str, shared: bool) -> str:
 
 def metric(collected: Collected) -> Any:
     """Return the type and shape of what a metric says of judged outputs; the table has it output by output."""
-    said = collected.metric
-    return None if said is None else [said.dtype.name, *said.shape]
+    scores = collected.metric
+    return None if scores is None else [scores.dtype.name, *scores.shape]
 
 
 def match_campaign(info: CampaignInfo, rows: SheetRows, config: Mapping[str, Any]) -> Read:
@@ -145,43 +145,43 @@ def match_campaign(info: CampaignInfo, rows: SheetRows, config: Mapping[str, Any
         at=cast_column([number(rows, "at", k) for k in came[at]], info, "at") if "at" in info.types else None,
     )
     paid = reduce_payment(info.paid, info.answers - len(came), read_prices(config["budget"], JUDGE))
-    held = Collected(info.frame, None, None, seen, _metric(rows, info, unit, item), info.known, paid, info.streams)
+    collected = Collected(info.frame, None, None, seen, _metric(rows, info, unit, item), info.known, paid, info.streams)
     short = info.answers - len(came)
-    return Read(held, info.answers, [f"{short:,} of {info.answers:,} judgements are missing"] if short else [])
+    return Read(collected, info.answers, [f"{short:,} of {info.answers:,} judgements are missing"] if short else [])
 
 
 def _check_known(info: CampaignInfo, config: Mapping[str, Any], where: str) -> int:
     """Count the outputs of a system that were judged; raise InputError for what is told of others."""
-    held, systems = info.known, info.frame.n_systems
-    if held.keys() - {_OUTPUTS} != _KNOWN or not isinstance(held["binary"], bool):
+    known, systems = info.known, info.frame.n_systems
+    if known.keys() - {_OUTPUTS} != _KNOWN or not isinstance(known["binary"], bool):
         refuse(where, "does not say what one knows of judgements")
-    n = info.answers // systems if _OUTPUTS not in held else check_count(held[_OUTPUTS], where, _OUTPUTS)
-    if info.answers != n * systems and _OUTPUTS not in held:
+    n = info.answers // systems if _OUTPUTS not in known else check_count(known[_OUTPUTS], where, _OUTPUTS)
+    if info.answers != n * systems and _OUTPUTS not in known:
         refuse(where, f"has answers={info.answers}, not as many of each of {systems} systems")
     for name, width in (("calibration", 4), ("calibration_parts", 4)):
-        if held[name] is not None:
-            check(held[name], where, name, shape=(None, width))
+        if known[name] is not None:
+            check(known[name], where, name, shape=(None, width))
     for name in ("slope", "annotator_variance"):
-        check(held[name], where, name, shape=(systems,))
-    if held["document"] is not None:
-        check(held["document"], where, "document", shape=(systems, n), low=0)
-    check_count(held["outputs_per_document"], where, "outputs_per_document")
-    if held["test_set"] is not None:
-        check_count(held["test_set"], where, "test_set")
+        check(known[name], where, name, shape=(systems,))
+    if known["document"] is not None:
+        check(known["document"], where, "document", shape=(systems, n), low=0)
+    check_count(known["outputs_per_document"], where, "outputs_per_document")
+    if known["test_set"] is not None:
+        check_count(known["test_set"], where, "test_set")
     _check_metric(info, where, n)
-    _check_rest(held, where, systems)
+    _check_rest(known, where, systems)
     return n
 
 
 def _check_metric(info: CampaignInfo, where: str, n: int) -> None:
-    nominal, said = info.known["nominal"], info.metric
+    nominal, layout = info.known["nominal"], info.metric
     if nominal is not None and not isinstance(nominal, KnownRates | KnownCorrelation):
         refuse(where, "says something else of its metric than how good it is")
-    if said is None:
+    if layout is None:
         return
-    if not isinstance(said, list) or said[1:] != [info.frame.n_systems, n]:
+    if not isinstance(layout, list) or layout[1:] != [info.frame.n_systems, n]:
         refuse(where, "does not say of which outputs its metric speaks")
-    if said[0] not in ("float64", "int8", "int64"):
+    if layout[0] not in ("float64", "int8", "int64"):
         refuse(where, "has a metric of another type")
 
 
@@ -191,8 +191,8 @@ def _check_rest(metric_record: Mapping[str, Any], where: str, systems: int) -> N
         if not isinstance(rest, tuple) or len(rest) != 3:
             refuse(where, "does not say what its metric says of further outputs")
         check_count(int(rest[0]) if isinstance(rest[0], np.integer) else rest[0], where, "rest")
-        for one in rest[1:]:
-            check(one, where, "rest", shape=(systems,))
+        for values in rest[1:]:
+            check(values, where, "rest", shape=(systems,))
     if parts is not None:
         if not isinstance(parts, Parts):
             refuse(where, "does not say to which documents further outputs belong")
@@ -229,14 +229,14 @@ def _metric(rows: SheetRows, info: CampaignInfo, unit: Ints, item: Ints) -> Arra
     if info.metric is None:
         return None
     dtype, systems, n = info.metric
-    said = np.full((systems, n), np.nan)
-    said[unit, item] = [number(rows, "metric", k) for k in range(len(rows))]
-    if lacking := int(np.isnan(said).sum()):
+    scores = np.full((systems, n), np.nan)
+    scores[unit, item] = [number(rows, "metric", k) for k in range(len(rows))]
+    if lacking := int(np.isnan(scores).sum()):
         raise InputError(
-            f"{rows.where}: lacks what the metric says of {lacking:,} of {said.size:,} outputs; keep the rows without "
-            "a judgement, too"
+            f"{rows.where}: lacks what the metric says of {lacking:,} of {scores.size:,} outputs; keep the rows "
+            "without a judgement, too"
         )
-    return said.astype(dtype)
+    return scores.astype(dtype)
 
 
 class _Laid(NamedTuple):
@@ -267,8 +267,8 @@ def match_plan(table: Path, wanted: ConcludeOptions, config: Mapping[str, Any]) 
     if outputs.far is not None:
         raise outputs.far.refusal(where)
     if metric and len(outputs.metrics) != 1:
-        found = pluralise(len(outputs.metrics), "metric")
-        raise InputError(f"{where}: the plan uses one metric and the table has {found}; name one with --metric COLUMN")
+        count = pluralise(len(outputs.metrics), "metric")
+        raise InputError(f"{where}: the plan uses one metric and the table has {count}; name one with --metric COLUMN")
     human = _average_repeats(outputs, wanted, binary, where)
     deviations = describe_other_systems(outputs.system_names, read_expected(config), where)
     laid = _lay_out(outputs, human, next(iter(outputs.metrics.values())) if metric else None, config, where)

@@ -59,8 +59,8 @@ class _Cut(NamedTuple):
 def _use_threshold(evidence: OutputEvidence, name: str, both: Bools, threshold: float) -> _Cut:
     """Take a threshold as given; what is adequate less often above it than below is adequate below it."""
     if _youden(evidence.metrics[name][both] > threshold, evidence.human[both]) < 0:
-        said = f"{name} says adequate below {threshold:g}: above it, outputs are adequate less often than below"
-        return _Cut(threshold, -1, said)
+        note = f"{name} says adequate below {threshold:g}: above it, outputs are adequate less often than below"
+        return _Cut(threshold, -1, note)
     return _Cut(threshold, 1, f"{name} says adequate above {threshold:g}")
 
 
@@ -74,11 +74,11 @@ def _choose_threshold(evidence: OutputEvidence, name: str, both: Bools) -> _Cut 
     sign = max(gaps, key=lambda side: gaps[side])
     threshold = sign * float(cuts[sign] or 0.0)
     optimism = rates.threshold_bias(sign * g, y, evidence.document[both])
-    said = (
+    note = (
         f"{name} says adequate {'above' if sign > 0 else 'below'} {threshold:g}, the threshold that tells these labels "
         f"best; chosen on them, rho + eta is about {optimism:.2f} too high"
     )
-    return _Cut(threshold, sign, said)
+    return _Cut(threshold, sign, note)
 
 
 def _youden(says: Bools, adequate: Floats) -> float:
@@ -129,16 +129,16 @@ def correlations(evidence: OutputEvidence, name: str, level: float) -> tuple[lis
     rated, z, errors = [], [], []
     for k, system in enumerate(evidence.system_names):
         of = both & (evidence.system == k)
-        found = _correlation(evidence.human[of], score[of], evidence.document[of])
-        if found is not None:
-            rated.append((system, found[0], found[1]))
-            z.append(np.arctanh(np.clip(found[0], -0.999999, 0.999999)))
-            errors.append(found[1])
+        correlation = _correlation(evidence.human[of], score[of], evidence.document[of])
+        if correlation is not None:
+            rated.append((system, correlation[0], correlation[1]))
+            z.append(np.arctanh(np.clip(correlation[0], -0.999999, 0.999999)))
+            errors.append(correlation[1])
     value, se = np.array([one[1] for one in rated]), np.array(errors)
     low, high = fisher_bounds(value, se, level)
     names = [
-        MetricQuality(system=one[0], value=one[1], low=float(low[k]), high=float(high[k]))
-        for k, one in enumerate(rated)
+        MetricQuality(system=row[0], value=row[1], low=float(low[k]), high=float(high[k]))
+        for k, row in enumerate(rated)
     ]
     # Spread is told on the scale of correlations, whose error is that of the transform times 1 - r^2.
     return names, Interval.build(*spread_of(value, se * (1 - value**2), level))
@@ -174,17 +174,19 @@ def posteriors(evidence: OutputEvidence, says: Floats, level: float) -> tuple[li
     Outputs that humans rated count as labels and for rho and eta, never among the metric's own.
     """
     counts, counted = _counts(evidence, says), calibration(evidence, says)
-    found = {
+    by_method = {
         "joint": estimate_with_joint_rates(counts, counted.sum(0), True, level),
         "own": estimate_with_own_rates(counts, counted, True, level),
     }
     notes: tuple[str, ...] = ()
     n = len(evidence.system_names)
     if n >= FEWEST_TO_POOL:
-        found["partial"] = estimate_with_partial_rates(counts, counted, True, level)
+        by_method["partial"] = estimate_with_partial_rates(counts, counted, True, level)
     else:
         notes = (f"partial pooling of rho and eta needs {FEWEST_TO_POOL} systems, and {n} are here",)
-    return [one for method, estimates in found.items() for one in _list_estimates(method, evidence, estimates)], notes
+    return [
+        one for method, estimates in by_method.items() for one in _list_estimates(method, evidence, estimates)
+    ], notes
 
 
 def _list_estimates(method: str, evidence: OutputEvidence, estimates: Estimates) -> list[Estimated]:

@@ -56,21 +56,23 @@ def verdict(
     """Judge a metric by what follows from humans `alone` and with it `corrected`; `says` are its labels, if any."""
     rng, of, labels = comparison.stream("verdict", name), corrected.of, int(evidence.rated.sum())
     n_documents, bound = int((of.n > 0).sum(1).min()), _margin(evidence, alone.found, comparison.margin)
-    said = _says_something(evidence, name)
+    informative = _says_something(evidence, name)
     if n_documents < FEWEST_DOCUMENTS:
         few = f"humans rated {n_documents} documents of a system; fewer than {FEWEST_DOCUMENTS} do not show its worth"
         more = _labels([labels / n_documents * (FEWEST_DOCUMENTS - n_documents)] * 3)
-        return Verdict("leave_out", few, more, bound, _bias(rng, comparison, evidence, name, says) if said else None)
-    if not said:
+        return Verdict(
+            "leave_out", few, more, bound, _bias(rng, comparison, evidence, name, says) if informative else None
+        )
+    if not informative:
         seen = bool((np.isfinite(evidence.metrics[name]) & evidence.rated).any())
         why = "it says the same of all outputs" if seen else "it scored no output that humans rated"
         return Verdict("leave_out", why, None, bound)
-    told, width = gain(rng, of, flips=comparison.flips), compare_widths(alone.found, corrected.found)
+    gain_test, width = gain(rng, of, flips=comparison.flips), compare_widths(alone.found, corrected.found)
     bias = _bias(rng, comparison, evidence, name, says)
     off = f"{_name_reversed_pairs(alone, bias)}{_describe_bias(comparison, bias, bound)}"
-    if told.p_value > comparison.level / 2:
-        reason = f"that it follows humans from system to system is not shown (p = {told.p_value:.2g}); {off}"
-        return Verdict("leave_out", reason, _count_labels_to_show(told, labels, comparison.level), bound, bias)
+    if gain_test.p_value > comparison.level / 2:
+        reason = f"that it follows humans from system to system is not shown (p = {gain_test.p_value:.2g}); {off}"
+        return Verdict("leave_out", reason, _count_labels_to_show(gain_test, labels, comparison.level), bound, bias)
     if not width < 1:
         return Verdict("leave_out", f"{_explain_width(evidence, name, width)}; {off}", None, bound, bias)
     narrower = f"intervals of differences are {width:.2f} times as wide with it"

@@ -171,8 +171,8 @@ def _nulls(claims: PreferenceClaims, equal: VoteWorld, seed: int, ordered: bool)
     given = not claims.raters_drawn and (votes.rater >= 0).any()
     for k in range(current_effort().equal_studies):
         rng = stream(seed, "conclude", "control", k)
-        one = _redraw_given_raters(rng, votes, equal) if given else equal
-        study = replace(votes, value=one.vote(rng, votes))
+        world = _redraw_given_raters(rng, votes, equal) if given else equal
+        study = replace(votes, value=world.vote(rng, votes))
         p_value = sign_test.asymptotic(study.counts())[claims.family]
         yield (
             bool(_claimed_pairs(rng, claims, study, ordered).any()),

@@ -52,7 +52,7 @@ def conclude_by_plan(
     names = collected.frame.system_names
     systems, pairs = _systems(outcome, collected), _pairs(outcome, names, wanted.against)
     order = partial_order(outcome["verdict"], names)
-    found = Conclusion(
+    conclusion = Conclusion(
         question="compare",
         read={},
         line="no comparison came",
@@ -67,8 +67,10 @@ def conclude_by_plan(
         if len(collected.seen.value)
         else (Limit("no comparison came: nothing can be claimed", Rank.CLAIMS),),
     )
-    found = note_unrepeated(found, "studies that the rule of a plan ends are not carried out again after the fact")
-    return _add_strengths(found, config, collected, wanted, say) if len(collected.seen.value) else found
+    conclusion = note_unrepeated(
+        conclusion, "studies that the rule of a plan ends are not carried out again after the fact"
+    )
+    return _add_strengths(conclusion, config, collected, wanted, say) if len(collected.seen.value) else conclusion
 
 
 def _systems(outcome: Mapping[str, Array], collected: Collected) -> list[System]:
@@ -119,10 +121,10 @@ def _add_strengths(
     say: Callable[[str], None],
 ) -> Conclusion:
     """Add what the same comparisons say beside the plan's rule."""
-    asked = replace(wanted, plan=None, promise=conclusion.promise.name, level=config["decision"]["level"], exclude=())
-    asked = replace(asked, again=False, gate=False)
+    options = replace(wanted, plan=None, promise=conclusion.promise.name, level=config["decision"]["level"], exclude=())
+    options = replace(options, again=False, gate=False)
     try:
-        beside = conclude_votes(take_campaign_votes(collected), asked, say)
+        beside = conclude_votes(take_campaign_votes(collected), options, say)
     except InputError as error:
         # What the plan's rule says stands, whatever else cannot be told.
         return conclusion.replace_fields(
@@ -208,14 +210,14 @@ def match_plan(table: Path, wanted: ConcludeOptions, config: Mapping[str, Any]) 
     has no column.
     """
     where, with_metric = clip(table), bool(config.get("metric", {}).get("_target_"))
-    held = preferences.read(table, wanted.told, list(wanted.metrics) if with_metric else None)
-    if held.n_systems < 2 or not len(held.outcome):
+    comparisons = preferences.read(table, wanted.told, list(wanted.metrics) if with_metric else None)
+    if comparisons.n_systems < 2 or not len(comparisons.outcome):
         raise InputError(f"{where}: no comparison says who won; fill in winner")
-    _refuse_orders(take_votes(held, where), where)
-    deviations = describe_other_systems(held.system_names, read_expected(config), where)
-    pair = number_pairs(held.first, held.second, held.n_systems)
+    _refuse_orders(take_votes(comparisons, where), where)
+    deviations = describe_other_systems(comparisons.system_names, read_expected(config), where)
+    pair = number_pairs(comparisons.first, comparisons.second, comparisons.n_systems)
     per_pair, budget = int(config["budget"]["annotations_per_pair"]), config["budget"]
-    count = np.bincount(pair, minlength=held.n_systems * (held.n_systems - 1) // 2)
+    count = np.bincount(pair, minlength=comparisons.n_systems * (comparisons.n_systems - 1) // 2)
     if (most := int(count.max())) > per_pair:
         raise InputError(
             f"{where}: a pair has {pluralise(most, 'comparison')} and the plan {per_pair} at most "
@@ -226,7 +228,7 @@ def match_plan(table: Path, wanted: ConcludeOptions, config: Mapping[str, Any]) 
             f"{where}: holds {pluralise(len(pair), 'comparison')} and the plan {budget['annotations']:,} at most "
             "(budget.annotations); take out what does not belong to this study, or name its own plan"
         )
-    came = _collect(held, pair, count, config, where, with_metric)
+    came = _collect(comparisons, pair, count, config, where, with_metric)
     planned = _count_planned(came, count, config)
     short = int((count < planned).sum())
     if short:
@@ -316,16 +318,16 @@ def _metric(preferences: Preferences, n_named: int, config: Mapping[str, Any], w
         number_pairs(of.first, of.second, preferences.n_systems),
         preferences.n_systems * (preferences.n_systems - 1) // 2,
     )
-    said = np.full((n_pairs, len(preferences.item_names)), -1)
-    said[pair, _number_human_items_first(preferences)[of.item]] = np.where(
+    outcomes = np.full((n_pairs, len(preferences.item_names)), -1)
+    outcomes[pair, _number_human_items_first(preferences)[of.item]] = np.where(
         of.first > of.second, 2 - of.outcome, of.outcome
     )
-    if (said < 0).any():
+    if (outcomes < 0).any():
         raise InputError(
-            f"{where}: the metric says nothing of {pluralise(int((said < 0).sum()), 'output')} of a pair; the "
+            f"{where}: the metric says nothing of {pluralise(int((outcomes < 0).sum()), 'output')} of a pair; the "
             "plan's rule needs what it says of every item and pair"
         )
-    return said
+    return outcomes
 
 
 def _count_planned(came: Collected, count: Ints, config: Mapping[str, Any]) -> Ints:

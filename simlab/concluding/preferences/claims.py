@@ -50,16 +50,16 @@ def describe_sampling(named: NamedVotes, *, raters_drawn: bool, items_drawn: boo
     parts = [("raters", raters_drawn)] * bool(named.rater_names) + [(f"{named.unit}s", items_drawn)] * named.items
     as_drawn = " and ".join(word for word, yes in parts if yes)
     given = " and ".join(word for word, yes in parts if not yes)
-    said = [f"{as_drawn} taken as drawn from more like them"] if as_drawn else []
-    said += [f"{given} as given" if said else f"{given} taken as given"] if given else []
-    said += [] if parts else ["votes taken as independent, since nobody and nothing is named"]
-    return ", ".join(said)
+    phrases = [f"{as_drawn} taken as drawn from more like them"] if as_drawn else []
+    phrases += [f"{given} as given" if phrases else f"{given} taken as given"] if given else []
+    phrases += [] if parts else ["votes taken as independent, since nobody and nothing is named"]
+    return ", ".join(phrases)
 
 
 def _claim_once(named: NamedVotes, family: Bools, level: float, seed: int, broken: str) -> PreferenceClaims:
     votes, way = named.votes, choose_way(named.design)
     n_patterns = PATTERNS if len(votes.pair) < MANY else OF_MANY
-    found = weigh_votes(stream(seed, "conclude", "flips"), votes, way, family, level, n_patterns)
+    tests = weigh_votes(stream(seed, "conclude", "flips"), votes, way, family, level, n_patterns)
     raters, items = (
         counts_as_drawn(named.design, named.design.rater),
         counts_as_drawn(named.design, named.design.item) or way == "item",
@@ -75,9 +75,9 @@ def _claim_once(named: NamedVotes, family: Bools, level: float, seed: int, broke
         f"{describe_sampling(named, raters_drawn=raters, items_drawn=items)} ({test})"
     )
     return PreferenceClaims(
-        tested=found,
-        verdict=_signs(found.difference) * found.claimed,
-        direction=_signs(found.difference),
+        tested=tests,
+        verdict=_signs(tests.difference) * tests.claimed,
+        direction=_signs(tests.difference),
         family=family,
         votes=votes,
         way=way,
@@ -98,15 +98,15 @@ def _claim_anytime(named: NamedVotes, family: Bools, level: float, seed: int, br
     many = not named.rater_names or named.n_raters >= FEWEST
     kept = is_fresh(named.votes, many)
     votes = match_orders(named.votes.select_votes(kept))
-    found, ahead = weigh_anytime(votes, family, level, named.ordered)
+    tests, ahead = weigh_anytime(votes, family, level, named.ordered)
     says = (
         f"with {_percent(1 - level)} probability no claim below is wrong, however often one looks while votes come: "
         f"{_pairs(family)}; {describe_sampling(named, raters_drawn=many, items_drawn=True)} (e-processes, Holm)"
     )
     return PreferenceClaims(
-        tested=found,
-        verdict=np.where(found.claimed, ahead, 0).astype(np.int8),
-        direction=np.where(found.claimed, ahead, _signs(found.difference)).astype(np.int8),
+        tested=tests,
+        verdict=np.where(tests.claimed, ahead, 0).astype(np.int8),
+        direction=np.where(tests.claimed, ahead, _signs(tests.difference)).astype(np.int8),
         family=family,
         votes=votes,
         way="vote",

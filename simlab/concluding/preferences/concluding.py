@@ -60,9 +60,9 @@ def agreement(table: Preferences) -> Iterator[str]:
 def _count_agreement(table: Preferences, of: WinnerComparisons) -> tuple[int, int]:
     """Count comparisons that a metric and humans both decide, and those that they decide alike."""
     n, size = table.n_systems, max(len(table.item_names), 1)
-    said = dict(zip(*_list_decided_outputs(of.first, of.second, of.item, of.outcome, n, size), strict=True))
+    by_output = dict(zip(*_list_decided_outputs(of.first, of.second, of.item, of.outcome, n, size), strict=True))
     output, way = _list_decided_outputs(table.first, table.second, table.item, table.outcome, n, size)
-    pairs = [(said[key], one) for key, one in zip(output, way, strict=True) if key in said]
+    pairs = [(by_output[key], one) for key, one in zip(output, way, strict=True) if key in by_output]
     return sum(first == second for first, second in pairs), len(pairs)
 
 
@@ -83,13 +83,13 @@ def limits(named: NamedVotes, claims: PreferenceClaims) -> Iterator[Limit]:
     n_items = len(np.unique(named.asked.item))
     if named.items and n_items < FEWEST and claims.way != "item":
         these = "it" if n_items == 1 else "these"
-        said = f"{pluralise(n_items, named.unit)}: claims are about {these}, whatever else there is"
-        yield Limit(said, Rank.CLAIMS)
+        warning = f"{pluralise(n_items, named.unit)}: claims are about {these}, whatever else there is"
+        yield Limit(warning, Rank.CLAIMS)
 
 
 def _warn_of_pairs(named_votes: NamedVotes, claims: PreferenceClaims) -> Iterator[str]:
-    asked, left = (np.bincount(one.pair, minlength=one.n_pairs) for one in (named_votes.asked, named_votes.votes))
-    never = np.flatnonzero(claims.family & (asked == 0))
+    n_asked, left = (np.bincount(one.pair, minlength=one.n_pairs) for one in (named_votes.asked, named_votes.votes))
+    never = np.flatnonzero(claims.family & (n_asked == 0))
     if len(never):
         named = named_pairs(named_votes.system_names)
         which = ", ".join(" - ".join(named[k]) for k in never[:3]) + (", ..." if len(never) > 3 else "")
@@ -112,8 +112,8 @@ def _warn_of_raters(named: NamedVotes, claims: PreferenceClaims) -> Iterator[Lim
     n = named.n_raters
     if n < FEWEST:
         who, say = ("one rater", "this one says") if n == 1 else (f"{n} raters", "these say")
-        said = f"{who}: fewer than {FEWEST} cannot stand for others; claims are about what {say}"
-        yield Limit(said, Rank.CLAIMS)
+        warning = f"{who}: fewer than {FEWEST} cannot stand for others; claims are about what {say}"
+        yield Limit(warning, Rank.CLAIMS)
     each = np.bincount(voted, minlength=len(named.rater_names))
     most = int(each.argmax())
     share = each[most] / len(named.asked.pair)
@@ -131,8 +131,8 @@ def _always_ties(named: NamedVotes) -> Iterator[str]:
     """Name raters who always said that two outputs are a tie; who always names one place is named elsewhere."""
     known = named.asked.rater >= 0
     n, ties = (
-        np.bincount(named.asked.rater[one], minlength=len(named.rater_names))
-        for one in (known, known & (named.asked.value == 0))
+        np.bincount(named.asked.rater[mask], minlength=len(named.rater_names))
+        for mask in (known, known & (named.asked.value == 0))
     )
     chance = (ties.sum() / n.sum()) ** n
     always = np.flatnonzero((n >= OFTEN) & (ties == n) & (chance < UNLIKELY))
@@ -148,15 +148,15 @@ def conclude(table: Path, wanted: ConcludeOptions, say: Callable[[str], None]) -
     read = preferences.read(table, wanted.told, list(wanted.metrics) or None)
     left = exclude_raters(read, wanted)
     preferences.refuse_two_sorts(left, clip(table))
-    held = take_votes(left, clip(table))
-    held = replace(
-        held,
+    named = take_votes(left, clip(table))
+    named = replace(
+        named,
         line=preferences.describe(read),
         read=preferences.record(read),
-        notes=(*read.notes, *agreement(read), *held.notes[len(read.notes) :]),
+        notes=(*read.notes, *agreement(read), *named.notes[len(read.notes) :]),
     )
     repeated = group_answers(left, clip(table)) if wanted.consensus else None
-    concluded = _conclude_by_rule(table, held, wanted, say) if wanted.overrides else conclude_votes(held, wanted, say)
+    concluded = _conclude_by_rule(table, named, wanted, say) if wanted.overrides else conclude_votes(named, wanted, say)
     if repeated is None or not wanted.gate:
         return concluded
     say(f"learning raters' errors from {len(repeated.answers.said):,} answers ...")
@@ -185,11 +185,11 @@ def _conclude_by_rule(
 
     if wanted.exclude:
         raise InputError(f"{wanted.overrides[0]}: goes with all raters of a table; leave --exclude out")
-    said = {word.partition("=")[0] for word in wanted.overrides}
-    if wanted.level is not None and "decision.level" in said:
+    keys = {word.partition("=")[0] for word in wanted.overrides}
+    if wanted.level is not None and "decision.level" in keys:
         raise InputError(f"--level {wanted.level:g}: decision.level is given, too; leave one of them out")
     usual = {"decision": "fixed", "seed": str(wanted.seed)}
-    words = [f"{key}={value}" for key, value in usual.items() if key not in said]
+    words = [f"{key}={value}" for key, value in usual.items() if key not in keys]
     # An option comes before its keys.
     level = () if wanted.level is None else (f"decision.level={wanted.level!r}",)
     config = compose((f"question={COMPARE}", *words, *wanted.overrides, *level))
@@ -203,8 +203,8 @@ def conclude_votes(
 ) -> Conclusion:
     """Conclude from votes; `say` is told what takes a while. `broken` says why a fixed promise does not hold."""
     level = wanted.level or LEVEL
-    found = claims(named, wanted.promise or "fixed", _family(named, wanted), level, wanted.seed, broken)
-    concluded = conclude_claims(named, found, wanted, say)
+    preference_claims = claims(named, wanted.promise or "fixed", _family(named, wanted), level, wanted.seed, broken)
+    concluded = conclude_claims(named, preference_claims, wanted, say)
     return concluded.replace_fields(notes=(*concluded.notes, *_notes(wanted))) if noted else concluded
 
 

@@ -67,8 +67,8 @@ def group_answers(table: Preferences, where: str) -> RepeatedVotes:
     ties = bool((value == 0).any())
     pairs, pair = np.unique(units // len(table.item_names), return_inverse=True)
     raters, rater = np.unique(rater, return_inverse=True)
-    said = 1 - value if ties else (1 - value) // 2
-    return RepeatedVotes(RepeatedAnswers(said, item, rater, pair, 3 if ties else 2), pairs, raters)
+    answers = 1 - value if ties else (1 - value) // 2
+    return RepeatedVotes(RepeatedAnswers(answers, item, rater, pair, 3 if ties else 2), pairs, raters)
 
 
 def learn_consensus(repeated: RepeatedVotes, table: Preferences, level: float, seed: int) -> Consensus | None:

@@ -103,8 +103,8 @@ def number_documents(collected: Collected) -> Ints | None:
 
 def metric(collected: Collected) -> Any:
     """Return the type and shape of what a metric says; the table has it output by output."""
-    said = collected.metric
-    return None if said is None else [said.dtype.name, *said.shape]
+    scores = collected.metric
+    return None if scores is None else [scores.dtype.name, *scores.shape]
 
 
 def match_campaign(info: CampaignInfo, rows: SheetRows, config: Mapping[str, Any]) -> Read:
@@ -118,8 +118,8 @@ def match_campaign(info: CampaignInfo, rows: SheetRows, config: Mapping[str, Any
     for k in np.flatnonzero(first == second)[:1]:
         raise InputError(f"{rows.name_line(k)}: {clip(names[first[k]], 40)} is compared with itself; mend the line")
     pair, item = _number_pairs(info.frame)[first, second], _items(rows, info)
-    said = _codes(rows, "winner", first, second)
-    came = np.flatnonzero(said >= 0)
+    codes = _codes(rows, "winner", first, second)
+    came = np.flatnonzero(codes >= 0)
     order = _order(rows, pair, came)
     _refuse_more(rows, came, pair, item, order, info, config)
     placed = np.lexsort((order, pair[came]))
@@ -128,26 +128,26 @@ def match_campaign(info: CampaignInfo, rows: SheetRows, config: Mapping[str, Any
         cast_column(pair[at], info, "unit"),
         cast_column(item[at], info, "item"),
         fill_unknown(n, info, "rater"),
-        cast_column(said[at], info, "value"),
+        cast_column(codes[at], info, "value"),
         fill_unknown(n, info, "errors"),
         order=cast_column(order[placed], info, "order"),
         at=cast_column([number(rows, "at", k) for k in at], info, "at") if "at" in info.types else None,
     )
     paid = reduce_payment(info.paid, info.answers - n, read_prices(config["budget"], COMPARE))
     metric = _metric(
-        rows, info, pair, item, _codes(rows, "metric", first, second, read_bins(config)) if info.metric else said
+        rows, info, pair, item, _codes(rows, "metric", first, second, read_bins(config)) if info.metric else codes
     )
-    held = Collected(info.frame, None, None, seen, metric, info.known, paid, info.streams)
+    collected = Collected(info.frame, None, None, seen, metric, info.known, paid, info.streams)
     short = info.answers - n
-    return Read(held, info.answers, [f"{short:,} of {info.answers:,} comparisons are missing"] if short else [])
+    return Read(collected, info.answers, [f"{short:,} of {info.answers:,} comparisons are missing"] if short else [])
 
 
 def _check_known(info: CampaignInfo, config: Mapping[str, Any], where: str) -> None:
     """Raise InputError for what is told of other pairs, looks or outputs than there are."""
-    frame, held = info.frame, info.known
+    frame, known = info.frame, info.known
     n_pairs, n_items = frame.n_systems * (frame.n_systems - 1) // 2, len(frame.document)
     n_looks = len(list_planned_looks(config, n_items))
-    check(held.get("rounds"), where, "rounds", shape=(n_pairs,), low=0, high=n_looks)
+    check(known.get("rounds"), where, "rounds", shape=(n_pairs,), low=0, high=n_looks)
     if info.metric is not None:
         shape = info.metric
         if not isinstance(shape, list) or len(shape) != 3 or shape[0] not in ("int8", "int64") or shape[1] != n_pairs:
@@ -155,10 +155,10 @@ def _check_known(info: CampaignInfo, config: Mapping[str, Any], where: str) -> N
         check_count(shape[2], where, "outputs")
         check_count(n_pairs * shape[2], where, "outputs")
     n_outputs = info.metric[2] if info.metric else 0
-    if "can_be_rated" in held:
-        check(held["can_be_rated"], where, "can_be_rated", shape=(n_pairs, n_items), dtype="bool")
-    if "rest_document" in held:
-        check(held["rest_document"], where, "rest_document", shape=(max(n_outputs - n_items, 0),), low=0)
+    if "can_be_rated" in known:
+        check(known["can_be_rated"], where, "can_be_rated", shape=(n_pairs, n_items), dtype="bool")
+    if "rest_document" in known:
+        check(known["rest_document"], where, "rest_document", shape=(max(n_outputs - n_items, 0),), low=0)
 
 
 def list_planned_looks(config: Mapping[str, Any], n_items: int) -> Ints:
@@ -216,9 +216,9 @@ def _order(rows: SheetRows, pair: Ints, came: Ints) -> Ints:
     if "order" in rows.cells:
         return np.array([int(number(rows, "order", k)) for k in came], np.int64)
     order, count = np.zeros(len(came), np.int64), np.zeros(int(pair.max(initial=0)) + 1, np.int64)
-    for k, one in enumerate(pair[came]):
-        order[k] = count[one]
-        count[one] += 1
+    for k, pair_index in enumerate(pair[came]):
+        order[k] = count[pair_index]
+        count[pair_index] += 1
     return order
 
 
@@ -255,12 +255,12 @@ def _metric(rows: SheetRows, info: CampaignInfo, pair: Ints, item: Ints, codes: 
     if info.metric is None:
         return None
     dtype, n_pairs, n_outputs = info.metric
-    said = np.full((n_pairs, n_outputs), -1, dtype)
+    outcomes = np.full((n_pairs, n_outputs), -1, dtype)
     there = (codes >= 0) & (item < n_outputs)
-    said[pair[there], item[there]] = codes[there]
-    if lacking := int((said < 0).sum()):
+    outcomes[pair[there], item[there]] = codes[there]
+    if lacking := int((outcomes < 0).sum()):
         raise InputError(
-            f"{rows.where}: lacks what the metric says of {lacking:,} of {said.size:,} outputs; keep the rows without "
-            "a winner, too"
+            f"{rows.where}: lacks what the metric says of {lacking:,} of {outcomes.size:,} outputs; keep the rows "
+            "without a winner, too"
         )
-    return said
+    return outcomes

@@ -284,11 +284,11 @@ def _warnings(named: NamedVotes, stands: FittedStrengths) -> Iterator[str]:
             f"the systems fall into {parts} groups that were never compared with each other ({first[0]}; {first[1]}): "
             "shares and ranks hold within a group, and no scores reach across"
         )
-    for marked, said in ((fitted.without_upper, "upper"), (fitted.without_lower, "lower")):
+    for marked, bound in ((fitted.without_upper, "upper"), (fitted.without_lower, "lower")):
         if marked.any():
             which = ", ".join(names[k] for k in np.flatnonzero(marked)[:5])
-            won = "never lost to" if said == "upper" else "never won against"
-            yield f"{which} {won} others: strengths have no {said} bound there, and are held finite by a weak prior"
+            won = "never lost to" if bound == "upper" else "never won against"
+            yield f"{which} {won} others: strengths have no {bound} bound there, and are held finite by a weak prior"
     if not are_places_balanced(named.votes):
         yield "some systems stood first more often than others: shares of wins hold what that is worth, claims do not"
     if stands.explained and stands.explained.p_value < UNSURE:
@@ -298,22 +298,22 @@ def _warnings(named: NamedVotes, stands: FittedStrengths) -> Iterator[str]:
 
 def describe_strengths(named: NamedVotes, stands: FittedStrengths, level: float) -> dict[str, Any]:
     """Return the record that programs read."""
-    said: dict[str, Any] = {"ranks_by": stands.ranks_by}
+    record: dict[str, Any] = {"ranks_by": stands.ranks_by}
     if stands.fitted is None or stands.scale is None:
-        return said | {"strengths": None}
+        return record | {"strengths": None}
     reach = quantile(stands.scale.freedom, level) * stands.scale.sd
     low, high = stands.fitted.value - reach, stands.fitted.value + reach
     low[stands.fitted.without_lower], high[stands.fitted.without_upper] = -np.inf, np.inf
     rows = zip(named.system_names, stands.fitted.value, low, high, stands.fitted.part, strict=True)
-    said["strengths"] = [
+    record["strengths"] = [
         {"system": name, "strength": float(value), "low": float(a), "high": float(b), "part": int(part)}
         for name, value, a, b, part in rows
     ]
-    said["log_ties"] = stands.fitted.log_ties if stands.fitted.log_ties > -20 else None
-    said["clusters"] = stands.way
-    said["explained"] = None if stands.explained is None else stands.explained._asdict()
-    said["dropped"] = _dropped_record(stands.dropped, named)
-    return said
+    record["log_ties"] = stands.fitted.log_ties if stands.fitted.log_ties > -20 else None
+    record["clusters"] = stands.way
+    record["explained"] = None if stands.explained is None else stands.explained._asdict()
+    record["dropped"] = _dropped_record(stands.dropped, named)
+    return record
 
 
 def _format_fit_test(explained: Explained | None) -> str:

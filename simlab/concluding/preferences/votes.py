@@ -67,12 +67,12 @@ def take_votes(table: Preferences, where: str) -> NamedVotes:
     """Take the votes of humans from a table that is called `where`; raise InputError if there is none."""
     if not len(table.outcome):
         raise InputError(f"{where}: no comparison says who won; fill in winner, or counts in a_wins, ties and b_wins")
-    asked = list_answers(table)
-    joined = join_orders(asked)
-    votes, asked, design = (_use_documents_as_items(one, table) for one in (joined.votes, asked, joined.design))
+    answers = list_answers(table)
+    joined = join_orders(answers)
+    votes, answers, design = (_use_documents_as_items(one, table) for one in (joined.votes, answers, joined.design))
     return NamedVotes(
         votes=votes if table.by_place else _clear_lone_orders(votes),
-        asked=asked,
+        asked=answers,
         design=design,
         unit="document" if table.document_known else "item",
         by_place=table.by_place,
@@ -145,9 +145,9 @@ def exclude_raters(table: Preferences, wanted: ConcludeOptions) -> Preferences:
     kept: Bools = ~np.isin(table.rater, gone)
     if not kept.any():
         raise InputError(f"--exclude {clip(', '.join(wanted.exclude), 80)}: nothing is left; exclude fewer raters")
-    said = f"left out: {pluralise(int((~kept).sum()), 'comparison')} of {clip(', '.join(wanted.exclude), 80)}"
+    note = f"left out: {pluralise(int((~kept).sum()), 'comparison')} of {clip(', '.join(wanted.exclude), 80)}"
     left = {name: getattr(table, name)[kept] for name in ("first", "second", "item", "rater", "outcome", "line")}
-    return replace(table, **left, notes=(*table.notes, said))
+    return replace(table, **left, notes=(*table.notes, note))
 
 
 def named_pairs(names: Sequence[str]) -> list[tuple[str, str]]:
@@ -176,15 +176,15 @@ def first_place(votes: Votes, level: float) -> tuple[Interval, int] | None:
 
 def lines(named: NamedVotes, level: float) -> Iterator[str]:
     """Go through what the place is worth, and which answers in both orders contradict each other."""
-    found = first_place(named.asked, level)
-    if found is not None:
-        share, n = found
+    estimate = first_place(named.asked, level)
+    if estimate is not None:
+        share, n = estimate
         where = "place" if named.by_place else "column"
-        said = f"The first {where} wins {_interval(share)} of {pluralise(n, 'comparison')} that {_are(n)} no ties"
+        sentence = f"The first {where} wins {_interval(share)} of {pluralise(n, 'comparison')} that {_are(n)} no ties"
         if _is_never_turned(named.asked):
             seen = "" if named.by_place else ": if raters saw that order, place and system are not told apart"
-            said += f", always with the same system of a pair{seen}"
-        yield f"{said}."
+            sentence += f", always with the same system of a pair{seen}"
+        yield f"{sentence}."
     if named.both_orders:
         left = named.both_orders - named.flipped
         yield (
@@ -205,20 +205,20 @@ def warnings(named: NamedVotes, family: Bools) -> Iterator[Limit]:
 
 
 def _describe_followers(named: NamedVotes) -> Iterator[str]:
-    found = list_followers(named.asked)
-    if not found:
+    followers = list_followers(named.asked)
+    if not followers:
         return
-    said = []
-    for one in found[:MOST_NAMED]:
-        who = clip(named.rater_names[one.rater], 40) if one.rater >= 0 else "raters who are not named"
-        side = "first" if one.first else "second"
-        said.append(
-            f"{who} answered the {side} of the row in {round(one.share * one.n):,} of {pluralise(one.n, 'comparison')} "
-            f"({_share(one.share)}; by chance {_share(one.chance)})"
+    phrases = []
+    for follower in followers[:MOST_NAMED]:
+        who = clip(named.rater_names[follower.rater], 40) if follower.rater >= 0 else "raters who are not named"
+        side = "first" if follower.first else "second"
+        phrases.append(
+            f"{who} answered the {side} of the row in {round(follower.share * follower.n):,} of "
+            f"{pluralise(follower.n, 'comparison')} ({_share(follower.share)}; by chance {_share(follower.chance)})"
         )
-    rest = f" and so did {pluralise(len(found) - MOST_NAMED, 'other rater')}" if len(found) > MOST_NAMED else ""
+    rest = f" and so did {pluralise(len(followers) - MOST_NAMED, 'other rater')}" if len(followers) > MOST_NAMED else ""
     see = "; see --exclude" if len(named.rater_names) > 1 else ""
-    yield f"{', '.join(said)}{rest}: such answers follow the place, not the systems{see}"
+    yield f"{', '.join(phrases)}{rest}: such answers follow the place, not the systems{see}"
 
 
 def _describe_unclaimed(named: NamedVotes, family: Bools) -> Iterator[str]:
@@ -236,10 +236,10 @@ def _describe_unclaimed(named: NamedVotes, family: Bools) -> Iterator[str]:
 
 def record(named_votes: NamedVotes, level: float) -> dict[str, Any]:
     """Return the record that programs read."""
-    found = first_place(named_votes.asked, level)
-    if found is None:
+    estimate = first_place(named_votes.asked, level)
+    if estimate is None:
         return {"position": None}
-    share, n = found
+    share, n = estimate
     orders: Orders = known_orders(named_votes.votes)
     named = named_pairs(named_votes.system_names)
     return {
@@ -252,13 +252,13 @@ def record(named_votes: NamedVotes, level: float) -> dict[str, Any]:
             "one_order": [list(named[k]) for k in np.flatnonzero(orders.one_way).tolist()],
             "followers": [
                 {
-                    "rater": named_votes.rater_names[one.rater] if one.rater >= 0 else None,
-                    "place": "first" if one.first else "second",
-                    "answers": one.n,
-                    "share": one.share,
-                    "chance": one.chance,
+                    "rater": named_votes.rater_names[follower.rater] if follower.rater >= 0 else None,
+                    "place": "first" if follower.first else "second",
+                    "answers": follower.n,
+                    "share": follower.share,
+                    "chance": follower.chance,
                 }
-                for one in list_followers(named_votes.asked)
+                for follower in list_followers(named_votes.asked)
             ],
         }
     }
@@ -272,8 +272,8 @@ def raw_differences(named: NamedVotes) -> Floats:
 
 def lacks_answers(named: NamedVotes, votes: Votes) -> Bools:
     """Mark the pairs that were asked about, and of which no answer is among the votes that are used."""
-    asked, left = (np.bincount(one.pair, minlength=one.n_pairs) for one in (named.asked, votes))
-    return np.asarray((asked > 0) & (left == 0))
+    n_asked, left = (np.bincount(one.pair, minlength=one.n_pairs) for one in (named.asked, votes))
+    return np.asarray((n_asked > 0) & (left == 0))
 
 
 def _is_never_turned(votes: Votes) -> bool:
@@ -284,8 +284,8 @@ def _is_never_turned(votes: Votes) -> bool:
 
 def _pairs(named_votes: NamedVotes, which: list[int]) -> str:
     named = named_pairs(named_votes.system_names)
-    said = ", ".join(" - ".join(named[k]) for k in which[:MOST_NAMED]) + (", ..." if len(which) > MOST_NAMED else "")
-    return f"{pluralise(len(which), 'pair')} ({clip(said, 120)})" if len(which) > 1 else clip(said, 80)
+    names = ", ".join(" - ".join(named[k]) for k in which[:MOST_NAMED]) + (", ..." if len(which) > MOST_NAMED else "")
+    return f"{pluralise(len(which), 'pair')} ({clip(names, 120)})" if len(which) > 1 else clip(names, 80)
 
 
 def _are(n: int) -> str:

@@ -185,14 +185,14 @@ def repetition(study: RepeatedStudy, world: TableWorld, seed: int) -> Repetition
     if world.own is not None:
         ways |= on_the_same
     leads, claims = _repeat(study, ways, world.n_draws, claimed, seed)
-    found = {name: _confirm(study.verdict[claimed], *one) for name, *one in zip(ways, leads, claims, strict=True)}
+    shares = {name: _confirm(study.verdict[claimed], *one) for name, *one in zip(ways, leads, claims, strict=True)}
     why = f"the law {world.law.name} keeps nothing of single outputs, which would be rated again"
     return Repetition(
-        same_sign=RepeatedShares(**{name: sign for name, (sign, _) in found.items()}),
-        claimed_again=RepeatedShares(**{name: anew for name, (_, anew) in found.items()}),
+        same_sign=RepeatedShares(**{name: sign for name, (sign, _) in shares.items()}),
+        claimed_again=RepeatedShares(**{name: anew for name, (_, anew) in shares.items()}),
         studies=world.n_draws * EACH,
         world=world.name,
-        unknown={name: why for name in on_the_same if name not in found},
+        unknown={name: why for name in on_the_same if name not in shares},
     )
 
 
@@ -218,7 +218,7 @@ def _repeat(
                     others.append(repeated)
         leads, claims = study.judge(tested)
         by_draw = [
-            one[:, claimed].reshape(len(some), -1, len(claimed)) for one in (leads, study.calculate_leads(others))
+            values[:, claimed].reshape(len(some), -1, len(claimed)) for values in (leads, study.calculate_leads(others))
         ]
         return np.concatenate(by_draw, axis=1), claims[:, claimed].reshape(len(some), -1, len(claimed))
 

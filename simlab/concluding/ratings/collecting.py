@@ -33,11 +33,11 @@ def compose_config(wanted: ConcludeOptions) -> Mapping[str, Any]:
 
     Raises InputError for keys that a study of ratings does not have, and for keys of how it is collected.
     """
-    said = {word.partition("=")[0]: word for word in wanted.overrides}
-    _check_keys(said, wanted)
+    overrides = {word.partition("=")[0]: word for word in wanted.overrides}
+    _check_keys(overrides, wanted)
     chosen = dict(USUAL)
-    if "analysis.test" in said:
-        test = said["analysis.test"].partition("=")[2]
+    if "analysis.test" in overrides:
+        test = overrides["analysis.test"].partition("=")[2]
         chosen = {"decision.multiplicity": "max_t" if test in AT_ONCE else "holm"}
         if test == "permutation":
             chosen["analysis.test.permutations"] = str(FLIPS)
@@ -46,7 +46,7 @@ def compose_config(wanted: ConcludeOptions) -> Mapping[str, Any]:
     if wanted.level is not None:
         chosen["decision.level"] = repr(wanted.level)
     chosen["seed"] = str(wanted.seed)
-    words = [f"{key}={value}" for key, value in chosen.items() if key not in said]
+    words = [f"{key}={value}" for key, value in chosen.items() if key not in overrides]
     return compose([*words, *wanted.overrides])
 
 
@@ -91,10 +91,10 @@ def collect(ratings: Ratings, seed: int) -> Collected:
         lower_is_better=ratings.lower_is_better,
     )
     # Nobody having been asked, what came is never taken for all that was: segments may have any number of ratings.
-    asked = SlotAssignment(np.full((ratings.n_systems, ratings.n_documents, 0), -1, np.int64))
+    assignment = SlotAssignment(np.full((ratings.n_systems, ratings.n_documents, 0), -1, np.int64))
     seen = Seen(ratings.system, ratings.item, ratings.rater, ratings.score, ratings.errors)
     paid = {"ratings": float(len(ratings.score)), "cost": 0.0}
-    return Collected(frame, None, asked, seen, None, {}, paid, Streams(seed, ("conclude",)))
+    return Collected(frame, None, assignment, seen, None, {}, paid, Streams(seed, ("conclude",)))
 
 
 def sort_ratings(ratings: Ratings) -> Ratings:
@@ -145,11 +145,11 @@ def make_comparable(ratings: Ratings) -> ComparableRatings:
         why = f"{'rating' if lost == 1 else 'ratings'} of segments that were not rated for every system there"
         return ComparableRatings(keep_ratings(ratings, ~lacking[ratings.item]), (LeftOutRatings(lost, why),))
     apart = len(np.unique(ratings.document[lacking]))
-    said = (
+    remark = (
         f"systems were rated on other segments, or on unequal numbers of them, in {pluralise(apart, 'document')}: "
         "scores are averaged within each document"
     )
-    return ComparableRatings(_average_within_documents(ratings), remarks=(said,))
+    return ComparableRatings(_average_within_documents(ratings), remarks=(remark,))
 
 
 def _average_within_documents(ratings: Ratings) -> Ratings:

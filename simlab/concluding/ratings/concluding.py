@@ -55,9 +55,9 @@ def conclude(table: Path, wanted: ConcludeOptions, say: Callable[[str], None]) -
     Raises InputError for a table that holds no ratings, or ratings of one system, and for what is asked of raters,
     systems or keys that are not there.
     """
-    found = _conclude_study(read_study(table, wanted), wanted, say)
+    conclusion = _conclude_study(read_study(table, wanted), wanted, say)
     if wanted.second is None:
-        return found
+        return conclusion
     from simlab.concluding.ratings.second import add_second_table
 
     # Who is left out of one table need not be in the other.
@@ -65,7 +65,7 @@ def conclude(table: Path, wanted: ConcludeOptions, say: Callable[[str], None]) -
     second = read_study(wanted.second, other)
     if second.ratings.far is not None:
         raise second.ratings.far.refusal(clip(wanted.second))
-    return add_second_table(found, _conclude_study(second, other, say), wanted.second)
+    return add_second_table(conclusion, _conclude_study(second, other, say), wanted.second)
 
 
 def read_study(table: Path, wanted: ConcludeOptions) -> TableStudy:
@@ -90,7 +90,7 @@ def read_study(table: Path, wanted: ConcludeOptions) -> TableStudy:
     from simlab.concluding.ratings.collecting import compose_config
     from simlab.concluding.ratings.findings import TableReading
 
-    said = TableReading(
+    reading = TableReading(
         record,
         understood.line(shown),
         whole.rater_known,
@@ -99,18 +99,18 @@ def read_study(table: Path, wanted: ConcludeOptions) -> TableStudy:
     )
     notes = (*ratings.notes, *left_out)
     config = wanted.plan.config if wanted.plan else compose_config(wanted)
-    return TableStudy(whole, config, collect(whole, wanted.seed), said, notes, world)
+    return TableStudy(whole, config, collect(whole, wanted.seed), reading, notes, world)
 
 
 def _conclude_study(study: TableStudy, wanted: ConcludeOptions, say: Callable[[str], None]) -> Conclusion:
     from simlab.concluding.ratings.again import add_repetition
     from simlab.concluding.ratings.findings import conclude_ratings
 
-    found = conclude_ratings(study.config, study.collected, wanted, study.table, study.notes)
+    conclusion = conclude_ratings(study.config, study.collected, wanted, study.table, study.notes)
     if study.world is None:
-        return note_unrepeated(found, NOT_ASKED)
+        return note_unrepeated(conclusion, NOT_ASKED)
     say("carrying the study out again, in a world fitted to it")
-    return add_repetition(found, study.ratings, study.config, study.collected, wanted, study.world)
+    return add_repetition(conclusion, study.ratings, study.config, study.collected, wanted, study.world)
 
 
 def _uneven_raters(ratings: Ratings) -> tuple[str, ...]:

@@ -108,12 +108,12 @@ def _steps(
     if prepared.multiplicity == "max_t" and prepared.family is not None:
         of = spans.of.family if spans.of.family is not None else prepared.family(collected.streams("test"), rated)
         kept = of.keep(verdicts.family)
-        one, more = (np.maximum(step, own) for step in (kept.single_step(), kept.step_down()))
+        one_step, more = (np.maximum(step, own) for step in (kept.single_step(), kept.step_down()))
     elif prepared.multiplicity == "holm":
-        one, more = len(own) * own, adjust_p_values(own, "holm")
+        one_step, more = len(own) * own, adjust_p_values(own, "holm")
     else:
-        one = more = verdicts.adjusted[verdicts.family]
-    single[verdicts.family], down[verdicts.family] = passes(one, level), passes(more, level)
+        one_step = more = verdicts.adjusted[verdicts.family]
+    single[verdicts.family], down[verdicts.family] = passes(one_step, level), passes(more, level)
     return single, down
 
 
@@ -176,15 +176,15 @@ class Answering(NamedTuple):
         prepared = self.prepared._replace(multiplicity="bh" if name == "fdr" else at_once)
         outcome = {key: value for key, value in self.outcome.items() if key != "adjusted_p_value"}
         family = mark_family(self.names, against)
-        found = verdicts(prepared, self.collected, outcome, self.rated, family, self.told.of.centre)
-        better = np.argwhere(lay_out_claims(found.verdict, len(self.names)))
+        pair_verdicts = verdicts(prepared, self.collected, outcome, self.rated, family, self.told.of.centre)
+        better = np.argwhere(lay_out_claims(pair_verdicts.verdict, len(self.names)))
         claims = tuple((self.names[i], self.names[j]) for i, j in better)
-        tiers = cut_tiers(found.verdict, self.names, self.order) if name == "ranks" else ()
+        tiers = cut_tiers(pair_verdicts.verdict, self.names, self.order) if name == "ranks" else ()
         return Family(name=name, says=NOTHING_PROMISED, candidates=(), tiers=tiers, claims=claims)
 
     def _candidates(self, direction: Array) -> tuple[Candidate, ...]:
         n, of = len(self.names), self.told.of
-        found = find_candidates(self.told, direction, n, self.prepared.level)
+        candidates = find_candidates(self.told, direction, n, self.prepared.level)
         sign = -1 if self.collected.frame.lower_is_better else 1
         first, second = np.triu_indices(n, 1)
         error = np.full((n, n), np.inf)
@@ -196,15 +196,15 @@ class Answering(NamedTuple):
         )
         error[first, second] = error[second, first] = np.where(known, self.told.error, np.inf)
         behind = np.minimum(
-            found.bound_gaps_to_best(best.lay_out_leads(sign * np.nan_to_num(of.centre), n), error), self.widest
+            candidates.bound_gaps_to_best(best.lay_out_leads(sign * np.nan_to_num(of.centre), n), error), self.widest
         )
         within = [None if self.margin is None else bool(one <= self.margin) for one in behind]
         listed = [list(self.names).index(name) for name in self.order]
         return tuple(
             Candidate(
                 system=self.names[k],
-                may_be_best=not found.excluded[k],
-                p_value=float(found.p_value[k]),
+                may_be_best=not candidates.excluded[k],
+                p_value=float(candidates.p_value[k]),
                 behind=float(behind[k]),
                 within=within[k],
             )
@@ -233,9 +233,9 @@ def near_level(spans: Spans, level: float, p_values: Mapping[str, float]) -> tup
     near = {name: p for name, p in p_values.items() if draws and abs(p - level) <= NEAR * error}
     if not near:
         return ()
-    said = ", ".join(f"{name} (p {p:.3f})" for name, p in list(near.items())[:MOST_NEAR])
+    names = ", ".join(f"{name} (p {p:.3f})" for name, p in list(near.items())[:MOST_NEAR])
     rest = f" and {len(near) - MOST_NEAR:,} more" if len(near) > MOST_NEAR else ""
     return (
-        f"so near {level:g} that other draws might decide otherwise: {said}{rest}, ± {error:.3f} with {draws:,} draws; "
-        f"analysis.test.draws={10 * (draws + 1) - 1} tells more",
+        f"so near {level:g} that other draws might decide otherwise: {names}{rest}, ± {error:.3f} with {draws:,} "
+        f"draws; analysis.test.draws={10 * (draws + 1) - 1} tells more",
     )

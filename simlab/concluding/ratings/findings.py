@@ -84,9 +84,9 @@ def conclude_ratings(
     sd = spread_within(collected.seen) if points else 0.0
     if not sd:
         return _conclude_scores(config, collected, wanted, table, notes)
-    asked = replace(wanted, margin=None if wanted.margin is None else wanted.margin / sd)
-    found = _conclude_scores(config, collected, asked, table, notes, sd)
-    return _convert_to_points(found, sd, float(collected.seen.value.mean()), wanted)
+    options = replace(wanted, margin=None if wanted.margin is None else wanted.margin / sd)
+    conclusion = _conclude_scores(config, collected, options, table, notes, sd)
+    return _convert_to_points(conclusion, sd, float(collected.seen.value.mean()), wanted)
 
 
 def _conclude_scores(
@@ -105,23 +105,25 @@ def _conclude_scores(
     family = mark_family(frame.system_names, question.against)
     rated = _score_ratings(prepared, collected)
     outcome = {name: values[0] for name, values in conclude(prepared, [collected]).items()}
-    told = estimate_uncertainty(config, prepared, collected, rated, family)
-    model = told.of.comparisons
+    uncertainty = estimate_uncertainty(config, prepared, collected, rated, family)
+    model = uncertainty.of.comparisons
     drawn = find_drawn_units(test) if model is None else find_drawn_in_family(model, family)
-    found = verdicts(prepared, collected, outcome, rated, family, told.of.centre)
+    pair_verdicts = verdicts(prepared, collected, outcome, rated, family, uncertainty.of.centre)
     if question.name == "fdr":
-        told = adjust_false_coverage(told, int(np.count_nonzero(found.verdict)), family, prepared.level)
+        uncertainty = adjust_false_coverage(
+            uncertainty, int(np.count_nonzero(pair_verdicts.verdict)), family, prepared.level
+        )
     scale = _scale(config, table)
-    limits = list_warnings(collected, told, prepared, drawn, found)
-    blind = any(blind_pairs(found, prepared))
-    marks = mark_pairs(question.name, prepared, collected, rated, found, told)
-    of_pairs, spans, candidates = found, told, None
+    limits = list_warnings(collected, uncertainty, prepared, drawn, pair_verdicts)
+    blind = any(blind_pairs(pair_verdicts, prepared))
+    marks = mark_pairs(question.name, prepared, collected, rated, pair_verdicts, uncertainty)
+    of_pairs, spans, candidates = pair_verdicts, uncertainty, None
     if question.name == "best":
         # Who may be best is claimed of systems; differences of single pairs have neither verdicts nor bounds.
-        candidates = find_candidates(told, found.direction, frame.n_systems, prepared.level)
+        candidates = find_candidates(uncertainty, pair_verdicts.direction, frame.n_systems, prepared.level)
         nothing = np.full(len(family), np.nan)
-        of_pairs = found._replace(verdict=np.zeros_like(found.verdict), adjusted=nothing)
-        marks, spans = mark_exclusions(candidates, family), told._replace(bar=np.full(len(family), np.inf))
+        of_pairs = pair_verdicts._replace(verdict=np.zeros_like(pair_verdicts.verdict), adjusted=nothing)
+        marks, spans = mark_exclusions(candidates, family), uncertainty._replace(bar=np.full(len(family), np.inf))
     systems = list_systems(
         collected, outcome, rated, of_pairs.verdict, drawn != DOCUMENTS, prepared.level, scale, model
     )
@@ -140,14 +142,16 @@ def _conclude_scores(
     shown = [_pair_in_points(pair, sd) for pair in pairs]
     promised = _state_promise(prepared, question, table, drawn, pairs, frame.n_raters)
     order = [one.system for one in systems]
-    answering = Answering(prepared, collected, rated, outcome, told, order, scale[1] - scale[0], wanted.margin)
+    answering = Answering(prepared, collected, rated, outcome, uncertainty, order, scale[1] - scale[0], wanted.margin)
     answer = (
         None
         if question.name is None
-        else answering.answer(question.name, found.verdict, found.direction, promised.says)
+        else answering.answer(question.name, pair_verdicts.verdict, pair_verdicts.direction, promised.says)
     )
     other = (
-        None if question.other is None else answering.explore(question.other, question.other_against, found.direction)
+        None
+        if question.other is None
+        else answering.explore(question.other, question.other_against, pair_verdicts.direction)
     )
     return Conclusion(
         question="rate",
@@ -161,13 +165,13 @@ def _conclude_scores(
         raters=list_raters(collected, rated, prepared.level) if table.raters_named else (),
         detectable=_median([one.detectable for one in pairs if one.detectable is not None]),
         confounded=0 if model is None else int((family & (model.lone | model.pools)).sum()),
-        about=_describe_analysis(config, wanted, question, drawn, systems, found.verdict, frame.system_names),
+        about=_describe_analysis(config, wanted, question, drawn, systems, pair_verdicts.verdict, frame.system_names),
         notes=(*notes, *_note_normalization(config)),
         warnings=(
             *rank_limits(Rank.NUMBERS, misleading_means(shown, rated, frame.system_names, frame.rater_names)),
             *rank_limits(Rank.PROMISE, _warn_of_lone_segments(table)),
             *limits,
-            *rank_limits(Rank.NUMBERS, _near_level(answer, pairs, told, prepared)),
+            *rank_limits(Rank.NUMBERS, _near_level(answer, pairs, uncertainty, prepared)),
         ),
         family=answer,
         exploratory=other,
@@ -218,13 +222,13 @@ def _state_promise(
 
 def _note_normalization(config: Mapping[str, Any]) -> tuple[str, ...]:
     name = name_of(config["analysis"]["normalization"])
-    said = f"raters' leniency is what the normalization {name} leaves of it"
-    return () if name == "none" else (said,)
+    note = f"raters' leniency is what the normalization {name} leaves of it"
+    return () if name == "none" else (note,)
 
 
 def _warn_of_lone_segments(table: TableReading) -> tuple[str, ...]:
-    said = "the table does not say which segments belong to one document; where these are alike, claims are too many"
-    return (said,) if table.lone_segments else ()
+    note = "the table does not say which segments belong to one document; where these are alike, claims are too many"
+    return (note,) if table.lone_segments else ()
 
 
 def _median(values: Sequence[float]) -> float | None:
@@ -235,9 +239,11 @@ def _convert_to_points(conclusion: Conclusion, sd: float, mean: float, wanted: C
     """Convert a conclusion from z-scores to points: `sd` is their standard deviation, `mean` their mean."""
     families = [
         None
-        if held is None
-        else held.replace_fields(candidates=[each.replace_fields(behind=each.behind * sd) for each in held.candidates])
-        for held in (conclusion.family, conclusion.exploratory)
+        if family is None
+        else family.replace_fields(
+            candidates=[each.replace_fields(behind=each.behind * sd) for each in family.candidates]
+        )
+        for family in (conclusion.family, conclusion.exploratory)
     ]
     return conclusion.replace_fields(
         unit=POINTS,
@@ -262,8 +268,8 @@ def _pair_in_points(pair: Pair, sd: float) -> Pair:
 def _times(told_draws: Told, sd: float, mean: float, *names: str) -> Told:
     """Return a record with these numbers so many times as large, about another mean; None stays."""
     numbers = {name: getattr(told_draws, name) for name in names}
-    told = {name: mean + sd * value for name, value in numbers.items() if value is not None}
-    return told_draws.replace_fields(**cast(Any, told))
+    values = {name: mean + sd * value for name, value in numbers.items() if value is not None}
+    return told_draws.replace_fields(**cast(Any, values))
 
 
 def _unit(config: Mapping[str, Any]) -> str:

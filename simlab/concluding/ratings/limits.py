@@ -63,12 +63,12 @@ def _name_influential_raters(pair: Pair, rated: ScoredRatings, systems: Sequence
         (share[0] - share[1]) * level * (1 if pair.plain_mean is not None and pair.plain_mean > pair.difference else -1)
     )
     most = [r for r in np.argsort(-drawn)[:MOST_NAMED].tolist() if drawn[r] > 0 and drawn[r] > drawn.max() / 4]
-    said = []
+    phrases = []
     for word, chosen in (("lenient", [r for r in most if level[r] > 0]), ("harsh", [r for r in most if level[r] < 0])):
         for system, met in ((i, share[0] > share[1]), (j, share[1] > share[0])):
             names = [clip(raters[who[r]], 30) for r in chosen if met[r]]
-            said += [f"{word} raters ({', '.join(names)}) met {clip(systems[system], 40)} more"] if names else []
-    return " and ".join(said) or "raters met one of them more"
+            phrases += [f"{word} raters ({', '.join(names)}) met {clip(systems[system], 40)} more"] if names else []
+    return " and ".join(phrases) or "raters met one of them more"
 
 
 class Basis(NamedTuple):
@@ -123,8 +123,8 @@ def _promise_claims(basis: Basis) -> str:
 
 
 def _pairs(basis: Basis) -> str:
-    said = "the one pair" if basis.n_pairs == 1 else f"all {pluralise(basis.n_pairs, 'pair')}"
-    return said if basis.against is None else f"{said} with {clip(basis.against, 60)}"
+    phrase = "the one pair" if basis.n_pairs == 1 else f"all {pluralise(basis.n_pairs, 'pair')}"
+    return phrase if basis.against is None else f"{phrase} with {clip(basis.against, 60)}"
 
 
 def _describe_sampling(basis: Basis) -> str:
@@ -212,9 +212,9 @@ def _name_pairs(collected: Collected, pairs: Bools) -> str:
     names = collected.frame.system_names
     first, second = np.triu_indices(len(names), 1)
     some = np.flatnonzero(pairs)
-    said = ", ".join(f"{names[first[k]]} - {names[second[k]]}" for k in some[:MOST_NAMES])
+    pair_names = ", ".join(f"{names[first[k]]} - {names[second[k]]}" for k in some[:MOST_NAMES])
     rest = f" and {pluralise(len(some) - MOST_NAMES, 'pair')} more" if len(some) > MOST_NAMES else ""
-    return f"{clip(said, 200)}{rest}"
+    return f"{clip(pair_names, 200)}{rest}"
 
 
 def _warn_of_unmet_pairs(collected: Collected, spans: Spans, verdicts: PairVerdicts) -> Iterator[str]:
@@ -222,10 +222,10 @@ def _warn_of_unmet_pairs(collected: Collected, spans: Spans, verdicts: PairVerdi
     first, second = np.triu_indices(len(names), 1)
     apart = np.flatnonzero(~spans.of.known & verdicts.family)
     if len(apart):
-        said = [f"{names[first[k]]} and {names[second[k]]}" for k in apart[:MOST_NAMES]]
+        pair_names = [f"{names[first[k]]} and {names[second[k]]}" for k in apart[:MOST_NAMES]]
         rest = f" and {pluralise(len(apart) - MOST_NAMES, 'pair')} more" if len(apart) > MOST_NAMES else ""
         yield (
-            f"no document was rated in full for both of {clip('; '.join(said), 200)}{rest}: "
+            f"no document was rated in full for both of {clip('; '.join(pair_names), 200)}{rest}: "
             "nothing is known of their difference"
         )
 
@@ -260,11 +260,11 @@ def _warn_of_constant_pairs(collected: Collected, spans: Spans, verdicts: PairVe
     first, second = np.triu_indices(len(names), 1)
     alike = np.flatnonzero(verdicts.family & spans.within_reach & ~spans.scatter)
     if len(alike):
-        said = [f"{names[first[k]]} - {names[second[k]]}" for k in alike[:MOST_NAMES]]
+        pair_names = [f"{names[first[k]]} - {names[second[k]]}" for k in alike[:MOST_NAMES]]
         rest = f" and {pluralise(len(alike) - MOST_NAMES, 'pair')} more" if len(alike) > MOST_NAMES else ""
         yield (
-            f"the table shows no scatter of {clip(', '.join(said), 200)}{rest}: how far such a difference is off, "
-            "and which it would find, is not known"
+            f"the table shows no scatter of {clip(', '.join(pair_names), 200)}{rest}: how far such a difference is "
+            "off, and which it would find, is not known"
         )
 
 
@@ -279,9 +279,9 @@ def _people(collected: Collected) -> Iterator[Limit]:
         yield Limit(f"all ratings are {low.min():g}: systems cannot be told apart", Rank.CLAIMS)
         return
     alike = np.flatnonzero((n > 1) & (low == high) & (len(names) > 1))
-    said = [f"{clip(names[k], 60)} gave {low[k]:g} to all of {pluralise(int(n[k]), 'output')}" for k in alike]
-    if said:
+    lines = [f"{clip(names[k], 60)} gave {low[k]:g} to all of {pluralise(int(n[k]), 'output')}" for k in alike]
+    if lines:
         rest = (
-            f" and {pluralise(len(said) - MOST_NAMES, 'rater')} more gave one score" if len(said) > MOST_NAMES else ""
+            f" and {pluralise(len(lines) - MOST_NAMES, 'rater')} more gave one score" if len(lines) > MOST_NAMES else ""
         )
-        yield Limit(f"{'; '.join(said[:MOST_NAMES])}{rest}, which tells no systems apart", Rank.RATERS)
+        yield Limit(f"{'; '.join(lines[:MOST_NAMES])}{rest}, which tells no systems apart", Rank.RATERS)

@@ -49,7 +49,7 @@ def sheet(collected: Collected, config: Mapping[str, Any]) -> Sheet:
     frame, seen = collected.frame, collected.seen
     documents, segments = names_of_items(frame)
     marked = bool((seen.errors >= 0).any())
-    clock = [(name, held.tolist()) for name in CLOCK if (held := getattr(seen, name)) is not None]
+    clock = [(name, times.tolist()) for name in CLOCK if (times := getattr(seen, name)) is not None]
     columns = ("system", "document", "segment", "rater", "score", *(("errors",) * marked), *(name for name, _ in clock))
     flat: list[Sequence[Any]] = [
         [frame.system_names[k] for k in seen.unit],
@@ -59,7 +59,7 @@ def sheet(collected: Collected, config: Mapping[str, Any]) -> Sheet:
         seen.value.tolist(),
     ]
     flat += [seen.errors.tolist()] if marked else []
-    flat += [held for _, held in clock]
+    flat += [values for _, values in clock]
     return Sheet("rating", columns, list(zip(*flat, strict=True)), len(seen.value))
 
 
@@ -95,8 +95,8 @@ def match_campaign(info: CampaignInfo, rows: SheetRows, config: Mapping[str, Any
     at = np.arange(n) if timed else np.lexsort((position, seen.item, seen.unit))
     ordered = replace(seen, **{name: getattr(seen, name)[at] for name in info.types})
     paid = reduce_payment(info.paid, info.answers - n, read_prices(config["budget"], RATE))
-    held = Collected(frame, info.documents, info.asked, ordered, info.metric, info.known, paid, info.streams)
-    return Read(held, info.answers, _deviations(info, frame, position, n))
+    collected = Collected(frame, info.documents, info.asked, ordered, info.metric, info.known, paid, info.streams)
+    return Read(collected, info.answers, _deviations(info, frame, position, n))
 
 
 def _count_further_ratings(config: Mapping[str, Any], *, timed: bool) -> int:
@@ -177,16 +177,16 @@ def _refuse_unasked(rows: SheetRows, came: Ints, seen: Seen, n_asked: Ints, fram
 
 
 def _deviations(info: CampaignInfo, frame: Frame, position: Ints, n: int) -> list[str]:
-    said = []
+    deviations = []
     if n < info.answers:
-        said.append(f"{info.answers - n:,} of {info.answers:,} planned ratings are missing")
+        deviations.append(f"{info.answers - n:,} of {info.answers:,} planned ratings are missing")
     new = frame.n_raters - info.frame.n_raters
     # On a clock others of the pool take over what somebody leaves.
     dealt = "at" not in info.types or new
     if info.asked is not None and dealt and (others := int((position == info.asked.slot.shape[2]).sum())):
         who = f", of which {pluralise(new, 'rater')} that the plan does not have" if new else ""
-        said.append(f"{pluralise(others, 'rating')} by other raters than planned{who}")
-    return said
+        deviations.append(f"{pluralise(others, 'rating')} by other raters than planned{who}")
+    return deviations
 
 
 def conclude_by_plan(
@@ -210,11 +210,13 @@ def conclude_by_plan(
     better = f"; {read['better']} is better"
     wanted = replace(wanted, as_planned=True)
     world = fit_world(convert_to_ratings(collected)) if wanted.gate else None
-    found = of_ratings(config, collected, wanted, TableReading(read, f"{line}{pluralise(raters, 'rater')}{better}"))
+    conclusion = of_ratings(
+        config, collected, wanted, TableReading(read, f"{line}{pluralise(raters, 'rater')}{better}")
+    )
     if world is None:
-        return note_unrepeated(found, NOT_ASKED)
+        return note_unrepeated(conclusion, NOT_ASKED)
     say("carrying the study out again, in a world fitted to it")
-    return add_repetition(found, convert_to_ratings(collected), config, collected, wanted, world)
+    return add_repetition(conclusion, convert_to_ratings(collected), config, collected, wanted, world)
 
 
 def convert_to_ratings(collected: Collected) -> Ratings:

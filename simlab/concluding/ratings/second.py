@@ -68,7 +68,7 @@ def match_names(names: Sequence[str], others: Sequence[str]) -> Mapping[str, str
     >>> match_names(["wmt23.A", "wmt23.B"], ["A", "B", "C"])
     {'A': 'wmt23.A', 'B': 'wmt23.B'}
     """
-    found = {name: name for name in others if name in set(names)}
+    matches = {name: name for name in others if name in set(names)}
     for ours, theirs in (
         (names, shorten_names(others)),
         (shorten_names(names), others),
@@ -76,8 +76,8 @@ def match_names(names: Sequence[str], others: Sequence[str]) -> Mapping[str, str
     ):
         known = dict(zip(ours, names, strict=True))
         tried = {name: known[short] for name, short in zip(others, theirs, strict=True) if short in known}
-        found = tried if len(tried) > len(found) else found
-    return found
+        matches = tried if len(tried) > len(matches) else matches
+    return matches
 
 
 def shorten_names(names: Sequence[str]) -> list[str]:
@@ -95,16 +95,16 @@ def shorten_names(names: Sequence[str]) -> list[str]:
 def list_shared_pairs(pairs: Sequence[Pair], others: Sequence[Pair], names: Mapping[str, str]) -> list[Both]:
     """List the pairs that both compare."""
     known = {(one.first, one.second): one for one in pairs}
-    found = []
+    shared_pairs = []
     for other in others:
         first, second = names.get(other.first), names.get(other.second)
         if first is None or second is None:
             continue
         if (first, second) in known:
-            found.append(Both(known[first, second], other, False))
+            shared_pairs.append(Both(known[first, second], other, False))
         elif (second, first) in known:
-            found.append(Both(known[second, first], other, True))
-    return found
+            shared_pairs.append(Both(known[second, first], other, True))
+    return shared_pairs
 
 
 def _contradiction(of: Both) -> dict[str, Any]:

@@ -92,11 +92,11 @@ class Spans(NamedTuple):
     @property
     def detectable(self) -> Floats:
         """Return the difference of each pair that such a table finds with 80 %; NaN where it is not known."""
-        found, of = np.full(len(self.bar), np.nan), self.of.comparisons
+        differences, of = np.full(len(self.bar), np.nan), self.of.comparisons
         freedom = self.of.freedom if of is None or of.null is None else self.of.freedom - UNSHARED
         for k in np.flatnonzero(self.within_reach & self.scatter):
-            found[k] = least_detectable_difference(float(self.bar[k]), float(self.error[k]), float(freedom[k]))
-        return found
+            differences[k] = least_detectable_difference(float(self.bar[k]), float(self.error[k]), float(freedom[k]))
+        return differences
 
     def bounds(self) -> tuple[Floats, Floats]:
         """Return the bounds of all differences at once."""
@@ -206,10 +206,10 @@ def _find_t_quantile(freedom: Floats, level: float) -> Floats:
 def list_raters(collected: Collected, rated: ScoredRatings, level: float) -> tuple[Rater, ...]:
     """Return how far each rater scores above the others, on the scale that is concluded on, each by itself."""
     names = collected.frame.rater_names
-    found = leniency(rated, len(names), level)
+    estimates = leniency(rated, len(names), level)
     return tuple(
         Rater(rater=name, n=int(n), leniency=float(above), low=float(above - width), high=float(above + width))
-        for name, n, above, width in zip(names, found.n, found.above, found.width, strict=True)
+        for name, n, above, width in zip(names, estimates.n, estimates.above, estimates.width, strict=True)
     )
 
 
@@ -230,8 +230,8 @@ def list_systems(
     # Estimates of a model stay on the scale, too: the level of an average rater may lie beyond it.
     estimate = plain if model is None else np.clip(model.mean, *scale)
     if model is None:
-        found = means(rated, raters_drawn=raters_drawn)
-        error, freedom = found.error, found.freedom
+        estimates = means(rated, raters_drawn=raters_drawn)
+        error, freedom = estimates.error, estimates.freedom
     else:
         error, freedom = np.sqrt(model.mean_variance), model.mean_freedom
     # Scores that are all alike do not say how far others would be off.
@@ -332,7 +332,7 @@ def count_further_units(spans: Spans, k: int) -> More:
     value, variance, bar = float(of.centre[k]), float(of.variance[k]), float(spans.bar[k])
     documents, raters, each = float(of.documents[k]), float(of.raters[k]), float(spans.per_document[k])
     if of.lasts[k]:
-        found = count_needed_units(ObservedEstimate(value, variance, 0.0, bar, raters), MOST_RATERS)
-        return More.build("raters", *found, limit=MOST_RATERS, per_unit=each * documents / raters, answers=ANSWERS)
-    found = count_needed_units(ObservedEstimate(value, variance, 0.0, bar, documents), MOST_DOCUMENTS)
-    return More.build("documents", *found, limit=MOST_DOCUMENTS, per_unit=each, answers=ANSWERS)
+        counts = count_needed_units(ObservedEstimate(value, variance, 0.0, bar, raters), MOST_RATERS)
+        return More.build("raters", *counts, limit=MOST_RATERS, per_unit=each * documents / raters, answers=ANSWERS)
+    counts = count_needed_units(ObservedEstimate(value, variance, 0.0, bar, documents), MOST_DOCUMENTS)
+    return More.build("documents", *counts, limit=MOST_DOCUMENTS, per_unit=each, answers=ANSWERS)
