@@ -17,7 +17,7 @@ from simlab.design.grouping import Groups
 from simlab.rng import stream
 from simlab.studies.money import Prices
 from simlab.studies.ratings.collecting import chosen_documents, deal, lay
-from simlab.studies.ratings.preparing import PreparedRatings
+from simlab.studies.ratings.preparing import PreparedRatings, RatingsDesign
 from simlab.types import Floats, Frame, Ints, Place, World
 from simlab.world.laws.fixed import fixed_ratings
 
@@ -122,12 +122,7 @@ def prepare_studies(design: BacktestDesign, seed: int = 0, per_set: int = 1) -> 
     """Bind the parts of the studies of a design."""
     return PreparedRatings(
         seed=seed,
-        design={
-            "documents": design.documents,
-            "ratings_per_item": design.ratings_per_item,
-            "load_entropy": None,
-            "studies_per_document_set": per_set,
-        },
+        design=RatingsDesign(design.documents, design.ratings_per_item, studies_per_document_set=per_set),
         group=GROUPINGS[design.grouping],
         normalise=normalization.none,
         test=partial(permutation, permutations=PERMUTATIONS, p_value="add_one"),

@@ -174,9 +174,9 @@ def measure_arm(
 
 def _bind_arm(studies: PreparedRatings, arm: Arm, test: TestName) -> PreparedRatings:
     """Bind what an arm does otherwise: loads, normalisation, and the test."""
-    loads = {"load_entropy": arm.load_entropy, "load_tolerance": 0.05, "load_tries": 1000}
     normalise = partial(normalization.zscore, ddof=1) if arm.normalization == "zscore" else normalization.none
-    studies = studies._replace(design={**studies.design, **loads}, normalise=normalise)
+    design = studies.design._replace(load_entropy=arm.load_entropy, load_tolerance=0.05, load_tries=1000)
+    studies = studies._replace(design=design, normalise=normalise)
     if test == "published":
         return studies
     return studies._replace(

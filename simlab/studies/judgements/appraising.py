@@ -75,7 +75,7 @@ def truth(prepared: PreparedJudgements, world: World, laid: JudgingBasis) -> dic
     value, fraction = true_means(law), None
     if test_set is not None:
         value = law.system_means(test_set)
-        fraction = None if prepared.design["replacement"] else laid.needs.human / law.contest.n_items
+        fraction = None if prepared.design.replacement else laid.needs.human / law.contest.n_items
     known = {
         "true_value": value,
         "true_direction": sign(differences(value)),

@@ -71,7 +71,7 @@ def plan(prepared: PreparedJudgements, world: World) -> Needs:
     # What an estimator does not look at is not paid.
     metric = world.metric is not None and not prepared.human_only
     calibration = budget["calibration_ratings"] if metric and prepared.calibrates else 0
-    payers = world.frame.n_systems if design["calibration"] == "shared" else 1
+    payers = world.frame.n_systems if design.calibration == "shared" else 1
     rest = budget["metric_ratings"]
     if contest.fixed != (rest is None) and metric:
         raise InputError(
@@ -81,13 +81,13 @@ def plan(prepared: PreparedJudgements, world: World) -> Needs:
         )
     rated = (contest.n_items if rest is None else rest) if metric else 0
     human = count_paid(prepared, Beside(world.frame.n_systems, rated, world.frame.n_systems // payers * calibration))
-    if contest.fixed and not design["replacement"] and human > contest.n_items:
+    if contest.fixed and not design.replacement and human > contest.n_items:
         raise InputError(
             f"budget.human_ratings={human} exceeds the {contest.n_items} outputs of the test set; lower it, "
             "raise systems.n_items or set design.replacement=true"
         )
     return Needs(
-        human, rated, calibration, payers, design["shared_inputs"], design["replacement"], None, world.metric,
+        human, rated, calibration, payers, design.shared_inputs, design.replacement, None, world.metric,
         prepared.each,
     )  # fmt: skip
 
@@ -191,7 +191,7 @@ def _scale(test_set: OutputSample | None) -> tuple[Floats, Floats] | None:
 def _describe_world(prepared: PreparedJudgements, world: World, laid: JudgingBasis) -> dict[str, Any]:
     """Return what an analyst is told of a world beside the judgements; see `Judged`."""
     law = require_judgements(world)
-    finite = laid.needs.test_set is not None and not prepared.design["replacement"]
+    finite = laid.needs.test_set is not None and not prepared.design.replacement
     return {
         "binary": law.judges.scale == "binary",
         "outputs_per_document": law.contest.documents.size,
@@ -339,11 +339,7 @@ def _explain_shortage(
             f"the campaign ended after {calibrated} of {beside.calibration} calibration ratings, and the metric is not "
             "known"
         )
-    n = (
-        int(came.all(0).sum())
-        if prepared.design["shared_inputs"] and prepared.stops is None
-        else int(came.sum(1).min())
-    )
+    n = int(came.all(0).sum()) if prepared.design.shared_inputs and prepared.stops is None else int(came.sum(1).min())
     least = min((LEAST - 1) * int(whole.known["outputs_per_document"]) + 1, came.shape[1])
     if n < least:
         return DesignFailure(f"the campaign ended with {n} judgements of some system, and {least} are needed")

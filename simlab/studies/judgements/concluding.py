@@ -86,7 +86,7 @@ def lay_out_judgements(prepared: PreparedJudgements, collected: Collected) -> Ju
     y, g = lay_out_scores(collected.seen, collected.metric, collected.frame.n_systems)
     came, document = ~np.isnan(y), known.get("document")
     if not came.all():
-        kept = _choose_outputs(came, shared=prepared.design["shared_inputs"])
+        kept = _choose_outputs(came, shared=prepared.design.shared_inputs)
         y, g = np.take_along_axis(y, kept, 1), None if g is None else np.take_along_axis(g, kept, 1)
         document = None if document is None else np.take_along_axis(document, kept, 1)
     return Judged(
@@ -150,7 +150,7 @@ def _compare_means(prepared: PreparedJudgements, estimates: Estimates) -> Contra
     """Compare means, paired where they were judged on the same inputs: a z test or a t test; see `Estimates`."""
     gap = differences(estimates.value)
     gap[np.abs(gap) < SLACK] = 0.0
-    errors = pair_errors(estimates, shared=prepared.design["shared_inputs"])
+    errors = pair_errors(estimates, shared=prepared.design.shared_inputs)
     reach = quantile(1 - prepared.interval_level / 2, errors) * errors.se
     return Contrasts(gap, errors.se, gap - reach, gap + reach, two_sided_p_values(gap, errors))
 
@@ -243,7 +243,7 @@ def _contrasts_of_stopped(
 ) -> dict[str, Array]:
     gap = differences(estimates.value)
     gap[np.abs(gap) < SLACK] = 0.0
-    errors = pair_errors(estimates, shared=prepared.design["shared_inputs"])
+    errors = pair_errors(estimates, shared=prepared.design.shared_inputs)
     if not _has_own_intervals(ended):
         p_value = np.minimum(two_sided_p_values(gap, errors) * ended.looks, 1.0)
         reach = quantile(1 - prepared.interval_level / ended.looks / 2, errors) * errors.se

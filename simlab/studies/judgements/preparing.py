@@ -22,6 +22,18 @@ BY_ROW = (sample_mean, control_variates, ppi)
 """Estimators that look at one system at a time."""
 
 
+class JudgementsDesign(NamedTuple):
+    """Which outputs are judged, as the keys of `design` say.
+
+    `shared_inputs`: those of all systems are of the same inputs; `replacement`: they are drawn with it. `calibration`
+    is shared by the systems, or each system's own.
+    """
+
+    shared_inputs: bool
+    replacement: bool
+    calibration: str
+
+
 class PreparedJudgements(NamedTuple):
     """Hold what a cell asks: its design and budget, and the bound estimator.
 
@@ -38,7 +50,7 @@ class PreparedJudgements(NamedTuple):
     """
 
     seed: int
-    design: Mapping[str, Any]
+    design: JudgementsDesign
     budget: Mapping[str, Any]
     estimate: Callable[[np.random.Generator, Judged], Estimates]
     human_only: bool
@@ -71,7 +83,7 @@ def prepare(config: Mapping[str, Any]) -> PreparedJudgements:
     decision = config["decision"]
     return PreparedJudgements(
         seed=config["seed"],
-        design=config["design"],
+        design=JudgementsDesign(*(config["design"][key] for key in JudgementsDesign._fields)),
         budget=config["budget"],
         estimate=bind(estimator, plugins),
         human_only=is_chosen(estimator, sample_mean, plugins),
@@ -98,4 +110,4 @@ def prepare(config: Mapping[str, Any]) -> PreparedJudgements:
 def same_layout(prepared: PreparedJudgements) -> str:
     """State that nothing is shared between cells beside the world: sizes differ from one to the other."""
     sizes = [prepared.seed, prepared.design, prepared.budget, prepared.cuts, prepared.human_only, prepared.calibrates]
-    return repr([*sizes, prepared.each])
+    return repr([*sizes, prepared.each, prepared.clock is None])

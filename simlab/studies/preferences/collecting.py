@@ -170,10 +170,8 @@ def list_planned_looks(prepared: PreparedPreferences, n_items: int) -> Ints:
 
 def _order(prepared: PreparedPreferences, world: World, test_set: TestSet, place: Place) -> Ints:
     rng = stream(prepared.seed, *place.of_study, "order")
-    # Studies that were written down before there was this key do not have it.
-    whole = prepared.design.get("whole_documents", False)
-    document = world.frame.document if whole else None
-    return order_items(rng, test_set.human, shared=prepared.design["shared_order"], document=document)
+    document = world.frame.document if prepared.design.whole_documents else None
+    return order_items(rng, test_set.human, shared=prepared.design.shared_order, document=document)
 
 
 def _protocol(
@@ -189,13 +187,13 @@ def _protocol(
 def _pair_order(prepared: PreparedPreferences, place: Place, n_pairs: int) -> Ints:
     """Return which pairs come first where a budget runs out."""
     order = np.arange(n_pairs)
-    if prepared.design["pair_order"] == "random":
+    if prepared.design.pair_order == "random":
         stream(prepared.seed, *place.of_study, "pairs").shuffle(order)
     return order
 
 
 def _is_in_step(prepared: PreparedPreferences) -> bool:
-    return bool(prepared.design.get("wait", "round") == "round")
+    return prepared.design.wait == "round"
 
 
 def _try_on_clock(
@@ -391,7 +389,7 @@ def follow_on_clock(
     can = order.would >= 0
     cost = np.add.reduceat(can, order.looks[:-1], axis=1, dtype=np.int64)
     cost = np.concatenate([np.zeros((len(can), 1), np.int64), cost], axis=1)
-    wait, heard = prepared.design.get("wait", "round"), order.would
+    wait, heard = prepared.design.wait, order.would
     rounds = Rounds(cost, order.pairs, prepared.budget["annotations"], wait, lambda end: stops(hearing.value, end))
     asking = Asking(can, order.looks, rounds)
     # Who clicks without looking does not know which of the two systems stands on which side.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from simlab.design.waiting import Wait
 from simlab.parts import bind, is_own
 from simlab.studies.clocked import Clock, bind_clock
 from simlab.studies.money import Prices, has_account, has_clock, read_prices
@@ -47,6 +48,19 @@ OUTCOMES: Mapping[str, Outcome] = {
 }
 
 
+class PreferencesDesign(NamedTuple):
+    """In which order outputs are compared, as the keys of `design` say.
+
+    `shared_order`: items come in the same order for all pairs; `whole_documents`: document by document. `pair_order`
+    says which pairs come first where a budget runs out, `wait` what the next batch of a pair waits for.
+    """
+
+    shared_order: bool
+    pair_order: str
+    whole_documents: bool
+    wait: Wait
+
+
 class PreparedPreferences(NamedTuple):
     """Hold what a cell asks: its protocol and budget, the bound rules, and whether they ask about the test set.
 
@@ -55,7 +69,7 @@ class PreparedPreferences(NamedTuple):
     """
 
     seed: int
-    design: Mapping[str, Any]
+    design: PreferencesDesign
     budget: Mapping[str, Any]
     decide: Callable[[Evidence], Verdicts]
     judge_reference: Callable[[Array], Floats]
@@ -75,7 +89,7 @@ def prepare(config: Mapping[str, Any]) -> PreparedPreferences:
     plugins = config.get("plugins", ())
     return PreparedPreferences(
         seed=config["seed"],
-        design=config["design"],
+        design=read_design(config["design"]),
         budget=config["budget"],
         decide=bind(config["decision"], plugins),
         judge_reference=bind(config["analysis"]["reference"], plugins),
@@ -88,6 +102,16 @@ def prepare(config: Mapping[str, Any]) -> PreparedPreferences:
         cuts=has_account(config) and not has_clock(config),
         sampled=config["decision"].get("posterior") == "nuts",
         bins=read_bins(config),
+    )
+
+
+def read_design(section: Mapping[str, Any]) -> PreferencesDesign:
+    """Read the keys of a design; studies that were declared before a key had the default that stands here."""
+    return PreferencesDesign(
+        shared_order=section["shared_order"],
+        pair_order=section["pair_order"],
+        whole_documents=section.get("whole_documents", False),
+        wait=section.get("wait", "round"),
     )
 
 

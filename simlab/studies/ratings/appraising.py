@@ -94,7 +94,7 @@ def _other_deal(
 ) -> SlotAssignment:
     if first.asked is None or first.documents is None:
         raise ValueError("a campaign that was dealt says whom it asked")
-    if prepared.design["load_entropy"] is None:
+    if prepared.design.load_entropy is None:
         return deal_twin(rng, table, first.documents, first.asked)
     return deal(rng, prepared, bar_asked_raters(table, first.asked), first.documents)
 
@@ -110,7 +110,7 @@ def truth(prepared: PreparedRatings, world: World, table: DealTable) -> dict[str
     It is what raters at large say on average, or those of the world's pool alone (`design.estimand`).
     """
     worth = world.truth
-    if prepared.design.get("estimand") == THESE_RATERS:
+    if prepared.design.estimand == THESE_RATERS:
         worth = None if world.of_pool is None else world.of_pool()
     if worth is None:
         return {}

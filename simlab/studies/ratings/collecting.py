@@ -29,7 +29,7 @@ class RatingBackstage(NamedTuple):
 
 def lay(prepared: PreparedRatings, world: World, place: Place) -> DealTable:
     """Work out for a world whom the design's grouping can ask about what."""
-    groups, wanted = prepared.group(world.frame), int(prepared.design["ratings_per_item"])
+    groups, wanted = prepared.group(world.frame), prepared.design.ratings_per_item
     table = lay_table(world.frame, groups, wanted)
     paid = count_ratings_per_item(prepared, world, table)
     return table if paid == wanted else lay_table(world.frame, groups, paid)
@@ -42,7 +42,7 @@ def draw(prepared: PreparedRatings, world: World, table: DealTable, place: Place
 
 def document_set(prepared: PreparedRatings, world: World, study: int) -> int:
     """Return the index of the draw of documents that a study has."""
-    return int(study // prepared.design["studies_per_document_set"])
+    return int(study // prepared.design.studies_per_document_set)
 
 
 def collect(
@@ -80,8 +80,8 @@ def _account(
         money = find_limit(prepared.budget, world.frame.n_systems)
         return DesignFailure(f"{money.said if money else ''} does not pay the fewest documents of this world; raise it")
     of_document = np.bincount(world.frame.document, minlength=world.frame.n_documents)
-    segments = int(of_document[_draw_documents(prepared, world, table, place, prepared.design["documents"])].sum())
-    planned = segments * world.frame.n_systems * int(prepared.design["ratings_per_item"])
+    segments = int(of_document[_draw_documents(prepared, world, table, place, prepared.design.documents)].sum())
+    planned = segments * world.frame.n_systems * prepared.design.ratings_per_item
     account = settle_account(planned=planned, used=used, lost=0, ended_by=MONEY if used < planned else ALL_CAME)
     return replace(collected, paid={**collected.paid, **account})
 
@@ -89,7 +89,7 @@ def _account(
 def chosen_documents(prepared: PreparedRatings, world: World, table: DealTable, place: Place) -> Bools:
     """Draw the documents of a study; studies of a document set have the same."""
     if not prepared.cuts:
-        return _draw_documents(prepared, world, table, place, prepared.design["documents"])
+        return _draw_documents(prepared, world, table, place, prepared.design.documents)
     return choose_paid_documents(prepared, world, table, partial(_draw_documents, prepared, world, table, place))
 
 
@@ -101,15 +101,15 @@ def _draw_documents(prepared: PreparedRatings, world: World, table: DealTable, p
 def deal(rng: np.random.Generator, prepared: PreparedRatings, table: DealTable, documents: Bools) -> SlotAssignment:
     """Deal the documents to raters: with equal loads, or to a wanted entropy of the loads."""
     design = prepared.design
-    if design["load_entropy"] is None:
+    if design.load_entropy is None:
         return deal_evenly(rng, table, documents)
     return deal_to_entropy(
         rng,
         table,
         documents,
-        target=design["load_entropy"],
-        tolerance=design["load_tolerance"],
-        tries=design["load_tries"],
+        target=design.load_entropy,
+        tolerance=design.load_tolerance,
+        tries=design.load_tries,
     )
 
 
@@ -125,7 +125,7 @@ def reveal_ratings(
         asked=assignment,
         seen=seen,
         metric=world.metric,
-        known={} if each == prepared.design["ratings_per_item"] else {"ratings_per_item": each},
+        known={} if each == prepared.design.ratings_per_item else {"ratings_per_item": each},
         paid={"ratings": len(seen.value), "cost": cost},
         streams=Streams(prepared.seed, place.of_study),
     )

@@ -155,8 +155,8 @@ def _totals(prepared: PreparedRatings, collected: Collected, seen: Seen) -> Floa
     frame = collected.frame
     cell = frame.document[seen.item] * frame.n_systems + seen.unit
     size = frame.n_documents * frame.n_systems
-    per_item = collected.known.get("ratings_per_item", prepared.design["ratings_per_item"])
-    if not prepared.further.uneven and len(seen.value) == _count_planned(collected, per_item):
+    per_item = collected.known.get("ratings_per_item", prepared.design.ratings_per_item)
+    if not prepared.design.further.uneven and len(seen.value) == _count_planned(collected, per_item):
         total = np.bincount(cell, weights=seen.value, minlength=size) / per_item
     else:
         total = _sum_scores(seen, cell, size, collected)

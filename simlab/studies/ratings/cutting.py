@@ -49,12 +49,12 @@ def least_money(prepared: PreparedRatings, world: World, table: DealTable) -> fl
 
 def count_fewest_documents(prepared: PreparedRatings) -> int:
     """Return the number of documents to which a design may be cut."""
-    return min(int(prepared.design.get("min_documents", 1)), int(prepared.design["documents"]))
+    return min(prepared.design.min_documents, prepared.design.documents)
 
 
 def count_ratings_per_item(prepared: PreparedRatings, world: World, table: DealTable) -> int:
     """Return the ratings per item that the money pays for the fewest documents, whichever are drawn; at least 1."""
-    wanted, paid = int(prepared.design["ratings_per_item"]), allowance(prepared, world)
+    wanted, paid = prepared.design.ratings_per_item, allowance(prepared, world)
     if not prepared.cuts or paid == math.inf:
         return wanted
     once = count_ratings(world.frame, table, count_fewest_documents(prepared), longest=True)
@@ -69,7 +69,7 @@ def choose_paid_documents(
     `drawn(n)` are nested. Where the money does not pay the fewest of this draw, they are returned all the same, for
     the campaign to say so.
     """
-    wanted, paid = int(prepared.design["documents"]), allowance(prepared, world)
+    wanted, paid = prepared.design.documents, allowance(prepared, world)
     each = int(table.slots.shape[2])
     size = np.bincount(world.frame.document, minlength=world.frame.n_documents) * world.frame.n_systems
 
@@ -77,7 +77,7 @@ def choose_paid_documents(
         return int(size[drawn(n)].sum()) * each
 
     low = count_fewest_documents(prepared)
-    if each < prepared.design["ratings_per_item"]:
+    if each < prepared.design.ratings_per_item:
         paid = min(paid, ratings(low) // each * (each + 1))
     if ratings(wanted) <= paid:
         return drawn(wanted)
@@ -112,14 +112,14 @@ def _sum_first(sizes: Ints, n: int, sign: int) -> int:
 
 def count_documents_paid(prepared: PreparedRatings, world: World, table: DealTable) -> tuple[int, int]:
     """Return the fewest documents, and the most, that campaigns of a world have, by how long theirs are."""
-    wanted, paid = int(prepared.design["documents"]), allowance(prepared, world)
+    wanted, paid = prepared.design.documents, allowance(prepared, world)
     each, least = table.slots.shape[2], count_fewest_documents(prepared)
     if not prepared.cuts or paid == math.inf:
         return wanted, wanted
     counts = []
     for longest in (True, False):
         most = paid
-        if each < prepared.design["ratings_per_item"]:
+        if each < prepared.design.ratings_per_item:
             most = min(most, count_ratings(world.frame, table, least, longest=longest) * (each + 1))
         paying = (
             n for n in range(wanted, least, -1) if count_ratings(world.frame, table, n, longest=longest) * each <= most

@@ -64,21 +64,21 @@ def covers(config: Mapping[str, Any], world: World) -> list[str]:
     """Count the segments of the documents that studies of the first world ask about."""
     prepared = prepare(config)
     table = lay(prepared, world, Place(0))
-    per_set = int(prepared.design["studies_per_document_set"])
+    per_set = prepared.design.studies_per_document_set
     sets = min(-(-int(config["studies"]) // per_set), LOOKED_AT)
     chosen = [chosen_documents(prepared, world, table, Place(0, study=k * per_set)) for k in range(sets)]
     documents = np.array([int(one.sum()) for one in chosen])
     segments = np.array([int(one[world.frame.document].sum()) for one in chosen])
-    systems, each, asked = world.frame.n_systems, int(table.slots.shape[2]), prepared.design["documents"]
+    systems, each, asked = world.frame.n_systems, int(table.slots.shape[2]), prepared.design.documents
     about = _span(segments) + ("" if np.ptp(segments) == 0 else f", {segments.mean():,.0f} on average,")
     lines = [
         f"a rating is of one segment by one rater: {_span(documents)} documents are {about} outputs of each of "
         f"{systems} systems, by {pluralise(each, 'rater')}"
     ]
     money = find_limit(prepared.budget, systems)
-    if money is not None and prepared.cuts and (documents.min() < asked or each < prepared.design["ratings_per_item"]):
-        less = f", with {each} of {prepared.design['ratings_per_item']} ratings of each segment"
-        less = less if each < prepared.design["ratings_per_item"] else ""
+    if money is not None and prepared.cuts and (documents.min() < asked or each < prepared.design.ratings_per_item):
+        less = f", with {each} of {prepared.design.ratings_per_item} ratings of each segment"
+        less = less if each < prepared.design.ratings_per_item else ""
         lines.append(f"{money.said} pays {_span(documents)} of {asked} documents{less}")
     return lines
 

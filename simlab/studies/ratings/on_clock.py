@@ -272,7 +272,7 @@ def add_overlap(
     prepared: PreparedRatings, table: DealTable, documents: Bools, assignment: SlotAssignment, place: Place
 ) -> SlotAssignment:
     """Ask second raters about a share of the documents."""
-    share = prepared.further.overlap
+    share = prepared.design.further.overlap
     if share == 0:
         return assignment
     return overlap(stream(prepared.seed, *place.of_study, "overlap"), table, documents, assignment, share)
@@ -292,7 +292,7 @@ class Platform:
         self.tasks = dealt.tasks
         if prepared.assign is not None:
             self.tasks = replace(dealt.tasks, seat=np.full(len(dealt.tasks.size), -1))
-        self._margin = prepared.further.boost_margin
+        self._margin = prepared.design.further.boost_margin
         self.watches = not prepared.in_order or self._margin is not None
         if self.watches:
             self._open(world, table, noise, stream(prepared.seed, *place.of_study, "clock", "assignment"))

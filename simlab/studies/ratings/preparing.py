@@ -56,6 +56,41 @@ STUDIES: Mapping[Callable[..., Any], Callable[..., SimulatedStudies | Judge]] = 
 """Tests that judge many studies of one design at once, each with the function that says what these share."""
 
 
+class Further(NamedTuple):
+    """Say who is asked beside the raters of a design: second ones on a share of the documents, one more on a boost.
+
+    Studies that were declared before there were such keys have neither.
+    """
+
+    overlap: float
+    boost_margin: float | None
+
+    @property
+    def uneven(self) -> bool:
+        """True if outputs may have different numbers of ratings."""
+        return self.overlap > 0 or self.boost_margin is not None
+
+
+class RatingsDesign(NamedTuple):
+    """Who rates what, as the keys of `design` say: how many documents, ratings of each item, and how they are dealt.
+
+    `grouping` is the section of its part, `further` says who else is asked. `load_entropy` is the wanted entropy of
+    the raters' loads (None: equal loads, whatever the two beside it are), met within `load_tolerance` in at most
+    `load_tries`.
+    """
+
+    documents: int
+    ratings_per_item: int
+    studies_per_document_set: int
+    grouping: Mapping[str, Any] = {}
+    load_entropy: float | None = None
+    load_tolerance: float = 0.0
+    load_tries: int = 0
+    min_documents: int = 1
+    estimand: str = "all_raters"
+    further: Further = Further(0.0, None)
+
+
 class PreparedRatings(NamedTuple):
     """Hold what a cell asks: its design, the bound parts, and what it costs.
 
@@ -67,11 +102,11 @@ class PreparedRatings(NamedTuple):
     test's p-values decide).
 
     `assign` is a rule for who takes which task (None: tasks are dealt beforehand), `in_order`: it takes them as they
-    come; `further` says who else is asked.
+    come.
     """
 
     seed: int
-    design: Mapping[str, Any]
+    design: RatingsDesign
     group: Callable[..., Any]
     normalise: Callable[[Seen], Seen]
     test: Callable[[np.random.Generator, Any], Array]
@@ -90,25 +125,21 @@ class PreparedRatings(NamedTuple):
     assign: Callable[[np.random.Generator, Queue], int] | None = None
     in_order: bool = True
 
-    @property
-    def further(self) -> Further:
-        """Return who else is asked."""
-        return read_further(self.design)
 
-
-class Further(NamedTuple):
-    """Say who is asked beside the raters of a design: second ones on a share of the documents, one more on a boost.
-
-    Studies that were declared before there were such keys have neither.
-    """
-
-    overlap: float
-    boost_margin: float | None
-
-    @property
-    def uneven(self) -> bool:
-        """True if outputs may have different numbers of ratings."""
-        return self.overlap > 0 or self.boost_margin is not None
+def read_design(section: Mapping[str, Any]) -> RatingsDesign:
+    """Read the keys of a design; studies that were declared before a key had the default that stands here."""
+    return RatingsDesign(
+        documents=int(section["documents"]),
+        ratings_per_item=int(section["ratings_per_item"]),
+        studies_per_document_set=int(section["studies_per_document_set"]),
+        grouping=section["grouping"],
+        load_entropy=section["load_entropy"],
+        load_tolerance=section["load_tolerance"],
+        load_tries=section["load_tries"],
+        min_documents=int(section.get("min_documents", 1)),
+        estimand=section.get("estimand", "all_raters"),
+        further=read_further(section),
+    )
 
 
 def read_further(design: Mapping[str, Any]) -> Further:
@@ -128,7 +159,7 @@ def prepare(config: Mapping[str, Any]) -> PreparedRatings:
     test, assignment = bind(config["analysis"]["test"], plugins), read_assignment(config["design"])
     return PreparedRatings(
         seed=config["seed"],
-        design=config["design"],
+        design=read_design(config["design"]),
         group=bind(config["design"]["grouping"], plugins),
         normalise=bind(config["analysis"]["normalization"], plugins),
         test=test,
@@ -160,7 +191,7 @@ def _bind_beside(
 
 def same_layout(prepared: PreparedRatings) -> str:
     """Write down what decides who can be asked about what."""
-    asked = [prepared.design["grouping"], prepared.design["ratings_per_item"]]
+    asked = [prepared.design.grouping, prepared.design.ratings_per_item]
     # Money may lower the ratings per item, and with fewer documents it lowers them less.
-    cut = [*prepared.prices, dict(prepared.budget), prepared.design.get("min_documents")] if prepared.cuts else []
+    cut = [*prepared.prices, dict(prepared.budget), prepared.design.min_documents] if prepared.cuts else []
     return json.dumps([*asked, *cut])
