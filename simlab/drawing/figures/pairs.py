@@ -48,14 +48,15 @@ def draw(dataset: xr.Dataset, measure: str | None = None) -> Figure:
         )
     parts = panels.split(dataset, name_axes(dataset))
     matrices = [matrix(cell) for _, cell in parts]
-    side = max(2.5, 0.2 * max((len(matrix_.names) for matrix_ in matrices if matrix_), default=0) + 0.7)
+    side = max(2.5, 0.2 * max((len(cell_matrix.names) for cell_matrix in matrices if cell_matrix), default=0) + 0.7)
     figure, grid = panels.sheet([title for title, _ in parts], side, side)
-    for axes, matrix_ in zip(grid.flat, matrices, strict=False):
-        _panel(axes, matrix_)
+    for axes, cell_matrix in zip(grid.flat, matrices, strict=False):
+        _panel(axes, cell_matrix)
     _legend(figure)
     around.question(figure, QUESTION)
     around.footnote(
-        figure, f"{caption([matrix_ for matrix_ in matrices if matrix_])} Held fixed: {describe_world(dataset)}."
+        figure,
+        f"{caption([cell_matrix for cell_matrix in matrices if cell_matrix])} Held fixed: {describe_world(dataset)}.",
     )
     figure.set_layout_engine("compressed")
     # The room beside squares is known only once they are laid out: without this, names are cut off.
@@ -67,11 +68,11 @@ def caption(matrices: list[Matrix]) -> str:
     """State which campaign is shown, and what the numbers are."""
     if not matrices:
         return "No campaign was carried out."
-    shown = {(matrix_.world, matrix_.study) for matrix_ in matrices}
+    shown = {(cell_matrix.world, cell_matrix.study) for cell_matrix in matrices}
     which = "world {}, study {}".format(*shown.pop()) if len(shown) == 1 else "the first carried out in each cell"
     below = f"Below the diagonal: what one campaign says ({which}), held against all human ratings of its test set"
     order = "systems in the order of their wins in these, best first"
-    campaigns = [matrix_.campaigns for matrix_ in matrices]
+    campaigns = [cell_matrix.campaigns for cell_matrix in matrices]
     n = count_nouns(campaigns, "campaign")
     above = f"Above: share of the {n} of that world that judge the pair otherwise than these"
     why = "in another world the systems are others"

@@ -43,7 +43,9 @@ def split(dataset: xr.Dataset, names: Sequence[str]) -> list[tuple[str, xr.Datas
     return [
         (_title(names, at), dataset.isel(dict(zip(names, index, strict=True))))
         for at, index in zip(
-            itertools.product(*values), itertools.product(*(range(len(values_)) for values_ in values)), strict=True
+            itertools.product(*values),
+            itertools.product(*(range(len(axis_values)) for axis_values in values)),
+            strict=True,
         )
     ]
 

@@ -29,10 +29,12 @@ def _make_cell(place: float | str) -> Cell:
 
 
 def _value(chart: Chart, mark: ChartPoint) -> Cell:
-    held = mark.x if chart.kind == "intervals" else mark.y
-    if isinstance(held, str):
-        return held
-    return Value(float(held), mark.mcse, mark.n, mark.clusters, mark.low, mark.high, standard_error=mark.standard_error)
+    content = mark.x if chart.kind == "intervals" else mark.y
+    if isinstance(content, str):
+        return content
+    return Value(
+        float(content), mark.mcse, mark.n, mark.clusters, mark.low, mark.high, standard_error=mark.standard_error
+    )
 
 
 def pairs(block: PairMatrix) -> ReportTable:

@@ -47,7 +47,7 @@ def table(rows: Sequence[Row], axes: Sequence[str], names: Sequence[str], captio
     """Lay out cells with their measures, one a row; of a store without axes its measures."""
     if not axes:
         alone = ((name, value(rows[0], name)) for name in names)
-        return ReportTable(caption, ("measure", "value"), tuple((name, _fix_digits(one)) for name, one in alone))
+        return ReportTable(caption, ("measure", "value"), tuple((name, _fix_digits(number)) for name, number in alone))
     body: tuple[tuple[Cell, ...], ...] = tuple(
         (*(word(row[axis]) for axis in axes), *(value(row, name) for name in names)) for row in rows
     )
@@ -70,7 +70,9 @@ def pivot(rows: Sequence[Row], name: str, down: Sequence[str], across: str, capt
     for row in rows:
         exact = {} if _is_calculated(row, name) else {"digits": digits}
         at.setdefault(tuple(word(row[axis]) for axis in down), {})[word(row[across])] = value(row, name, **exact)
-    body = tuple((*place, *(held.get(column) for column in columns)) for place, held in at.items())
+    body = tuple(
+        (*place, *(values_by_column.get(column) for column in columns)) for place, values_by_column in at.items()
+    )
     return ReportTable(caption, (*down, *columns), body, across)
 
 
@@ -81,7 +83,7 @@ def tables_of_figure(rows: Sequence[Row], view: View, names: Sequence[str]) -> l
     """
     if view.besides:
         return [table(rows, [*view.panels, *([view.line] if view.line else []), view.x], names)]
-    return [one for name in names for one in _panels(rows, view, name)]
+    return [laid for name in names for laid in _panels(rows, view, name)]
 
 
 def _panels(rows: Sequence[Row], view: View, name: str) -> Iterator[ReportTable]:
@@ -95,7 +97,7 @@ def _panels(rows: Sequence[Row], view: View, name: str) -> Iterator[ReportTable]
 
 def notes(rows: Sequence[Row], names: Sequence[str], axes: Sequence[str], shown: Sequence[ReportTable]) -> list[str]:
     """State what stands behind the values of tables, what their signs mean, and what is left out of them."""
-    written = " ".join(cell for one in shown for line in values.cells(one) for cell in line)
+    written = " ".join(cell for laid in shown for line in values.cells(laid) for cell in line)
     scope = scopes([*axes, *names])
     return [
         _describe_replication(rows, names),
@@ -139,17 +141,17 @@ def describe_fixed(row: Row, names: Sequence[str]) -> str:
     >>> describe_fixed({"held_fixed": {"srp": "raters, documents", "power": "nothing but the law"}}, ["srp", "power"])
     'raters, documents in srp; nothing but the law in power'
     """
-    held = row.get(HELD_FIXED)
+    held_fixed = row.get(HELD_FIXED)
     named: dict[str, list[str]] = {}
     for name in names:
-        if isinstance(held, Mapping) and name in held:
-            named.setdefault(held[name], []).append(name)
+        if isinstance(held_fixed, Mapping) and name in held_fixed:
+            named.setdefault(held_fixed[name], []).append(name)
     if len(named) < 2:
         return "".join(named)
     most = max(named, key=lambda words: len(named[words]))
     rest = most if len(named[most]) > MOST_NAMED else None
-    told = [f"{words} in {', '.join(of)}" for words, of in named.items() if words != rest]
-    return "; ".join([*told, *([f"{rest} in the others"] if rest else [])])
+    clauses = [f"{words} in {', '.join(of)}" for words, of in named.items() if words != rest]
+    return "; ".join([*clauses, *([f"{rest} in the others"] if rest else [])])
 
 
 def replication(campaigns: Sequence[int], clusters: Sequence[int], cluster: str) -> str:
@@ -191,8 +193,8 @@ def _name_cluster(rows: Sequence[Row], names: Sequence[str]) -> str:
 def _explain_dashes(rows: Sequence[Row], names: Sequence[str]) -> list[str]:
     """State in a line or none, why some cells of measures that have values elsewhere have none."""
     reasons = dict.fromkeys(row.get(f"{name}_reason") for name in names for row in rows)
-    told = [reason for reason in reasons if reason]
-    return [f"-: no value; {', or '.join(told)}"] if told else []
+    known = [reason for reason in reasons if reason]
+    return [f"-: no value; {', or '.join(known)}"] if known else []
 
 
 def _is_calculated(row: Row, name: str) -> bool:

@@ -27,8 +27,8 @@ Known = Mapping[str, Any]
 
 def sections(known: Known) -> tuple[Section, ...]:
     """Fill in a datasheet: a table of the questions that simlab can answer, and one of those that it cannot."""
-    told = {number: answer(known) for number, answer in ANSWERS.items()}
-    given = {number: text for number, text in told.items() if text}
+    answers = {number: answer(known) for number, answer in ANSWERS.items()}
+    given = {number: text for number, text in answers.items() if text}
     rows = tuple((number, asks, given[number]) for number, asks in QUESTIONS.items() if number in given)
     open_ = tuple((number, asks, UNKNOWN) for number, asks in QUESTIONS.items() if number not in given)
     blocks: tuple[Block, ...] = (
@@ -60,10 +60,10 @@ def collect_plan_facts(config: Mapping[str, Any], plan: Mapping[str, Any]) -> di
     """Return what is known of a planned study: its settings (`study.yaml`), and what `plan.json` holds beside them."""
     answer = plan.get("answer", plan)
     measures = answer.get("measures")
-    found = measures.get("power") if isinstance(measures, Mapping) else None
-    known = found is not None and None not in (found["value"], found["mcse"])
-    told = f"{found['value']:.2f} (Monte-Carlo standard error {found['mcse']:.2g})" if found and known else ""
-    power = f"{told} of the differences that matter are found" if told else ""
+    figure = measures.get("power") if isinstance(measures, Mapping) else None
+    known = figure is not None and None not in (figure["value"], figure["mcse"])
+    text = f"{figure['value']:.2f} (Monte-Carlo standard error {figure['mcse']:.2g})" if figure and known else ""
+    power = f"{text} of the differences that matter are found" if text else ""
     return {"config": config, "varied": {}, "power": power, "code": "simlab plan", "of": "the planned study"}
 
 
@@ -71,8 +71,8 @@ def _value(known: Known, key: str, unit: str = "") -> str:
     """Write a setting of a study, or the values that a sweep gives it; nothing where it is not set."""
     if key in known.get("varied", {}):
         return f"varied: {', '.join(map(show, known['varied'][key]))}{f' {unit}' if unit else ''}"
-    held = find_entry(known.get("config", {}), key)
-    return "" if held is None or isinstance(held, Mapping) else f"{show(held)}{f' {unit}' if unit else ''}"
+    entry = find_entry(known.get("config", {}), key)
+    return "" if entry is None or isinstance(entry, Mapping) else f"{show(entry)}{f' {unit}' if unit else ''}"
 
 
 def _first_value(known: Known, *wanted: tuple[str, str]) -> str:
@@ -82,16 +82,16 @@ def _first_value(known: Known, *wanted: tuple[str, str]) -> str:
 
 def _part(known: Known, section: str) -> str:
     """Name the part of a section; nothing where the sweep varies it."""
-    held = find_entry(known.get("config", {}), section)
-    return name_of(held) if isinstance(held, Mapping) and section not in known.get("varied", {}) else ""
+    entry = find_entry(known.get("config", {}), section)
+    return name_of(entry) if isinstance(entry, Mapping) and section not in known.get("varied", {}) else ""
 
 
 def _kind(known: Known) -> str:
     """Return what raters of a study do, from its budget: compare, judge or rate; nothing where that is not said."""
     budget = {*known.get("config", {}).get("budget", {}), *(key.partition(".")[2] for key in known.get("varied", {}))}
     design = {*known.get("config", {}).get("design", {}), *(key.partition(".")[2] for key in known.get("varied", {}))}
-    for name, held, key in (("compare", budget, "annotations_per_pair"), ("judge", budget, "human_ratings")):
-        if key in held:
+    for name, keys, key in (("compare", budget, "annotations_per_pair"), ("judge", budget, "human_ratings")):
+        if key in keys:
             return name
     return "rate" if "documents" in design else ""
 
@@ -122,8 +122,8 @@ def _evaluators(known: Known) -> str:
 
 def _payment(known: Known) -> str:
     prices = {"price_per_rating": "a rating", "price_per_hour": "an hour", "price_per_rater": "a rater"}
-    held = {what: _value(known, f"budget.{key}") for key, what in prices.items()}
-    paid = [f"{text} for {what}" for what, text in held.items() if text not in ("", "0.0", "0")]
+    prices_shown = {what: _value(known, f"budget.{key}") for key, what in prices.items()}
+    paid = [f"{text} for {what}" for what, text in prices_shown.items() if text not in ("", "0.0", "0")]
     currency = _value(known, "budget.currency")
     if not paid:
         return ""
@@ -167,7 +167,7 @@ def _scale(known: Known) -> tuple[int | str, str] | None:
     if _kind(known) == "compare":
         return 3, "better, no difference, worse"
     of = [find_entry(known.get("config", {}), f"systems.{name}") for name in ("floor", "ceiling", "step")]
-    if all(isinstance(one, int | float) and not isinstance(one, bool) for one in of) and of[2] > 0:
+    if all(isinstance(number, int | float) and not isinstance(number, bool) for number in of) and of[2] > 0:
         low, high, step = of
         return round((high - low) / step) + 1, f"{show(low)} to {show(high)} in steps of {show(step)}"
     if _value(known, "raters.scale") == "binary" or _value(known, "raters.law") == "binary":
@@ -196,14 +196,14 @@ def _describe_aggregates(known: Known) -> str:
 
 
 def _describe_tests(known: Known) -> str:
-    told = _methods(known, ("analysis.test", "analysis.reference", "decision", "decision.multiplicity"))
+    methods = _methods(known, ("analysis.test", "analysis.reference", "decision", "decision.multiplicity"))
     level = _value(known, "decision.level")
-    return f"{told}{f' Level {level}.' if level else ''}".strip()
+    return f"{methods}{f' Level {level}.' if level else ''}".strip()
 
 
 def _further_table(known: Known) -> ReportTable | None:
     """List what simlab knows of a design for which the datasheet has no question of its own."""
-    asked = {
+    contents = {
         "ratings of each output": _value(known, "design.ratings_per_item"),
         "annotations of each pair, at most": _value(known, "budget.annotations_per_pair"),
         "systems": _first_value(known, ("systems.n_systems", "")),
@@ -212,7 +212,7 @@ def _further_table(known: Known) -> ReportTable | None:
         "budget": _value(known, "budget.total", str(_value(known, "budget.currency"))),
         "start": _value(known, "budget.start"),
     }
-    rows = tuple((what, text.strip()) for what, text in asked.items() if text)
+    rows = tuple((what, text.strip()) for what, text in contents.items() if text)
     return ReportTable("Known, without a question of its own", ("of the design", "value"), rows) if rows else None
 
 

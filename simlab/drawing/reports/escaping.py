@@ -31,5 +31,5 @@ def json_script(name: str, data: Any) -> str:
     written = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for character in "<>&\u2028\u2029":
         written = written.replace(character, f"\\u{ord(character):04x}")
-    written = _FORBIDDEN.sub(lambda one: f"\\u{ord(one.group()):04x}", written)
+    written = _FORBIDDEN.sub(lambda match: f"\\u{ord(match.group()):04x}", written)
     return f'<script type="application/json" id="{text(name)}">{written}</script>'

@@ -42,9 +42,9 @@ def page(*reports: Report) -> str:
     places = count()
     articles = "\n".join(_article(report, k, places) for k, report in enumerate(reports))
     scripts = next(filter(None, map(interactive.scripts, reports)), ())
-    held = "\n".join(json_script(_block_key(k), report.data) for k, report in enumerate(reports))
+    data_blocks = "\n".join(json_script(_block_key(k), report.data) for k, report in enumerate(reports))
     run = "\n".join(f"<script>{script}</script>" for script in scripts)
-    return f"{_head(reports, scripts)}<body>\n{articles}\n{held}\n{run}\n</body>\n</html>\n"
+    return f"{_head(reports, scripts)}<body>\n{articles}\n{data_blocks}\n{run}\n</body>\n</html>\n"
 
 
 def frame(report: Report) -> str:
@@ -53,8 +53,8 @@ def frame(report: Report) -> str:
     Charts are pictures, and nothing in the frame can run.
     """
     with interactive.static_charts():
-        held = text(page(report))
-    return f'<iframe srcdoc="{held}" sandbox="" style="width: 100%; height: 45em; border: 0"></iframe>'
+        content = text(page(report))
+    return f'<iframe srcdoc="{content}" sandbox="" style="width: 100%; height: 45em; border: 0"></iframe>'
 
 
 def _head(reports: Sequence[Report], scripts: Sequence[str]) -> str:

@@ -44,7 +44,7 @@ def attributes(value: Value) -> str:
     """
     names = ("value", "mcse", "standard_error", "n", "clusters", "low", "high")
     known = ((name.replace("_", "-"), getattr(value, name)) for name in names)
-    data = "".join(f' data-{name}="{held!r}"' for name, held in known if held is not None and isfinite(held))
+    data = "".join(f' data-{name}="{number!r}"' for name, number in known if number is not None and isfinite(number))
     hint = _hint(value)
     return f'{data} title="{text(hint)}"' if hint else data
 

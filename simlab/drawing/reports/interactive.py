@@ -87,8 +87,8 @@ def script() -> str:
     """Return the script of the page itself, with the specifications that it fills in."""
     look = {"colours": COLOURS, "shapes": charts.SHAPES, "dashes": charts.DASHES, "few": charts.FEW_SYSTEMS}
     parts = [files(__package__).joinpath("page", f"{name}.js").read_text("utf-8") for name in SCRIPTS]
-    held = f"const SPECS = {_literal(charts.specs())}, LOOK = {_literal(look)};"
-    return _escape_script("\n".join(['(() => {\n"use strict";', held, *parts, "})();"]))
+    constants = f"const SPECS = {_literal(charts.specs())}, LOOK = {_literal(look)};"
+    return _escape_script("\n".join(['(() => {\n"use strict";', constants, *parts, "})();"]))
 
 
 def _literal(data: Any) -> str:
@@ -137,8 +137,10 @@ def _picture(block: Chart | PairMatrix | Explorer) -> str:
 
 def _block_fields(block: Drawn, *left: str) -> dict[str, Any]:
     """Return a block's fields as data, without those left out and flags that are not set."""
-    held = {one.name: _make_serialisable(getattr(block, one.name)) for one in fields(block) if one.name not in left}
-    return {name: value for name, value in held.items() if value is not False}
+    content = {
+        field.name: _make_serialisable(getattr(block, field.name)) for field in fields(block) if field.name not in left
+    }
+    return {name: value for name, value in content.items() if value is not False}
 
 
 def _make_serialisable(value: Any) -> Any:
@@ -146,9 +148,9 @@ def _make_serialisable(value: Any) -> Any:
     if isinstance(value, float):
         return value if abs(value) < float("inf") else None
     if isinstance(value, list | tuple):
-        return [_make_serialisable(one) for one in value]
+        return [_make_serialisable(entry) for entry in value]
     if isinstance(value, Mapping):
-        return {key: _make_serialisable(one) for key, one in value.items()}
+        return {key: _make_serialisable(entry) for key, entry in value.items()}
     return _make_serialisable(asdict(value)) if hasattr(value, "__dataclass_fields__") else value
 
 

@@ -58,7 +58,7 @@ def escape_text(given: str) -> str:
     ('50 \\% of a\\_\\allowbreak{}b', '$-$.14 $\\pm$ .03', '\\textbackslash{}input\\{x\\}')
     """
     minus = _MINUS.sub("−", _one_line(str(given)))
-    return _WRITTEN.sub(lambda found: _SPECIAL[found.group()], minus)
+    return _WRITTEN.sub(lambda match: _SPECIAL[match.group()], minus)
 
 
 def _one_line(given: str) -> str:
@@ -130,8 +130,8 @@ def _row(row: Sequence[str]) -> str:
 def _short_table(caption: str, columns: str, head: str, body: str, *, wide: bool) -> str:
     """Write a table that floats; one that is wider than a page is made as small as it must be."""
     table = f"\\begin{{tabular}}{{{columns}}}\n\\toprule\n{head}\n\\midrule\n{body}\n\\bottomrule\n\\end{{tabular}}"
-    held = f"\\resizebox{{\\linewidth}}{{!}}{{{table}}}" if wide else table
-    return f"\\begin{{table}}\n\\centering\\small\n\\caption{{{caption}}}\n{held}\n\\end{{table}}"
+    fitted = f"\\resizebox{{\\linewidth}}{{!}}{{{table}}}" if wide else table
+    return f"\\begin{{table}}\n\\centering\\small\n\\caption{{{caption}}}\n{fitted}\n\\end{{table}}"
 
 
 def _long_table(caption: str, columns: str, head: str, body: str, *, wide: bool) -> str:

@@ -11,8 +11,8 @@ def paragraph(report: Report) -> str:
     """Return the paragraph of a report, or else its answer and what it holds fixed, as sentences."""
     if report.paragraph:
         return report.paragraph
-    held = f"Held fixed: {'; '.join(report.held_fixed)}." if report.held_fixed else ""
-    return " ".join(filter(None, (*report.answer, held)))
+    fixed_sentence = f"Held fixed: {'; '.join(report.held_fixed)}." if report.held_fixed else ""
+    return " ".join(filter(None, (*report.answer, fixed_sentence)))
 
 
 def still_blocks(section: Section) -> tuple[Block, ...]:

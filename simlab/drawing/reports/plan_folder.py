@@ -28,33 +28,33 @@ def report(contents: Mapping[str, Any], folder: Path) -> Report:
     """
     provenance = {"folder": clip(folder, 200), "study": clip(contents["plan"]["digest"], 80)}
     planned = _report_plan(contents, folder, provenance)
-    found = _report_conclusion(contents, folder, provenance)
-    parts = [one for one in (found, planned) if one is not None]
-    asked = contents["assignment"]
+    concluded = _report_conclusion(contents, folder, provenance)
+    parts = [part for part in (concluded, planned) if part is not None]
+    assignment = contents["assignment"]
     return Report(
         clip(folder.resolve().name, 80),
         parts[0].question,
-        (*_sentences(found, planned), *(_describe_assignment(asked) if asked else ())),
-        tuple(_sections(found, planned, asked)),
+        (*_sentences(concluded, planned), *(_describe_assignment(assignment) if assignment else ())),
+        tuple(_sections(concluded, planned, assignment)),
         {key: contents[key] for key in ("plan", "assignment", "conclusion")},
-        tuple(value for one in parts for value in one.figures),
-        tuple(dict.fromkeys(line for one in parts for line in one.held_fixed)),
-        tuple(_reservations(found, planned, asked)),
+        tuple(value for part in parts for value in part.figures),
+        tuple(dict.fromkeys(line for part in parts for line in part.held_fixed)),
+        tuple(_reservations(concluded, planned, assignment)),
         contents["reproduce"],
         _references(parts),
-        "\n\n".join(one.paragraph for one in reversed(parts) if one.paragraph),
+        "\n\n".join(part.paragraph for part in reversed(parts) if part.paragraph),
         provenance,
     )
 
 
 def _report_plan(contents: Mapping[str, Any], folder: Path, provenance: Mapping[str, str]) -> Report:
     try:
-        found: Any = read_record(StudyPlan, contents["plan"]["answer"], others=[SecondStudy])
+        record: Any = read_record(StudyPlan, contents["plan"]["answer"], others=[SecondStudy])
     except InputError as error:
         raise _name_file(error, folder / PLANNED) from error
-    if isinstance(found, SecondStudy):
-        return replace(second_batch.report(found), provenance=provenance)
-    made = plan.report(found, contents["study"])
+    if isinstance(record, SecondStudy):
+        return replace(second_batch.report(record), provenance=provenance)
+    made = plan.report(record, contents["study"])
     return replace(
         made, paragraph=contents["paragraph"] or made.paragraph, provenance={**provenance, **made.provenance}
     )
@@ -64,19 +64,19 @@ def _report_conclusion(contents: Mapping[str, Any], folder: Path, provenance: Ma
     if contents["conclusion"] is None:
         return None
     try:
-        found = conclude.read(contents["conclusion"])
+        conclusion = conclude.read(contents["conclusion"])
     except InputError as error:
         raise _name_file(error, folder / CONCLUDED) from error
-    made = replace(conclude.report(found), data=contents["conclusion"], provenance=dict(provenance))
-    if found.plan is None or found.plan.digest == contents["plan"]["digest"]:
+    made = replace(conclude.report(conclusion), data=contents["conclusion"], provenance=dict(provenance))
+    if conclusion.plan is None or conclusion.plan.digest == contents["plan"]["digest"]:
         return made
-    other = f"{CONCLUDED} follows another study than {PLANNED} plans ({clip(found.plan.digest, 12)})"
+    other = f"{CONCLUDED} follows another study than {PLANNED} plans ({clip(conclusion.plan.digest, 12)})"
     return replace(made, reservations=(other, *made.reservations))
 
 
 def _name_file(error: InputError, file: Path) -> InputError:
-    said = str(error).replace(REMEDY, REMEDIES[file.name])
-    return InputError(f"{clip(file, 200)}: {said}")
+    problem = str(error).replace(REMEDY, REMEDIES[file.name])
+    return InputError(f"{clip(file, 200)}: {problem}")
 
 
 def _sentences(report: Report | None, planned: Report) -> Iterator[str]:
@@ -135,5 +135,5 @@ def _reservations(report: Report | None, planned: Report, assignment: Mapping[st
 
 def _references(parts: Sequence[Report]) -> tuple[CitedWork, ...]:
     """List what parts cite, each once, simlab at the end."""
-    found = {one.key: one for part in parts for one in part.references}
-    return tuple(sorted(found.values(), key=lambda one: (one.key == references.SIMLAB, one.key)))
+    works = {work.key: work for part in parts for work in part.references}
+    return tuple(sorted(works.values(), key=lambda work: (work.key == references.SIMLAB, work.key)))

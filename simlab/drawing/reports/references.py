@@ -102,25 +102,27 @@ def parse_reference(text: str) -> tuple[str, dict[str, str]]:
 
     Raises InputError for a sentence that is not written as the others are.
     """
-    found = _SENTENCE.fullmatch(text)
-    if found is None:
+    match = _SENTENCE.fullmatch(text)
+    if match is None:
         raise InputError(f"a reference is not written as `Authors (year). Title. Where.`: {text}")
-    kind, where = _parse_source(found["rest"])
-    authors = " and ".join(f"{one['family'].strip()}, {one['given'].strip()}" for one in _AUTHOR.finditer(found[1]))
-    return kind, {"author": authors, "title": _title(found["title"]), **where, "year": found["year"]}
+    kind, where = _parse_source(match["rest"])
+    authors = " and ".join(
+        f"{author['family'].strip()}, {author['given'].strip()}" for author in _AUTHOR.finditer(match[1])
+    )
+    return kind, {"author": authors, "title": _title(match["title"]), **where, "year": match["year"]}
 
 
 def _parse_source(rest: str) -> tuple[str, dict[str, str]]:
     """Read where a work is published off the end of its sentence."""
-    if found := _PREPRINT.fullmatch(rest):
-        return "misc", {"eprint": found["eprint"], "archiveprefix": "arXiv"}
-    if (found := _PAPER.fullmatch(rest)) and found["book"] in BOOKS:
-        pages = {"pages": _pages(found["pages"])} if found["pages"] else {}
-        return "inproceedings", {"booktitle": BOOKS[found["book"]], **pages}
-    if found := _ARTICLE.fullmatch(rest):
-        return "article", {**found.groupdict(), "pages": _pages(found["pages"])}
-    if found := _BOOK.fullmatch(rest):
-        return "book", found.groupdict()
+    if match := _PREPRINT.fullmatch(rest):
+        return "misc", {"eprint": match["eprint"], "archiveprefix": "arXiv"}
+    if (match := _PAPER.fullmatch(rest)) and match["book"] in BOOKS:
+        pages = {"pages": _pages(match["pages"])} if match["pages"] else {}
+        return "inproceedings", {"booktitle": BOOKS[match["book"]], **pages}
+    if match := _ARTICLE.fullmatch(rest):
+        return "article", {**match.groupdict(), "pages": _pages(match["pages"])}
+    if match := _BOOK.fullmatch(rest):
+        return "book", match.groupdict()
     raise InputError(f"a reference does not say where it is published: {rest}")
 
 

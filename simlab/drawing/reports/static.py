@@ -63,7 +63,7 @@ def plot_report(report: Report) -> Figure:
     lines = _shared_lines(charts)
     for axes, chart in zip(figure.axes, charts, strict=True):
         _draw_panel(axes, chart, lines)
-    if len({(one.legend, one.x) for one in charts}) == 1 and charts[0].kind == "intervals":
+    if len({(chart.legend, chart.x) for chart in charts}) == 1 and charts[0].kind == "intervals":
         ends = [axes.get_xlim() for axes in figure.axes]
         for axes in figure.axes:
             axes.set_xlim(min(low for low, _ in ends), max(high for _, high in ends))
@@ -72,15 +72,15 @@ def plot_report(report: Report) -> Figure:
         handles = {name: handle for pair in named for handle, name in zip(*pair, strict=True)}
         around.legend(figure, list(handles.values()), list(handles), _shorten(charts[0].legend) or None, "below")
     around.question(figure, report.question)
-    told = "; ".join(f"{value.label}: {format_value(value)}" for value in report.figures)
-    around.footnote(figure, report.caption or (f"{told}." if told else ""))
+    figures_shown = "; ".join(f"{value.label}: {format_value(value)}" for value in report.figures)
+    around.footnote(figure, report.caption or (f"{figures_shown}." if figures_shown else ""))
     return figure
 
 
 def _shared_lines(charts: list[Chart]) -> list[str]:
     """Return the lines of panels that have one legend, below them; none where each has its own."""
-    same_axis = len({(one.legend, one.x) for one in charts}) == 1
-    same_lines = len({tuple(_list_lines([one])) for one in charts}) == 1
+    same_axis = len({(chart.legend, chart.x) for chart in charts}) == 1
+    same_lines = len({tuple(_list_lines([chart])) for chart in charts}) == 1
     return _list_lines(charts) if len(charts) > 1 and (same_axis or same_lines) else []
 
 

@@ -83,14 +83,14 @@ def _sections(
 def _figure(seen: StoreView, question: str, aim: str, explorer: Explorer | None) -> Section | None:
     """Show the sweep's figure; of a single cell all its measures."""
     more = aim.removeprefix(question).strip()
-    told: list[Block] = [Prose(more)] if more else []
+    blocks: list[Block] = [Prose(more)] if more else []
     if explorer is not None:
-        return Section("Figures", (*told, explorer))
-    return Section("Measures", (*told, exploring.all_measures(seen))) if seen.measures else None
+        return Section("Figures", (*blocks, explorer))
+    return Section("Measures", (*blocks, exploring.all_measures(seen))) if seen.measures else None
 
 
 def _finding_section(seen: StoreView) -> Section | None:
     """Repeat what the sweep's own file says that it found, which need not be of this run."""
-    said = " ".join(str(view.read_declaration(seen.dataset).get("finding") or "").split())
+    finding = " ".join(str(view.read_declaration(seen.dataset).get("finding") or "").split())
     note = "From the file of the sweep, of the run that is named there; other sizes or seeds give other numbers:"
-    return Section("What its file says", (Prose(note), Prose(said)), folded=True) if said else None
+    return Section("What its file says", (Prose(note), Prose(finding)), folded=True) if finding else None

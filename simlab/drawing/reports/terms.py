@@ -48,7 +48,7 @@ class Value:
 def value_or_reason(number: float, reason: str, **more: Any) -> Value:
     """Hold a number of an answer; NaN is not known, for a reason, and so is one among `more` (errors, ends)."""
     rest: dict[str, Any] = {
-        name: None if isinstance(one, float) and not isfinite(one) else one for name, one in more.items()
+        name: None if isinstance(value, float) and not isfinite(value) else value for name, value in more.items()
     }
     return Value(number, **rest) if isfinite(number) else Value(None, **rest, reason=reason)
 

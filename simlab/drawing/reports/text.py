@@ -22,7 +22,7 @@ def page(report: Report) -> str:
     """Write a report, without its references and provenance: these are for pages that leave the terminal."""
     left_out = [section.heading for section in report.sections if _is_left_out(section)]
     shown = [section for section in report.sections if not _is_left_out(section)]
-    notes = [*report.reservations, *(f"Held fixed: {one}." for one in report.held_fixed)]
+    notes = [*report.reservations, *(f"Held fixed: {fixed}." for fixed in report.held_fixed)]
     notes += [f"Left out here: {', '.join(left_out)} (--save and `simlab report`)."] if left_out else []
     parts = [_lines(report.answer), *(part for section in shown for part in _parts(section)), _lines(notes)]
     return "\n\n".join(filter(None, parts))
@@ -36,7 +36,7 @@ def write_block(block: Block) -> str:
 def _is_left_out(section: Section) -> bool:
     return section.light or (
         section.folded
-        and any(isinstance(one, ReportTable) and len(one.rows) > MOST_ROWS for one in still_blocks(section))
+        and any(isinstance(block, ReportTable) and len(block.rows) > MOST_ROWS for block in still_blocks(section))
     )
 
 

@@ -92,7 +92,9 @@ def find_number_columns(table: ReportTable) -> list[bool]:
 
 def places(column: Sequence[Cell]) -> int | None:
     """Choose as many decimals as the smallest error of a column asks for; None without one, or with set digits."""
-    errors = [one.error for one in column if isinstance(one, Value) and one.error is not None and one.digits is None]
+    errors = [
+        cell.error for cell in column if isinstance(cell, Value) and cell.error is not None and cell.digits is None
+    ]
     return decimals(errors) if errors else None
 
 

@@ -47,8 +47,8 @@ def report_answer(saved: Mapping[str, Any]) -> Report:
     report: Callable[[Any], Report] = import_module(f"{__name__}.{name}").report
     module, *models = MODELS[name]
     first, *others = (getattr(import_module(module), model) for model in models)
-    found = read_record(first, saved["answer"], others=others)
-    made = report(found)
+    record = read_record(first, saved["answer"], others=others)
+    made = report(record)
     provenance = {"simlab": clip(saved["simlab"], 60), "command": command, **made.provenance}
     return replace(made, data=dict(saved), reproduce=(command,), provenance=provenance)
 
@@ -57,7 +57,7 @@ def render_frame(record: Any) -> str | None:
     """Return the page of an answer for the cell of a notebook; None for a part of an answer, which has no page."""
     module, model = type(record).__module__, type(record).__name__
     name = module.rpartition(".")[2]
-    if (module, model) not in ((home, one) for home, *models in MODELS.values() for one in models):
+    if (module, model) not in ((home, model_name) for home, *models in MODELS.values() for model_name in models):
         return None
     from simlab.drawing.reports.html import frame
 

@@ -69,17 +69,17 @@ SCORES = {
 
 def report(agreement: Agreement) -> Report:
     """Make the report of an answer of `simlab agreement`."""
-    told = tuple(_sentences(agreement))
+    sentences = tuple(_sentences(agreement))
     return Report(
         "Agreement of raters",
         "How far do the raters of this table agree, and how do they differ?",
-        told,
+        sentences,
         tuple(_sections(agreement)),
         figures=tuple(_key_figures(agreement)),
         held_fixed=tuple(_list_fixed(agreement)),
         reservations=tuple(_reservations(agreement)),
         references=references.list_references([*_list_references(agreement), references.SIMLAB]),
-        paragraph=_paragraph(agreement, told),
+        paragraph=_paragraph(agreement, sentences),
     )
 
 
@@ -198,9 +198,9 @@ def _sections(agreement: Agreement) -> Iterator[Section]:
     if (pairs := _table_of_pairs(agreement)).rows:
         yield Section("Pairs of raters", (pairs,), folded=True)
     if agreement.hours:
-        told = (_table_of_predictions(agreement.predicted),) if agreement.predicted else ()
+        predictions = (_table_of_predictions(agreement.predicted),) if agreement.predicted else ()
         notes = (Points((agreement.rule,)),) if agreement.rule else ()
-        yield Section("Hours of work", (_table_of_hours(agreement), *told, *notes))
+        yield Section("Hours of work", (_table_of_hours(agreement), *predictions, *notes))
 
 
 def _charts(agreement: Agreement) -> Iterator[Chart]:
@@ -265,8 +265,8 @@ def _reservations(agreement: Agreement) -> Iterator[str]:
     known = _known_coefficients(agreement)
     documents = min((row.documents for row in known), default=FEW)
     if documents < FEW:
-        told = any(isfinite(row.low) for row in known)
-        why = "intervals are likely too narrow" if told else "too few for an interval"
+        has_intervals = any(isfinite(row.low) for row in known)
+        why = "intervals are likely too narrow" if has_intervals else "too few for an interval"
         yield f"Scores of two raters are on {pluralise(documents, 'document')} only: {why}."
     if _known_rankings(agreement):
         yield "Standard errors of Kendall's tau are over pairs, which share raters: too small for raters at large."

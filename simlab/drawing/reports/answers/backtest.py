@@ -56,11 +56,11 @@ def report(answer: Backtest | BacktestAdvice | BacktestPapers) -> Report:
         return backtest_papers.report(answer)
     if isinstance(answer, BacktestAdvice):
         return backtest_advice.report(answer)
-    told = tuple(_sentences(answer))
+    sentences = tuple(_sentences(answer))
     return Report(
         "Backtest of predictions",
         "How far can predictions from a pilot of this table be trusted?",
-        told,
+        sentences,
         tuple(_sections(answer)),
         figures=tuple(_key_figures(answer)),
         held_fixed=(
@@ -70,7 +70,7 @@ def report(answer: Backtest | BacktestAdvice | BacktestPapers) -> Report:
         reservations=tuple(_reservations(answer)),
         references=references.list_references(["Riley et al. 2024", references.SIMLAB]),
         paragraph=f"Predictions of study outcomes (law {answer.law}) were tested on a table of real ratings "
-        f"({_size_of_table(answer)}). {' '.join(told)} Tested with simlab.",
+        f"({_size_of_table(answer)}). {' '.join(sentences)} Tested with simlab.",
     )
 
 
@@ -87,7 +87,7 @@ def _main_errors(backtest: Backtest) -> list[PredictionErrors]:
 def _find_error_with_method(row: PredictionErrors, backtest: Backtest, method: Method) -> float:
     """Return the mean absolute error of another method on the same studies."""
     same = {"measure": row.measure, "target": row.target, "ratings_per_item": row.ratings_per_item, "method": method}
-    return next((one.mae for one in backtest.summary if same.items() <= dict(one).items()), float("nan"))
+    return next((entry.mae for entry in backtest.summary if same.items() <= dict(entry).items()), float("nan"))
 
 
 def _sentences(backtest: Backtest) -> Iterator[str]:
@@ -130,11 +130,15 @@ def _sections(backtest: Backtest) -> Iterator[Section]:
 
 def _chart(measure: Measure, averages: Sequence[Prediction], table: ReportTable) -> Chart | None:
     """Draw what was predicted of a measure against what was observed, design by design."""
-    drawn = [one for one in averages if one.measure == measure and one.method != "own" and one.judged]
-    fits = [one for one in drawn if one.method == "fit"]
+    drawn = [
+        prediction
+        for prediction in averages
+        if prediction.measure == measure and prediction.method != "own" and prediction.judged
+    ]
+    fits = [prediction for prediction in drawn if prediction.method == "fit"]
     if not fits:
         return None
-    off = sum(abs(one.predicted - one.observed) for one in fits) / len(fits)
+    off = sum(abs(prediction.predicted - prediction.observed) for prediction in fits) / len(fits)
     return Chart(
         "scatter",
         f"{MEASURES[measure]}: predicted and observed",
@@ -194,16 +198,16 @@ def _table_of_designs(backtest: Backtest, target: Target) -> ReportTable:
     """Lay out what fitted worlds predicted of each design, and what was observed."""
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (
-            MEASURES[one.measure],
-            one.grouping,
-            one.normalization,
-            one.documents,
-            one.ratings_per_item,
-            _predicted_value(one),
-            _number(one.observed, one.unknown),
+            MEASURES[prediction.measure],
+            prediction.grouping,
+            prediction.normalization,
+            prediction.documents,
+            prediction.ratings_per_item,
+            _predicted_value(prediction),
+            _number(prediction.observed, prediction.unknown),
         )
-        for one in backtest.averages
-        if one.method == "fit" and one.target == target
+        for prediction in backtest.averages
+        if prediction.method == "fit" and prediction.target == target
     )
     columns = ("measure", "grouping", "normalization", "documents", "ratings", "predicted", "observed")
     return ReportTable("Averages over splits; predictions with 90 % intervals", columns, rows)
@@ -218,9 +222,9 @@ def _words(backtest: Backtest) -> Iterator[str]:
         "Intervals are over worlds, without the noise of simulated studies; to be compared with what was observed "
         "they are widened by its error."
     )
-    if any(one.target == "held_out" for one in backtest.averages):
+    if any(prediction.target == "held_out" for prediction in backtest.averages):
         yield "Documents held out are those that the pilot did not see."
-    for name in dict.fromkeys(one.method for one in backtest.averages if one.method != "fit"):
+    for name in dict.fromkeys(prediction.method for prediction in backtest.averages if prediction.method != "fit"):
         yield f"{METHODS[name]}: its mean absolute errors stand in the column {name}."
 
 
@@ -240,9 +244,11 @@ def _reservations(backtest: Backtest) -> Iterator[str]:
                 f"each output: only {tables.number(row.coverage, 2)} of {pluralise(row.n, '90 % interval')} held what "
                 f"was observed (bias {tables.number(row.bias, 3)})."
             )
-    for why, measure in {one.unknown: one.measure for one in backtest.averages if one.unknown}.items():
+    for why, measure in {
+        prediction.unknown: prediction.measure for prediction in backtest.averages if prediction.unknown
+    }.items():
         yield f"{MEASURES[measure]} is predicted only: {why}."
     if backtest.splits == 1:
         yield "One split: another one would give other numbers; --splits 4 says how far."
-    if any(one.repetition == "other documents" for one in backtest.averages):
+    if any(prediction.repetition == "other documents" for prediction in backtest.averages):
         yield "Where nobody else rated an output, a study is compared with studies of other documents of the table."

@@ -23,11 +23,11 @@ ONE_SPLIT = "one split has no error"
 
 def report(advice: BacktestAdvice) -> Report:
     """Make the report of an answer of `simlab backtest --advice`."""
-    told = tuple(_sentences(advice))
+    sentences = tuple(_sentences(advice))
     return Report(
         "Backtest of advice",
         "Is the design that a pilot names the right one for other documents?",
-        told,
+        sentences,
         tuple(_sections(advice)),
         figures=(
             _value(
@@ -46,7 +46,7 @@ def report(advice: BacktestAdvice) -> Report:
         reservations=tuple(_reservations(advice)),
         references=references.list_references(["Riley et al. 2024", references.SIMLAB]),
         paragraph="Designs were named from part of a table of ratings, and judged on the rest. "
-        f"{' '.join(told)} Errors are over splits. Tested with simlab.",
+        f"{' '.join(sentences)} Errors are over splits. Tested with simlab.",
     )
 
 
@@ -99,12 +99,12 @@ def _words(advice: BacktestAdvice) -> Iterator[str]:
     )
     yield "Rules of thumb rate side by side where they do not say otherwise, and leave scores as they are."
     yield "What tells more pairs apart than the best, but is confirmed too seldom, falls short by 0."
-    if lacking := [name for rule, name in RULES.items() if rule not in {one.rule for one in advice.rules}]:
+    if lacking := [name for rule, name in RULES.items() if rule not in {entry.rule for entry in advice.rules}]:
         yield f"{', '.join(lacking)}: left out, since nobody else could repeat it."
 
 
 def _chart(advice: BacktestAdvice) -> Chart:
-    ends = (f"{tables.number(one.significant_share, 2)} by {RULES[one.rule]}" for one in advice.rules[:2])
+    ends = (f"{tables.number(entry.significant_share, 2)} by {RULES[entry.rule]}" for entry in advice.rules[:2])
     return Chart(
         "intervals",
         "Pairs told apart by each rule's design",
@@ -152,15 +152,15 @@ def _numbers(rule: RuleResult) -> tuple[Value, Value, Value]:
 def _table_of_candidates(advice: BacktestAdvice) -> ReportTable:
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (
-            one.split + 1,
-            design_name(one.shape),
-            _value(one.predicted_significant_share),
-            _value(one.predicted_confirmed),
-            _value(one.significant_share),
-            _value(one.confirmed),
-            ", ".join(name for rule, name in RULES.items() if rule in one.rules),
+            candidate.split + 1,
+            design_name(candidate.shape),
+            _value(candidate.predicted_significant_share),
+            _value(candidate.predicted_confirmed),
+            _value(candidate.significant_share),
+            _value(candidate.confirmed),
+            ", ".join(name for rule, name in RULES.items() if rule in candidate.rules),
         )
-        for one in advice.records
+        for candidate in advice.records
     )
     predicted = ("significant, predicted", "confirmed, predicted")
     columns = ("split", "design", *predicted, "significant", "confirmed", "named by")

@@ -44,12 +44,12 @@ WORTH = 0.02
 
 def report(papers: BacktestPapers) -> Report:
     """Make the report of an answer of `simlab backtest --advice papers`."""
-    told = tuple(_sentences(papers))
-    tried = [one for one in papers.records if one.verdict != "cannot be tried"]
+    sentences = tuple(_sentences(papers))
+    tried = [record for record in papers.records if record.verdict != "cannot be tried"]
     return Report(
         "Backtest of what papers advise",
         "Does the advice of papers hold on this table?",
-        told,
+        sentences,
         tuple(_sections(papers)),
         figures=tuple(map(_key_figure, tried[:4])),
         held_fixed=(
@@ -60,36 +60,38 @@ def report(papers: BacktestPapers) -> Report:
         reservations=tuple(_reservations(papers)),
         references=references.list_references(["Riley et al. 2024", "Chaganty et al. 2018", references.SIMLAB]),
         paragraph="Designs that papers advise were held against their alternatives on a table of ratings. "
-        f"{' '.join(told)} Tested with simlab.",
+        f"{' '.join(sentences)} Tested with simlab.",
     )
 
 
 def _sentences(papers: BacktestPapers) -> Iterator[str]:
     """State the outcome of each advice, on the ratings and in fitted worlds, under both tests."""
     for name, title in ADVICE.items():
-        own = [one for one in papers.records if one.advice == name]
-        verdicts = {one.verdict for one in own}
+        own = [record for record in papers.records if record.advice == name]
+        verdicts = {record.verdict for record in own}
         if verdicts == {"cannot be tried"}:
             yield f"{title.capitalize()}: cannot be tried on this table, because {_join_reasons(own)}."
         elif len(verdicts) == 1:
             yield f"{title.capitalize()}: {own[0].verdict}, wherever it was tried."
         else:
-            parts = (f"{one} ({_name_sources(own, one)})" for one in VERDICTS if one in verdicts)
+            parts = (f"{verdict} ({_name_sources(own, verdict)})" for verdict in VERDICTS if verdict in verdicts)
             yield f"{title.capitalize()}: {'; '.join(parts)}."
             if reasons := _join_reasons(own):
                 yield f"({reasons.capitalize()}.)"
 
 
 def _join_reasons(own: list[AdviceTest]) -> str:
-    return "; ".join(dict.fromkeys(one.reason for one in own if one.reason))
+    return "; ".join(dict.fromkeys(record.reason for record in own if record.reason))
 
 
 def _name_sources(own: list[AdviceTest], verdict: AdviceVerdict) -> str:
-    said: dict[str, list[str]] = {}
-    for one in own:
-        if one.verdict == verdict:
-            said.setdefault(one.source, []).append(TESTS[one.test])
-    return ", ".join(source if len(by) == len(TESTS) else f"{source} by the {by[0]}" for source, by in said.items())
+    tests_by_source: dict[str, list[str]] = {}
+    for record in own:
+        if record.verdict == verdict:
+            tests_by_source.setdefault(record.source, []).append(TESTS[record.test])
+    return ", ".join(
+        source if len(by) == len(TESTS) else f"{source} by the {by[0]}" for source, by in tests_by_source.items()
+    )
 
 
 def _key_figure(test: AdviceTest) -> Value:
@@ -100,8 +102,8 @@ def _key_figure(test: AdviceTest) -> Value:
 
 
 def _sections(papers: BacktestPapers) -> Iterator[Section]:
-    tried = [one for one in papers.records if one.verdict != "cannot be tried"]
-    by_test = {test: [one for one in tried if one.test == test] for test in TESTS}
+    tried = [record for record in papers.records if record.verdict != "cannot be tried"]
+    by_test = {test: [record for record in tried if record.test == test] for test in TESTS}
     charts = tuple(_chart(test, own) for test, own in by_test.items() if own)
     yield Section("What becomes of each advice", charts)
     yield Section("What was found, and what it takes", (_table_of_claims(tried), _table_of_prices(tried)))
@@ -113,7 +115,7 @@ def _name(test: AdviceTest) -> str:
 
 
 def _chart(test: TestName, tried: list[AdviceTest]) -> Chart:
-    held = sum(one.verdict == "holds" for one in tried)
+    n_held = sum(record.verdict == "holds" for record in tried)
     measure = MEASURES[tried[0].measure]
     return Chart(
         "intervals",
@@ -121,10 +123,18 @@ def _chart(test: TestName, tried: list[AdviceTest]) -> Chart:
         "advised less its alternative, 95 % interval",
         "advice",
         tuple(
-            ChartPoint(one.effect, ADVICE[one.advice], one.low, one.high, one.source, standard_error=one.error, n=one.n)
-            for one in tried
+            ChartPoint(
+                record.effect,
+                ADVICE[record.advice],
+                record.low,
+                record.high,
+                record.source,
+                standard_error=record.error,
+                n=record.n,
+            )
+            for record in tried
         ),
-        f"Effects of following each advice on {measure}: {held} of {len(tried)} 95 % intervals lie wholly above 0.",
+        f"Effects of following each advice on {measure}: {n_held} of {len(tried)} 95 % intervals lie wholly above 0.",
         "studied on ratings, or in fitted worlds",
         target=0.0,
         table=_table(test, tried),
@@ -135,15 +145,15 @@ def _chart(test: TestName, tried: list[AdviceTest]) -> Chart:
 def _table(test: TestName, tried: list[AdviceTest]) -> ReportTable:
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (
-            ADVICE[one.advice],
-            one.source,
-            value_or_reason(one.advised, "-"),
-            value_or_reason(one.other, "-"),
-            Value(one.effect, standard_error=one.error, low=one.low, high=one.high, signed=True),
-            one.n,
-            one.verdict,
+            ADVICE[record.advice],
+            record.source,
+            value_or_reason(record.advised, "-"),
+            value_or_reason(record.other, "-"),
+            Value(record.effect, standard_error=record.error, low=record.low, high=record.high, signed=True),
+            record.n,
+            record.verdict,
         )
-        for one in tried
+        for record in tried
     )
     columns = ("advice", "source", "advised", "other", "effect", "n", "verdict")
     units = "± standard errors over n parts of the documents, or fitted worlds"
@@ -160,9 +170,9 @@ def _start_with_capital(words: str) -> str:
 def _table_of_claims(tried: list[AdviceTest]) -> ReportTable:
     """Lay out what the published test finds; the default test is measured by nothing else."""
     rows: tuple[tuple[Cell, ...], ...] = tuple(
-        (ADVICE[one.advice], one.source, Value(one.advised_found), Value(one.other_found))
-        for one in tried
-        if one.test == "published"
+        (ADVICE[record.advice], record.source, Value(record.advised_found), Value(record.other_found))
+        for record in tried
+        if record.test == "published"
     )
     return ReportTable(
         "Shares of pairs told apart by the published test", ("advice", "source", "advised", "other"), rows
@@ -171,30 +181,30 @@ def _table_of_claims(tried: list[AdviceTest]) -> ReportTable:
 
 def _table_of_prices(tried: list[AdviceTest]) -> ReportTable:
     """Lay out what a study asks for, which is the same under both tests."""
-    each = {(one.advice, one.source): one for one in tried}
+    each = {(record.advice, record.source): record for record in tried}
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (
-            ADVICE[one.advice],
-            one.source,
-            one.documents,
-            one.other_documents,
-            one.repetition,
-            one.answers,
-            value_or_reason(round(one.hours, 1), "the table has no times"),
+            ADVICE[record.advice],
+            record.source,
+            record.documents,
+            record.other_documents,
+            record.repetition,
+            record.answers,
+            value_or_reason(round(record.hours, 1), "the table has no times"),
         )
-        for one in each.values()
+        for record in each.values()
     )
     columns = ("advice", "source", "documents", "other", "repeated with", "ratings", "hours")
-    priced = [one.money for one in each.values()]
+    priced = [record.money for record in each.values()]
     if not any(map(isfinite, priced)):
-        said = "A study of either design: as many ratings, so times your price (--price X) the same money"
-        return ReportTable(said, columns, rows)
+        caption = "A study of either design: as many ratings, so times your price (--price X) the same money"
+        return ReportTable(caption, columns, rows)
     rows = tuple((*row, value_or_reason(money, "-")) for row, money in zip(rows, priced, strict=True))
     return ReportTable("A study of either design: as many ratings, so the same money", (*columns, "money"), rows)
 
 
 def _words(tried: list[AdviceTest]) -> Iterator[str]:
-    for name in dict.fromkeys(one.advice for one in tried):
+    for name in dict.fromkeys(record.advice for record in tried):
         yield f"{ADVICE[name].capitalize()}: {AGAINST[name]}."
     yield (
         "The published test is a permutation test of each pair at .05, and what is measured is the papers' SRP: how "
@@ -210,12 +220,12 @@ def _words(tried: list[AdviceTest]) -> Iterator[str]:
 
 
 def _reservations(papers: BacktestPapers) -> Iterator[str]:
-    tried = [one for one in papers.records if one.verdict != "cannot be tried"]
-    for one in tried:
-        if one.measure == "srp" and one.verdict == "holds" and one.other_found - one.advised_found > WORTH:
-            less = tables.number(one.other_found - one.advised_found, 2)
-            yield f"{_name(one).capitalize()}: more is repeated, but {less} fewer of the pairs are told apart."
-    if papers.records and (sizes := {one.documents for one in tried if one.source == "recorded"}):
+    tried = [record for record in papers.records if record.verdict != "cannot be tried"]
+    for record in tried:
+        if record.measure == "srp" and record.verdict == "holds" and record.other_found - record.advised_found > WORTH:
+            less = tables.number(record.other_found - record.advised_found, 2)
+            yield f"{_name(record).capitalize()}: more is repeated, but {less} fewer of the pairs are told apart."
+    if papers.records and (sizes := {record.documents for record in tried if record.source == "recorded"}):
         yield f"Recorded studies have {pluralise(min(sizes), 'document')} or so: larger ones may tell another story."
     if len(tried) > 1:
         yield (

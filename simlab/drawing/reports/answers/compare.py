@@ -15,7 +15,7 @@ MOST_ROWS = 30
 def report(changes: ChangedStores) -> Report:
     """Make the report of an answer of `simlab compare OLD NEW --changed`."""
     moved = changes.moved
-    tested = sum(math.isfinite(one.p_value) for one in changes.values)
+    tested = sum(math.isfinite(value.p_value) for value in changes.values)
     lead = (
         f"{len(moved)} of {pluralise(tested, 'value')} moved"
         if moved
@@ -23,7 +23,7 @@ def report(changes: ChangedStores) -> Report:
     )
     sections = [Section("Values that moved", (_table(moved[:MOST_ROWS]),))] if moved else []
     if changes.keys:
-        rows = tuple((one.key, show(one.old), show(one.new)) for one in changes.keys)
+        rows = tuple((key.key, show(key.old), show(key.new)) for key in changes.keys)
         sections.append(Section("Settings that differ", (ReportTable("", ("key", "old", "new"), rows),)))
     sections.append(Section("", (Points(tuple(_notes(changes))),)))
     return Report(
@@ -63,14 +63,14 @@ def _notes(changes: ChangedStores) -> Iterator[str]:
         "Differences are new minus old, ± the two Monte-Carlo standard errors together. Of what is said to have moved "
         "at most 5 % did not, on average (t-tests, Benjamini-Hochberg)."
     )
-    untested = sum(not math.isfinite(one.p_value) for one in changes.values)
+    untested = sum(not math.isfinite(value.p_value) for value in changes.values)
     if untested:
         yield f"{pluralise(untested, 'value')} without a known error could not be tested: run more worlds."
     for cells, which in ((changes.only_old, "old"), (changes.only_new, "new")):
         if cells:
             yield f"{pluralise(cells, 'cell')} only in the {which} store."
     if changes.same_seed:
-        same = sum(one.old == one.new for one in changes.values)
+        same = sum(value.old == value.new for value in changes.values)
         yield (
             f"Both have the same seed, so that errors are shared and small changes may pass: {same} of "
             f"{pluralise(len(changes.values), 'value')} are the same bits."

@@ -55,10 +55,10 @@ def read(content: Any) -> Conclusion:
 
 def check_read(conclusion: Conclusion) -> Conclusion:
     """Return a conclusion; raise InputError, naming the first contradiction, where its numbers have one."""
-    if any(one.without for one in conclusion.without.values()):
+    if any(other.without for other in conclusion.without.values()):
         raise InputError(f"answer.without: a conclusion without some raters leaves out no more of them; {REMEDY}")
-    for said in contradictions(conclusion):
-        raise InputError(f"answer: its numbers contradict each other: {said}; {REMEDY}")
+    for contradiction in contradictions(conclusion):
+        raise InputError(f"answer: its numbers contradict each other: {contradiction}; {REMEDY}")
     return conclusion
 
 
@@ -120,7 +120,7 @@ def _pairs(conclusion: Conclusion) -> Iterator[Section]:
 def _simulation_sections(conclusion: Conclusion) -> Iterator[Section]:
     """Show what simulated studies of this design say: repetitions, and studies of equal systems."""
     blocks: list[Block] = []
-    claimed = sum(one.verdict != 0 for one in conclusion.pairs)
+    claimed = sum(pair.verdict != 0 for pair in conclusion.pairs)
     if (again := conclusion.repetition) is not None and not claimed:
         blocks.append(Prose("No claim, so that there is nothing that a repetition could confirm."))
     elif again is not None:
@@ -135,32 +135,34 @@ def _simulation_sections(conclusion: Conclusion) -> Iterator[Section]:
             f"{again.world}); {chance} has the same sign"
         )
         blocks += [ReportTable(caption, ("by", f"same sign of {what}", "share claimed again"), rows)] if rows else []
-    if (held := conclusion.control) is not None:
-        best = held.best_excluded is not None
+    if (control := conclusion.control) is not None:
+        best = control.best_excluded is not None
         value, error = (
-            (held.best_excluded, held.best_excluded_mcse) if best else (held.some_claim, held.some_claim_mcse)
+            (control.best_excluded, control.best_excluded_mcse)
+            if best
+            else (control.some_claim, control.some_claim_mcse)
         )
-        shares = [(f"this one (promised {numbers.share(held.promised)})", value, error)]
+        shares = [(f"this one (promised {numbers.share(control.promised)})", value, error)]
         shares.append(
             (
                 f"uncorrected {words.name_uncorrected_tests(conclusion.question)}",
-                held.uncorrected,
-                held.uncorrected_mcse,
+                control.uncorrected,
+                control.uncorrected_mcse,
             )
         )
-        if held.watched is not None:
-            shares.append(("the same, watched through 300 looks", held.watched, held.watched_mcse))
+        if control.watched is not None:
+            shares.append(("the same, watched through 300 looks", control.watched, control.watched_mcse))
         checks = tuple(
-            (what, Value(keep_finite(share), keep_finite(mcse), n=held.studies)) for what, share, mcse in shares
+            (what, Value(keep_finite(share), keep_finite(mcse), n=control.studies)) for what, share, mcse in shares
         )
         claims = "excludes one that is a best, at most" if best else "makes some claim"
-        world = "" if again is not None and again.world == held.world else f" ({held.world})"
-        caption = f"Check: {held.studies:,} studies like this one, simulated with equal systems{world}"
+        world = "" if again is not None and again.world == control.world else f" ({control.world})"
+        caption = f"Check: {control.studies:,} studies like this one, simulated with equal systems{world}"
         blocks.append(ReportTable(caption, ("analysis", claims), checks))
     blocks += [
-        Prose(one)
-        for one in (words.describe_check_at_large(held), *words.describe_missing_simulations(conclusion))
-        if one
+        Prose(text)
+        for text in (words.describe_check_at_large(control), *words.describe_missing_simulations(conclusion))
+        if text
     ]
     if blocks:
         yield Section("If the study were repeated, and if systems were equal", tuple(blocks))
@@ -175,14 +177,14 @@ def _metrics(conclusion: Conclusion) -> Iterator[Section]:
     if not conclusion.metrics:
         return
     chart = charts.metrics(conclusion)
-    said = (tuple(words.describe_metric(one)) for one in conclusion.metrics)
+    points = (tuple(words.describe_metric(metric)) for metric in conclusion.metrics)
     table = charts.table_of_metrics(conclusion, "quality")
-    yield Section("Metrics", (chart or table, *map(Points, filter(None, said))))
-    for one in conclusion.metrics:
-        favours = charts.plot_favour(conclusion, one)
-        blocks: list[Block] = [*_estimates(conclusion, one), *_errors(one), *([favours] if favours else [])]
+    yield Section("Metrics", (chart or table, *map(Points, filter(None, points))))
+    for metric in conclusion.metrics:
+        favours = charts.plot_favour(conclusion, metric)
+        blocks: list[Block] = [*_estimates(conclusion, metric), *_errors(metric), *([favours] if favours else [])]
         if blocks:
-            yield Section(f"Metric {one.name}", tuple(blocks), light=True)
+            yield Section(f"Metric {metric.name}", tuple(blocks), light=True)
 
 
 def _estimates(conclusion: Conclusion, metric: Metric) -> Iterator[ReportTable]:
@@ -231,7 +233,7 @@ def _describe_table(conclusion: Conclusion) -> Iterator[str]:
 
 
 def _key_figures(conclusion: Conclusion) -> Iterator[Value]:
-    claimed = sum(one.verdict != 0 for one in conclusion.pairs)
+    claimed = sum(pair.verdict != 0 for pair in conclusion.pairs)
     yield Value(claimed, label=f"of {pluralise(len(conclusion.pairs), 'pair')} claimed")
     if conclusion.detectable is not None and math.isfinite(conclusion.detectable):
         unit = numbers.unit_of_differences(conclusion)
@@ -243,9 +245,11 @@ def _key_figures(conclusion: Conclusion) -> Iterator[Value]:
             unit="" if " " in unit else unit,
             label=f"difference that such a table finds, 80 %{' (from pair to pair)' if by_pair else ''}",
         )
-    if (held := conclusion.control) is not None:
-        label = f"some claim where systems are equal (promised {held.promised:g})"
-        yield Value(keep_finite(held.some_claim), keep_finite(held.some_claim_mcse), n=held.studies, label=label)
+    if (control := conclusion.control) is not None:
+        label = f"some claim where systems are equal (promised {control.promised:g})"
+        yield Value(
+            keep_finite(control.some_claim), keep_finite(control.some_claim_mcse), n=control.studies, label=label
+        )
 
 
 def _describe_population(conclusion: Conclusion) -> str:
@@ -262,7 +266,7 @@ def _reservations(conclusion: Conclusion) -> Iterator[str]:
         yield "design and analysis were not registered with simlab beforehand"
     elif conclusion.plan.deviations:
         yield f"the table leaves its plan: {'; '.join(conclusion.plan.deviations)}"
-    yield from (f"Warning: {one}" for one in words.warnings(conclusion))
+    yield from (f"Warning: {warning}" for warning in words.warnings(conclusion))
     yield from words.describe_unmet_groups(conclusion)
     if (
         conclusion.control is not None
@@ -280,9 +284,9 @@ def _caption(conclusion: Conclusion) -> str:
     """State what is promised, or that it is not, and what the marks of the figure do not say."""
     says = words.describe_promise(conclusion)
     promise = f"{says[:1].upper()}{says[1:]}."
-    held = (
+    promise_line = (
         promise if conclusion.promise.holds else f"The promise {words.describe_broken_promise(conclusion)}. ({promise})"
     )
     arrows = " Arrows: claimed better, what follows is left out." if words.find_beaten(conclusion.pairs) else ""
     lenient = " Leniency: how far above the others a rater scores the same outputs." if conclusion.raters else ""
-    return f"{words.count_answers(conclusion)}. {held} Open is not equal.{arrows}{lenient}"
+    return f"{words.count_answers(conclusion)}. {promise_line} Open is not equal.{arrows}{lenient}"

@@ -59,24 +59,28 @@ def value_with_interval(value: float, low: float, high: float, n: int | None = N
 
 def ordered_systems(conclusion: Conclusion) -> Chart:
     """Show systems with their intervals, best first, and who is claimed to be better than whom."""
-    systems = [one for one in words.order_systems(conclusion) if math.isfinite(one.estimate)]
-    cut = numbers.shorten_names([one.system for one in systems], MOST_LETTERS)
-    names = {one.system: f"{cut[one.system]} ({numbers.rank(one.rank_low, one.rank_high)})" for one in systems}
+    systems = [system for system in words.order_systems(conclusion) if math.isfinite(system.estimate)]
+    cut = numbers.shorten_names([system.system for system in systems], MOST_LETTERS)
+    names = {
+        system.system: f"{cut[system.system]} ({numbers.rank(system.rank_low, system.rank_high)})" for system in systems
+    }
     marks = [
-        ChartPoint(one.estimate, names[one.system], one.low, one.high, n=one.n, note=_rank(one), line="")
-        for one in systems
+        ChartPoint(
+            system.estimate, names[system.system], system.low, system.high, n=system.n, note=_rank(system), line=""
+        )
+        for system in systems
     ]
     metric = choose_shown_metric(conclusion.metrics)
     if metric is not None:
         methods = [(name, METHODS[name]) for name in list_estimation_methods(metric)]
-        of = {(one.method, one.system): one for one in metric.estimates}
+        of = {(estimate.method, estimate.system): estimate for estimate in metric.estimates}
         marks = [
-            ChartPoint(one.value, names[system], one.low, one.high, line=said)
-            for name, said in methods
+            ChartPoint(estimate.value, names[system], estimate.low, estimate.high, line=label)
+            for name, label in methods
             for system in names
-            if (one := of.get((name, system))) is not None and math.isfinite(one.value)
+            if (estimate := of.get((name, system))) is not None and math.isfinite(estimate.value)
         ]
-    said = f"{pluralise(len(systems), 'system')} with their {confidence(conclusion)} intervals, best first"
+    alt_text = f"{pluralise(len(systems), 'system')} with their {confidence(conclusion)} intervals, best first"
     better = "lower" if conclusion.lower_is_better else "higher"
     return _bound_intervals(
         Chart(
@@ -85,11 +89,15 @@ def ordered_systems(conclusion: Conclusion) -> Chart:
             f"{axis(conclusion)} ({better} is better)",
             "system (its rank)",
             tuple(marks),
-            said,
+            alt_text,
             "" if metric is None else f"estimated with {metric.name}",
             table=table_of_systems(conclusion, metric),
             interval=f"{confidence(conclusion)} interval",
-            links=tuple((names[one], names[two]) for one, two in links(conclusion) if one in names and two in names),
+            links=tuple(
+                (names[first], names[second])
+                for first, second in links(conclusion)
+                if first in names and second in names
+            ),
         )
     )
 
@@ -104,9 +112,9 @@ def links(conclusion: Conclusion) -> list[tuple[str, str]]:
     Systems of a cycle count as one when it is asked what follows; claims within a cycle are all kept.
     """
     below = words.find_beaten(conclusion.pairs)
-    names = [one.system for one in words.order_systems(conclusion)]
+    names = [system.system for system in words.order_systems(conclusion)]
     reach = {name: _follow_claims(name, below) for name in names}
-    together = {name: {one for one in reach[name] if name in reach[one]} for name in names}
+    together = {name: {other for other in reach[name] if name in reach[other]} for name in names}
     kept = [
         (better, worse)
         for better in names
@@ -121,12 +129,12 @@ def links(conclusion: Conclusion) -> list[tuple[str, str]]:
 
 def _follow_claims(start: str, below: Mapping[str, Set[str]]) -> set[str]:
     """Return whom a system is better than by a chain of claims."""
-    found, left = set[str](), [start]
+    beaten, left = set[str](), [start]
     while left:
-        more = below.get(left.pop(), set()) - found
-        found |= more
+        more = below.get(left.pop(), set()) - beaten
+        beaten |= more
         left += more
-    return found
+    return beaten
 
 
 def _lies_between(
@@ -140,23 +148,31 @@ def _lies_between(
 def table_of_systems(conclusion: Conclusion, metric: Metric | None = None) -> ReportTable:
     """List systems, best first: their ranks, estimates, and whom they are claimed to be better than."""
     systems, below = words.order_systems(conclusion), words.find_beaten(conclusion.pairs)
-    names, counts = [one.system for one in systems], [one.n for one in systems]
+    names, counts = [system.system for system in systems], [system.n for system in systems]
     uneven = max(counts) > UNEVEN * min(counts)
     methods = [] if metric is None else list_estimation_methods(metric)[:MOST_WAYS]
-    of = {} if metric is None else {(one.method, one.system): one for one in metric.estimates}
+    of = {} if metric is None else {(estimate.method, estimate.system): estimate for estimate in metric.estimates}
     digits = numbers.decimals(conclusion)
     rows = []
-    for one in systems:
-        cells: list[Cell] = [numbers.rank(one.rank_low, one.rank_high), one.system, *([one.n] if uneven else [])]
-        beside = [of.get((name, one.system)) for name in methods]
+    for system in systems:
+        cells: list[Cell] = [
+            numbers.rank(system.rank_low, system.rank_high),
+            system.system,
+            *([system.n] if uneven else []),
+        ]
+        beside = [of.get((name, system.system)) for name in methods]
         cells += [
-            None if held is None else replace(value_with_interval(held.value, held.low, held.high), digits=digits)
-            for held in beside
+            None
+            if estimate is None
+            else replace(value_with_interval(estimate.value, estimate.low, estimate.high), digits=digits)
+            for estimate in beside
         ]
         cells += (
-            [] if methods else [replace(value_with_interval(one.estimate, one.low, one.high, n=one.n), digits=digits)]
+            []
+            if methods
+            else [replace(value_with_interval(system.estimate, system.low, system.high, n=system.n), digits=digits)]
         )
-        rows.append((*cells, words.name_beaten(below.get(one.system, set()), one.system, names)))
+        rows.append((*cells, words.name_beaten(below.get(system.system, set()), system.system, names)))
     level = confidence(conclusion)
     estimates = [METHODS[name] for name in methods] or [f"{axis(conclusion)} ({level} interval)"]
     of_what = f" ({axis(conclusion)}, {level} intervals)" if methods else ""
@@ -169,35 +185,35 @@ def table_of_systems(conclusion: Conclusion, metric: Metric | None = None) -> Re
 
 def list_estimation_methods(metric: Metric) -> list[str]:
     """Name the ways in which means were estimated, those first that are shown where there is little room."""
-    return [name for name in METHODS if any(one.method == name for one in metric.estimates)]
+    return [name for name in METHODS if any(estimate.method == name for estimate in metric.estimates)]
 
 
 def choose_shown_metric(metrics: Sequence[Metric]) -> Metric | None:
     """Return the metric whose estimates are shown: the first that is of use, else the first; None without any."""
-    with_estimates = [one for one in metrics if one.estimates]
-    useful = [one for one in with_estimates if one.verdict != "leave_out"]
+    with_estimates = [metric for metric in metrics if metric.estimates]
+    useful = [metric for metric in with_estimates if metric.verdict != "leave_out"]
     return next(iter([*useful, *with_estimates]), None)
 
 
 def pairs(conclusion: Conclusion) -> Chart:
     """Show the differences of pairs, all or those that are the hardest to tell apart."""
-    place = {one.system: k for k, one in enumerate(words.order_systems(conclusion))}
-    each = [words.orient(one) for one in conclusion.pairs]
-    each.sort(key=lambda one: (not one.verdict, place[one.first], place[one.second]))
-    shown = _select_shown_pairs([one for one in each if words.is_compared(one)])
+    place = {system.system: k for k, system in enumerate(words.order_systems(conclusion))}
+    each = [words.orient(pair) for pair in conclusion.pairs]
+    each.sort(key=lambda pair: (not pair.verdict, place[pair.first], place[pair.second]))
+    shown = _select_shown_pairs([pair for pair in each if words.is_compared(pair)])
     cut = numbers.shorten_names(list(place), MOST_LETTERS // 2)
     marks = tuple(
         ChartPoint(
-            one.difference,
-            f"{cut[one.first]} - {cut[one.second]}",
-            one.low,
-            one.high,
-            "claimed" if one.verdict else "open (not: equal)",
-            note=f"adjusted p = {one.adjusted:.4g}",
+            pair.difference,
+            f"{cut[pair.first]} - {cut[pair.second]}",
+            pair.low,
+            pair.high,
+            "claimed" if pair.verdict else "open (not: equal)",
+            note=f"adjusted p = {pair.adjusted:.4g}",
         )
-        for one in shown
+        for pair in shown
     )
-    claimed = sum(one.verdict != 0 for one in shown)
+    claimed = sum(pair.verdict != 0 for pair in shown)
     unit = numbers.unit_of_differences(conclusion)
     few = f" ({len(shown)} of {len(each):,}, the hardest to tell apart)" if len(shown) < len(each) else ""
     return _bound_intervals(
@@ -221,11 +237,11 @@ def _select_shown_pairs(each: Sequence[Pair]) -> list[Pair]:
     if len(each) <= MOST_PAIRS:
         return list(each)
     left = words.open_pairs(each)
-    claimed = sorted((one for one in each if one.verdict), key=_edge)
+    claimed = sorted((pair for pair in each if pair.verdict), key=_edge)
     kept = left[: max(MOST_PAIRS // 2, MOST_PAIRS - len(claimed))]
     kept += claimed[: MOST_PAIRS - len(kept)]
-    names = {(one.first, one.second) for one in kept}
-    return [one for one in each if (one.first, one.second) in names]
+    names = {(pair.first, pair.second) for pair in kept}
+    return [pair for pair in each if (pair.first, pair.second) in names]
 
 
 def _edge(pair: Pair) -> float:
@@ -241,18 +257,18 @@ def table_of_pairs(conclusion: Conclusion, each: Sequence[Pair], caption: str, *
     `brief`: all are open, and how far they are from a claim is said by what settles them, where that is known.
     """
     unit, digits = numbers.unit_of_differences(conclusion), numbers.decimals(conclusion)
-    settled = any(one.more for one in each)
-    cut = numbers.shorten_names([one.system for one in conclusion.systems], MOST_LETTERS)
+    settled = any(pair.more for pair in each)
+    cut = numbers.shorten_names([system.system for system in conclusion.systems], MOST_LETTERS)
     rows = tuple(
         (
-            f"{cut[one.first]} - {cut[one.second]}",
-            replace(value_with_interval(one.difference, one.low, one.high), digits=digits),
-            *([] if brief else [Value(keep_finite(one.p_value), reason=UNKNOWN)]),
-            Value(keep_finite(one.adjusted), reason=UNKNOWN),
-            *([] if brief else [_claim(one)]),
-            *((numbers.format_more(one.more) if one.more else "",) if settled else ()),
+            f"{cut[pair.first]} - {cut[pair.second]}",
+            replace(value_with_interval(pair.difference, pair.low, pair.high), digits=digits),
+            *([] if brief else [Value(keep_finite(pair.p_value), reason=UNKNOWN)]),
+            Value(keep_finite(pair.adjusted), reason=UNKNOWN),
+            *([] if brief else [_claim(pair)]),
+            *((numbers.format_more(pair.more) if pair.more else "",) if settled else ()),
         )
-        for one in each
+        for pair in each
     )
     columns = ("pair", "difference", *(() if brief else ("p",)), "adjusted p", *(() if brief else ("claim",)))
     more = ("settled with 80 % by",) if settled else ()
@@ -270,15 +286,17 @@ def _claim(pair: Pair) -> str:
 def raters(conclusion: Conclusion) -> Chart | None:
     """Show how far above the others raters score the same outputs; None where nothing is known of any."""
     by_leniency = sorted(
-        (one for one in conclusion.raters if math.isfinite(one.leniency)), key=lambda one: -one.leniency
+        (rater for rater in conclusion.raters if math.isfinite(rater.leniency)), key=lambda rater: -rater.leniency
     )
     if not by_leniency:
         return None
     half = MOST_RATERS // 2
     few = len(by_leniency) > MOST_RATERS
     shown = [*by_leniency[:half], *by_leniency[-half:]] if few else by_leniency
-    marks = tuple(ChartPoint(one.leniency, one.rater, one.low, one.high, n=one.n) for one in shown)
-    rows = tuple((one.rater, one.n, value_with_interval(one.leniency, one.low, one.high)) for one in by_leniency)
+    marks = tuple(ChartPoint(rater.leniency, rater.rater, rater.low, rater.high, n=rater.n) for rater in shown)
+    rows = tuple(
+        (rater.rater, rater.n, value_with_interval(rater.leniency, rater.low, rater.high)) for rater in by_leniency
+    )
     name = f"leniency, {conclusion.unit}" if conclusion.unit else "leniency"
     cut = f" ({len(shown)} of {len(conclusion.raters):,})" if few else ""
     return _bound_intervals(
@@ -300,16 +318,18 @@ def raters(conclusion: Conclusion) -> Chart | None:
 
 def metrics(conclusion: Conclusion) -> Chart | None:
     """Show how good each metric is for each system; None without any whose quality is known."""
-    names = [one.system for one in words.order_systems(conclusion)]
+    names = [system.system for system in words.order_systems(conclusion)]
     marks = tuple(
-        ChartPoint(one.value, one.system, one.low, one.high, metric.name)
+        ChartPoint(entry.value, entry.system, entry.low, entry.high, metric.name)
         for metric in conclusion.metrics
-        for one in sorted(
-            metric.quality, key=lambda one: names.index(one.system) if one.system in names else len(names)
+        for entry in sorted(
+            metric.quality, key=lambda entry: names.index(entry.system) if entry.system in names else len(names)
         )
-        if math.isfinite(one.value)
+        if math.isfinite(entry.value)
     )
-    quality = "/".join(dict.fromkeys(QUALITIES.get(one.quality_of, one.quality_of) for one in conclusion.metrics))
+    quality = "/".join(
+        dict.fromkeys(QUALITIES.get(metric.quality_of, metric.quality_of) for metric in conclusion.metrics)
+    )
     if not marks:
         return None
     alt = f"{quality} of {pluralise(len(conclusion.metrics), 'metric')} for each system, best systems first"
@@ -330,18 +350,18 @@ def metrics(conclusion: Conclusion) -> Chart | None:
 
 def plot_favour(conclusion: Conclusion, metric: Metric) -> Chart | None:
     """Show how far each system lies above the line of a metric's means on human means; None where it is not known."""
-    by_name = {one.system: one for one in metric.favour if math.isfinite(one.value)}
-    each = [by_name[one.system] for one in words.order_systems(conclusion) if one.system in by_name]
+    by_name = {favour.system: favour for favour in metric.favour if math.isfinite(favour.value)}
+    each = [by_name[system.system] for system in words.order_systems(conclusion) if system.system in by_name]
     if not each:
         return None
-    rows = tuple((one.system, value_with_interval(one.value, one.low, one.high)) for one in each)
+    rows = tuple((favour.system, value_with_interval(favour.value, favour.low, favour.high)) for favour in each)
     return _bound_intervals(
         Chart(
             "intervals",
             f"Whom does {metric.name} favour?",
             f"points of {metric.name} off its line on human means",
             "system",
-            tuple(ChartPoint(one.value, one.system, one.low, one.high) for one in each),
+            tuple(ChartPoint(favour.value, favour.system, favour.low, favour.high) for favour in each),
             f"How far {metric.name} rates each system above others of the same human score, best systems first",
             target=0.0,
             table=ReportTable(
@@ -359,32 +379,32 @@ def table_of_metrics(conclusion: Conclusion, quality: str) -> ReportTable:
     columns = ("metric", "verdict", f"{quality} of systems", "they differ by", "width", "settled by")
     rows = tuple(
         (
-            one.name,
-            VERDICTS[one.verdict],
-            _range(one),
-            value_with_interval(*one.spread.bounds()),
-            Value(keep_finite(one.width), reason=UNKNOWN, digits=2),
-            "-" if one.labels is None else numbers.format_more(one.labels.replace_fields(answers="")),
+            metric.name,
+            VERDICTS[metric.verdict],
+            _range(metric),
+            value_with_interval(*metric.spread.bounds()),
+            Value(keep_finite(metric.width), reason=UNKNOWN, digits=2),
+            "-" if metric.labels is None else numbers.format_more(metric.labels.replace_fields(answers="")),
         )
-        for one in conclusion.metrics
+        for metric in conclusion.metrics
     )
     return ReportTable("Metrics; width: of a corrected interval, over that of humans alone", columns, rows)
 
 
 def _range(metric: Metric) -> str:
     """Write the lowest and the highest of the systems' values, with whose they are."""
-    each = sorted((one for one in metric.quality if math.isfinite(one.value)), key=lambda one: one.value)
+    each = sorted((value for value in metric.quality if math.isfinite(value.value)), key=lambda value: value.value)
     if not each:
         return "not known"
     if len(each) == 1:
         return numbers.format_with_interval(each[0].value, each[0].low, each[0].high, digits=2)
-    return " to ".join(f"{number(one.value, 2)} ({one.system})" for one in (each[0], each[-1]))
+    return " to ".join(f"{number(value.value, 2)} ({value.system})" for value in (each[0], each[-1]))
 
 
 def _bound_intervals(chart: Chart) -> Chart:
     """Let intervals without an end leave the chart, and drop bounds that are not known."""
-    ends = [one for mark in chart.marks for one in (mark.x, mark.low, mark.high) if isinstance(one, float)]
-    inside = [one for one in ends if math.isfinite(one)] + ([] if chart.target is None else [chart.target])
+    ends = [bound for mark in chart.marks for bound in (mark.x, mark.low, mark.high) if isinstance(bound, float)]
+    inside = [bound for bound in ends if math.isfinite(bound)] + ([] if chart.target is None else [chart.target])
     least, most = (min(inside), max(inside)) if inside else (0.0, 1.0)
     room = max(most - least, 1e-9)
     far = {math.inf: most + room, -math.inf: least - room}
@@ -392,5 +412,5 @@ def _bound_intervals(chart: Chart) -> Chart:
         replace(mark, low=keep_finite(far.get(mark.low, mark.low)), high=keep_finite(far.get(mark.high, mark.high)))  # type: ignore[arg-type]
         for mark in chart.marks
     )
-    endless = any(math.isinf(one) for one in ends)
+    endless = any(math.isinf(bound) for bound in ends)
     return replace(chart, marks=marks, bounds=(least, most) if endless else chart.bounds)

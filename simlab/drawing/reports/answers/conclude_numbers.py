@@ -16,8 +16,8 @@ MOST_DECIMALS = 4
 
 def decimals(conclusion: Conclusion) -> int:
     """Choose the decimals that give the middle half-width of the intervals two digits."""
-    of_systems = [(one.high - one.low) / 2 for one in conclusion.systems]
-    return choose_decimals([*of_systems, *((one.high - one.low) / 2 for one in conclusion.pairs)])
+    of_systems = [(system.high - system.low) / 2 for system in conclusion.systems]
+    return choose_decimals([*of_systems, *((pair.high - pair.low) / 2 for pair in conclusion.pairs)])
 
 
 def choose_decimals(halves: Iterable[float]) -> int:
@@ -132,11 +132,11 @@ def format_more(more: More) -> str:
     )
     least = format_two_digits(math.ceil(low))
     unit = more.unit.removesuffix("s") if least == high == "1" else name_unit(more)
-    said = f"{least} more {unit}" if least == high else f"{least} to {high} more {unit}"
+    amounts = f"{least} more {unit}" if least == high else f"{least} to {high} more {unit}"
     if not more.answers or not math.isfinite(more.high):
-        return said
+        return amounts
     costs = [format_two_digits(math.ceil(each * more.per_unit)) for each in (low, more.high)]
-    return f"{said} ({' to '.join(dict.fromkeys(costs))} {more.answers})"
+    return f"{amounts} ({' to '.join(dict.fromkeys(costs))} {more.answers})"
 
 
 def list_names(names: Sequence[str], most: int) -> str:
@@ -145,8 +145,8 @@ def list_names(names: Sequence[str], most: int) -> str:
     >>> list_names(["a", "b", "c"], 2), list_names(["a"], 2)
     ('a, b and 1 more', 'a')
     """
-    said = ", ".join(names[:most])
-    return f"{said} and {len(names) - most:,} more" if len(names) > most else said
+    listed = ", ".join(names[:most])
+    return f"{listed} and {len(names) - most:,} more" if len(names) > most else listed
 
 
 def shorten_names(names: Sequence[str], most: int) -> dict[str, str]:

@@ -36,14 +36,14 @@ def paragraph(conclusion: Conclusion) -> str:
 def body(conclusion: Conclusion) -> str:
     """Write the paragraph without its references."""
     done = references.sentences(methods(conclusion))
-    said = [
+    sentences = [
         *_describe_data(conclusion),
         done,
         *_describe_promise(conclusion),
         *_describe_findings(conclusion),
         *_describe_simulations(conclusion),
     ]
-    return " ".join(" ".join(one.split()) for one in said if one)
+    return " ".join(" ".join(sentence.split()) for sentence in sentences if sentence)
 
 
 def list_references(conclusion: Conclusion) -> list[str]:
@@ -57,7 +57,7 @@ def methods(conclusion: Conclusion) -> list[str]:
     named = conclusion.about.get("methods", [conclusion.about.get("test", "")])
     names = [name for name in named if name in references.METHODS]
     names += [conclusion.promise.multiplicity] if conclusion.promise.multiplicity not in names else []
-    used = {one.method for metric in conclusion.metrics for one in metric.estimates}
+    used = {estimate.method for metric in conclusion.metrics for estimate in metric.estimates}
     names += ["ppi"] if "ppi" in used else []
     names += ["binary"] if used & {"joint", "own", "partial"} else []
     names += ["youden"] if any(metric.quality_of == "youden" for metric in conclusion.metrics) else []
@@ -92,27 +92,27 @@ def _describe_findings(conclusion: Conclusion) -> Iterator[str]:
     if conclusion.family is not None and conclusion.family.name == "best":
         yield words.describe_best(conclusion, conclusion.family, digits)
         return
-    claimed, left = sum(one.verdict != 0 for one in pairs), words.open_pairs(pairs)
+    claimed, left = sum(pair.verdict != 0 for pair in pairs), words.open_pairs(pairs)
     yield f"Of {pluralise(len(pairs), 'pair')} of systems {_are(claimed)} claimed{_name_claims(conclusion)}."
     if conclusion.withdrawn:
         yield f"{words.describe_unpromised(conclusion).capitalize()}."
     if left:
         yield f"{len(left):,} stay open, which is not to say equal: {words.difference(left[0], digits)}."
     yield from (
-        one
-        for one in (
+        sentence
+        for sentence in (
             words.describe_step_down(pairs),
             words.tiers(conclusion.family),
             words.describe_exploratory(conclusion, digits),
         )
-        if one
+        if sentence
     )
-    if never := sum(not words.is_compared(one) for one in pairs):
+    if never := sum(not words.is_compared(pair) for pair in pairs):
         yield f"{pluralise(never, 'pair')} never met."
-    yield from (f"Claims run in a circle: {' > '.join([*one, one[0]])}." for one in conclusion.cycles)
-    yield from (_describe_metric(one) for one in conclusion.metrics)
+    yield from (f"Claims run in a circle: {' > '.join([*cycle, cycle[0]])}." for cycle in conclusion.cycles)
+    yield from (_describe_metric(metric) for metric in conclusion.metrics)
     for names, other in conclusion.without.items():
-        claimed = sum(one.verdict != 0 for one in other.pairs)
+        claimed = sum(pair.verdict != 0 for pair in other.pairs)
         yield f"Without {names}, {_are(claimed)} claimed."
 
 
@@ -134,8 +134,10 @@ def _are(claimed: int) -> str:
 def _name_claims(conclusion: Conclusion) -> str:
     """Name who is better than whom, where that is short."""
     below = words.find_beaten(conclusion.pairs)
-    order = [one.system for one in words.order_systems(conclusion)]
-    named = [f"{name} > {', '.join(one for one in order if one in below[name])}" for name in order if name in below]
+    order = [system.system for system in words.order_systems(conclusion)]
+    named = [
+        f"{name} > {', '.join(other for other in order if other in below[name])}" for name in order if name in below
+    ]
     return f" ({'; '.join(named)})" if named and len(order) <= MOST_NAMED else ""
 
 
@@ -148,11 +150,13 @@ def _describe_favour(metric: Metric) -> str:
     """Name the systems that are shown to lie off the line of a metric's means on human means."""
     if not metric.favour:
         return ""
-    off = [one for one in metric.favour if not one.low <= 0 <= one.high]
+    off = [value for value in metric.favour if not value.low <= 0 <= value.high]
     if not off:
         return " At equal human scores no system is shown to lie off the line of its means on human means."
-    digits = numbers.choose_decimals([(one.high - one.low) / 2 for one in metric.favour])
-    values = (f"{one.system} {numbers.format_with_interval(one.value, one.low, one.high, digits)}" for one in off)
+    digits = numbers.choose_decimals([(value.high - value.low) / 2 for value in metric.favour])
+    values = (
+        f"{value.system} {numbers.format_with_interval(value.value, value.low, value.high, digits)}" for value in off
+    )
     line = "off the line of its means on human means, all systems at once"
     return f" At equal human scores it scores {', '.join(values)} {line}."
 
@@ -167,29 +171,29 @@ def _worth(metric: Metric) -> str:
 
 def _describe_simulations(conclusion: Conclusion) -> Iterator[str]:
     """State what a repetition would confirm, and what studies of equal systems claim: simulated, after the fact."""
-    claimed = sum(one.verdict != 0 for one in conclusion.pairs)
+    claimed = sum(pair.verdict != 0 for pair in conclusion.pairs)
     if (again := conclusion.repetition) is not None and claimed:
         ways = [(sign, anew, WAYS[who]) for sign, anew, who in words.ways(again)]
-        said = [f"in {numbers.interval(sign)} {who}" for sign, _, who in ways]
+        shares = [f"in {numbers.interval(sign)} {who}" for sign, _, who in ways]
         yield (
             f"Of {again.studies:,} repetitions, simulated after the fact in worlds fitted to these data "
-            f"({again.world}), every claim has the same sign {join_words(said)} (90 % intervals; "
+            f"({again.world}), every claim has the same sign {join_words(shares)} (90 % intervals; "
             f"{words.state_chance(claimed)})."
         )
         if tested := [f"{numbers.interval(anew)} {who}" for _, anew, who in ways if math.isfinite(anew.value)]:
             yield f"Of the claims such a repetition claims again {join_words(tested)}."
     yield from words.describe_missing_simulations(conclusion)
-    if (held := conclusion.control) is not None:
-        some = numbers.percent(held.some_claim, held.some_claim_mcse)
-        plain = numbers.percent(held.uncorrected, held.uncorrected_mcse)
+    if (control := conclusion.control) is not None:
+        some = numbers.percent(control.some_claim, control.some_claim_mcse)
+        plain = numbers.percent(control.uncorrected, control.uncorrected_mcse)
         what = f"{some} make some claim"
-        if held.best_excluded is not None:
-            excluded = numbers.percent(held.best_excluded, held.best_excluded_mcse or math.nan)
+        if control.best_excluded is not None:
+            excluded = numbers.percent(control.best_excluded, control.best_excluded_mcse or math.nan)
             what = f"{excluded}, at most, exclude one that is a best"
         yield (
-            f"Of {held.studies:,} studies of this design simulated with equal systems {what} "
-            f"(± Monte-Carlo standard error; promised: {numbers.share(held.promised)}); uncorrected "
+            f"Of {control.studies:,} studies of this design simulated with equal systems {what} "
+            f"(± Monte-Carlo standard error; promised: {numbers.share(control.promised)}); uncorrected "
             f"{words.name_uncorrected_tests(conclusion.question)} claim something in {plain}."
         )
-        if others := words.describe_check_at_large(held):
+        if others := words.describe_check_at_large(control):
             yield others

@@ -48,7 +48,9 @@ WITHIN = {
 def order_systems(conclusion: Conclusion) -> list[System]:
     """Return the systems as estimated, best first; what is not known is last."""
     sign = 1 if conclusion.lower_is_better else -1
-    return sorted(conclusion.systems, key=lambda one: sign * one.estimate if math.isfinite(one.estimate) else math.inf)
+    return sorted(
+        conclusion.systems, key=lambda system: sign * system.estimate if math.isfinite(system.estimate) else math.inf
+    )
 
 
 def orient(pair: Pair) -> Pair:
@@ -77,7 +79,7 @@ def is_compared(pair: Pair) -> bool:
 
 def open_pairs(pairs: Sequence[Pair]) -> list[Pair]:
     """Return pairs that are compared and not claimed, the ones that least would settle first; the better one leads."""
-    return sorted((orient(one) for one in pairs if not one.verdict and is_compared(one)), key=_closeness)
+    return sorted((orient(pair) for pair in pairs if not pair.verdict and is_compared(pair)), key=_closeness)
 
 
 def _closeness(pair: Pair) -> tuple[float, float, float, float]:
@@ -89,9 +91,9 @@ def _closeness(pair: Pair) -> tuple[float, float, float, float]:
 def find_beaten(pairs: Sequence[Pair]) -> dict[str, set[str]]:
     """Return whom each system is claimed to be better than."""
     below: dict[str, set[str]] = {}
-    for one in pairs:
-        if one.verdict:
-            better, worse = (one.first, one.second) if one.verdict > 0 else (one.second, one.first)
+    for pair in pairs:
+        if pair.verdict:
+            better, worse = (pair.first, pair.second) if pair.verdict > 0 else (pair.second, pair.first)
             below.setdefault(better, set()).add(worse)
     return below
 
@@ -100,12 +102,12 @@ def name_beaten(below: Set[str], name: str, names: Sequence[str]) -> str:
     """State whom a system is better than: by name, all but some, or all from one down, whichever is shortest."""
     if not below:
         return "-"
-    others = [one for one in names if one != name]
+    others = [other for other in names if other != name]
     if len(below) == len(others):
         return "all others"
-    ways = [", ".join(one for one in names if one in below)]
-    ways.append(f"all but {', '.join(one for one in others if one not in below)}")
-    first = next(one for one in names if one in below)
+    ways = [", ".join(other for other in names if other in below)]
+    ways.append(f"all but {', '.join(other for other in others if other not in below)}")
+    first = next(other for other in names if other in below)
     if below == set(names[names.index(first) :]):
         ways.append(f"all from {first} down")
     return min(ways, key=len)
@@ -119,8 +121,8 @@ def write_headline(conclusion: Conclusion) -> str:
     digits = numbers.decimals(conclusion)
     if conclusion.family is not None and conclusion.family.name == "best":
         return describe_best(conclusion, conclusion.family, digits)
-    claimed, left = sum(one.verdict != 0 for one in conclusion.pairs), len(open_pairs(conclusion.pairs))
-    never = [f"{one.first} - {one.second}" for one in conclusion.pairs if not is_compared(one)]
+    claimed, left = sum(pair.verdict != 0 for pair in conclusion.pairs), len(open_pairs(conclusion.pairs))
+    never = [f"{pair.first} - {pair.second}" for pair in conclusion.pairs if not is_compared(pair)]
     counts = f"{claimed:,} of {pluralise(len(conclusion.pairs), 'pair')} claimed, {left:,} open"
     counts += f", {len(never):,} never compared ({numbers.list_names(never, 1)})" if never else ""
     counts += f" ({describe_unpromised(conclusion)})" if conclusion.withdrawn else ""
@@ -129,7 +131,7 @@ def write_headline(conclusion: Conclusion) -> str:
 
 def _describe_leaders(conclusion: Conclusion) -> str:
     """State who is best, or who may be, by the claims of all pairs; by those with a baseline who is better than it."""
-    names, below = [one.system for one in order_systems(conclusion)], find_beaten(conclusion.pairs)
+    names, below = [system.system for system in order_systems(conclusion)], find_beaten(conclusion.pairs)
     if not below:
         return "No system is claimed to be better than another"
     for name in names:
@@ -138,9 +140,9 @@ def _describe_leaders(conclusion: Conclusion) -> str:
     if (baseline := _baseline(conclusion)) is not None:
         better = [name for name in names if baseline in below.get(name, ())]
         worse = [name for name in names if name in below.get(baseline, ())]
-        said = [f"{_are(better)} better than {baseline}"] if better else []
-        said += [f"{_are(worse)} worse{'' if better else f' than {baseline}'}"] if worse else []
-        return "; ".join(said)
+        clauses = [f"{_are(better)} better than {baseline}"] if better else []
+        clauses += [f"{_are(worse)} worse{'' if better else f' than {baseline}'}"] if worse else []
+        return "; ".join(clauses)
     above = set[str]().union(*below.values())
     may = [name for name in names if name not in above]
     return f"{_join_names(may)} may be the best" if may else "Claims run in a circle, and nobody is best"
@@ -158,13 +160,13 @@ def _baseline(conclusion: Conclusion) -> str | None:
     """Return the system with which all others are compared, where other pairs are not; None where all are."""
     if len(conclusion.systems) < 3 or len(conclusion.pairs) != len(conclusion.systems) - 1:
         return None
-    shared = frozenset.intersection(*(frozenset((one.first, one.second)) for one in conclusion.pairs))
+    shared = frozenset.intersection(*(frozenset((pair.first, pair.second)) for pair in conclusion.pairs))
     return next(iter(shared), None)
 
 
 def describe_unpromised(conclusion: Conclusion) -> str:
     """State of a conclusion that is withdrawn how many pairs would be claimed."""
-    return f"without a promise {sum(one.unpromised != 0 for one in conclusion.pairs):,} would be"
+    return f"without a promise {sum(pair.unpromised != 0 for pair in conclusion.pairs):,} would be"
 
 
 def describe_broken_promise(conclusion: Conclusion) -> str:
@@ -179,26 +181,26 @@ def describe_promise(conclusion: Conclusion) -> str:
 
 def explain_open_pairs(conclusion: Conclusion) -> str:
     """State that open is not equal, by the pair that least would settle, and which difference such a table finds."""
-    digits, left, said = numbers.decimals(conclusion), open_pairs(conclusion.pairs), list[str]()
+    digits, left, sentences = numbers.decimals(conclusion), open_pairs(conclusion.pairs), list[str]()
     if left and not (conclusion.family is not None and conclusion.family.name == "best"):
-        said.append(f"Open is not equal: {difference(left[0], digits)}.")
+        sentences.append(f"Open is not equal: {difference(left[0], digits)}.")
     if conclusion.detectable is not None and math.isfinite(conclusion.detectable):
         least = numbers.amount(number(conclusion.detectable, digits), numbers.unit_of_differences(conclusion))
         by_pair = detectable_range(conclusion)
         apart = f" ({number(by_pair[0], digits)} to {number(by_pair[1], digits)}, by pair)" if by_pair else ""
-        said.append(f"Such a table finds a difference of {least}{apart} with 80 %.")
-    return " ".join(said)
+        sentences.append(f"Such a table finds a difference of {least}{apart} with 80 %.")
+    return " ".join(sentences)
 
 
 def list_remarks_on_claims(conclusion: Conclusion) -> list[str]:
     """State what claims make of systems and pairs: groups, a tied ranking, circles, margins, what is exploratory."""
     grouped = groups(conclusion)
-    apart = "; ".join(", ".join(one) for one in grouped[:MOST_GROUPS])
+    apart = "; ".join(", ".join(group) for group in grouped[:MOST_GROUPS])
     rest = f" ({pluralise(len(grouped) - MOST_GROUPS, 'group')} more)" if len(grouped) > MOST_GROUPS else ""
-    circles = "; ".join(" > ".join([*one, one[0]]) for one in conclusion.cycles[:MOST_CYCLES])
+    circles = "; ".join(" > ".join([*cycle, cycle[0]]) for cycle in conclusion.cycles[:MOST_CYCLES])
     more = len(conclusion.cycles) - MOST_CYCLES
     circles += f"; {pluralise(more, 'cycle')} more" if more > 0 else ""
-    said = [
+    remarks = [
         f"Nothing separates {apart}{rest}." if grouped else "",
         describe_step_down(conclusion.pairs),
         tiers(conclusion.family),
@@ -206,35 +208,38 @@ def list_remarks_on_claims(conclusion: Conclusion) -> list[str]:
         describe_margin_verdicts(conclusion),
         describe_exploratory(conclusion, numbers.decimals(conclusion)),
     ]
-    return [*filter(None, said), *describe_without_raters(conclusion, numbers.decimals(conclusion))]
+    return [*filter(None, remarks), *describe_without_raters(conclusion, numbers.decimals(conclusion))]
 
 
 def describe_best(conclusion: Conclusion, of: Family, digits: int) -> str:
     """State which systems may be the best, and how far behind it each one is at most."""
-    may = [one for one in of.candidates if one.may_be_best]
-    said = f"{pluralise(len(may), 'system')} may be the best: {_list_candidates(conclusion, may, digits)}"
-    others = [one for one in of.candidates if not one.may_be_best]
-    said += f"; not the best: {_list_candidates(conclusion, others, digits)}." if others else "."
-    near = [one.system for one in of.candidates if one.within]
+    may = [candidate for candidate in of.candidates if candidate.may_be_best]
+    text = f"{pluralise(len(may), 'system')} may be the best: {_list_candidates(conclusion, may, digits)}"
+    others = [candidate for candidate in of.candidates if not candidate.may_be_best]
+    text += f"; not the best: {_list_candidates(conclusion, others, digits)}." if others else "."
+    near = [candidate.system for candidate in of.candidates if candidate.within]
     if near and (margin := conclusion.about.get("margin")) is not None:
         unit = numbers.amount(f"{margin:g}", numbers.unit_of_differences(conclusion))
-        said += f" No more than {unit} behind the best: {numbers.list_names(near, MOST_GROUPED)}."
-    return said
+        text += f" No more than {unit} behind the best: {numbers.list_names(near, MOST_GROUPED)}."
+    return text
 
 
 def _list_candidates(conclusion: Conclusion, of: Sequence[Candidate], digits: int) -> str:
-    known = [(one, numbers.end(one.behind, digits)) for one in of[:MOST_GROUPED]]
-    said = [f"{one.system} ({end} behind at most)" if math.isfinite(one.behind) else one.system for one, end in known]
-    return ", ".join([*said, *([f"{len(of) - MOST_GROUPED:,} more"] if len(of) > MOST_GROUPED else [])])
+    known = [(candidate, numbers.end(candidate.behind, digits)) for candidate in of[:MOST_GROUPED]]
+    names = [
+        f"{candidate.system} ({end} behind at most)" if math.isfinite(candidate.behind) else candidate.system
+        for candidate, end in known
+    ]
+    return ", ".join([*names, *([f"{len(of) - MOST_GROUPED:,} more"] if len(of) > MOST_GROUPED else [])])
 
 
 def describe_step_down(pairs: Sequence[Pair]) -> str:
     """Name pairs that stepping down finds and a single step does not; "" where there are none."""
-    more = [orient(one) for one in pairs if one.family == "step_down"]
-    claimed, left = ([one for one in more if bool(one.verdict) == yes] for yes in (True, False))
-    said = [f"Claimed by stepping down, its interval ending at 0: {_list_pairs(claimed)}."] if claimed else []
-    said += [f"Stepping down would add, as intervals do not: {_list_pairs(left)}."] if left else []
-    return " ".join(said)
+    more = [orient(pair) for pair in pairs if pair.family == "step_down"]
+    claimed, left = ([pair for pair in more if bool(pair.verdict) == yes] for yes in (True, False))
+    sentences = [f"Claimed by stepping down, its interval ending at 0: {_list_pairs(claimed)}."] if claimed else []
+    sentences += [f"Stepping down would add, as intervals do not: {_list_pairs(left)}."] if left else []
+    return " ".join(sentences)
 
 
 def tiers(of: Family | None) -> str:
@@ -260,7 +265,7 @@ def describe_exploratory(conclusion: Conclusion, digits: int) -> str:
 
 def detectable_range(conclusion: Conclusion) -> tuple[float, float] | None:
     """Return the least and the largest of what is found of single pairs; None where they are much the same."""
-    sizes = [one.detectable for one in conclusion.pairs if one.detectable is not None]
+    sizes = [pair.detectable for pair in conclusion.pairs if pair.detectable is not None]
     return (min(sizes), max(sizes)) if sizes and max(sizes) > UNLIKE * min(sizes) else None
 
 
@@ -275,16 +280,18 @@ def groups(conclusion: Conclusion) -> list[list[str]]:
 
     A system may be in several. Source: Bron and Kerbosch 1973, with a pivot.
     """
-    names = [one.system for one in order_systems(conclusion)]
+    names = [system.system for system in order_systems(conclusion)]
     if len(names) > MOST_GROUPED:
         return []
     near: dict[str, set[str]] = {name: set() for name in names}
-    for one in open_pairs(conclusion.pairs):
-        near[one.first].add(one.second)
-        near[one.second].add(one.first)
+    for pair in open_pairs(conclusion.pairs):
+        near[pair.first].add(pair.second)
+        near[pair.second].add(pair.first)
     place = {name: k for k, name in enumerate(names)}
-    cliques = [sorted(one, key=place.__getitem__) for one in _cliques(set(), set(names), set(), near) if len(one) > 1]
-    return sorted(cliques, key=lambda one: [place[name] for name in one])
+    cliques = [
+        sorted(clique, key=place.__getitem__) for clique in _cliques(set(), set(names), set(), near) if len(clique) > 1
+    ]
+    return sorted(cliques, key=lambda clique: [place[name] for name in clique])
 
 
 def _cliques(inside: Set[str], may: Set[str], done: Set[str], near: Mapping[str, Set[str]]) -> Iterator[Set[str]]:
@@ -299,20 +306,20 @@ def _cliques(inside: Set[str], may: Set[str], done: Set[str], near: Mapping[str,
 
 def describe_margin_verdicts(conclusion: Conclusion) -> str:
     """State which pairs are equivalent, or not inferior, by the margin that was asked for; "" where none was."""
-    answered = [orient(one) for one in conclusion.pairs if one.within is not None]
+    answered = [orient(pair) for pair in conclusion.pairs if pair.within is not None]
     if not answered:
         return ""
-    by = {word: [one for one in answered if one.within == word] for word in WITHIN}
-    said = [f"{WITHIN[word]}: {_list_pairs(of)}" for word, of in by.items() if of]
-    left = sum(one.within == "open" for one in answered)
+    by = {word: [pair for pair in answered if pair.within == word] for word in WITHIN}
+    clauses = [f"{WITHIN[word]}: {_list_pairs(of)}" for word, of in by.items() if of]
+    left = sum(pair.within == "open" for pair in answered)
     margin = conclusion.about.get("margin")
     unit = numbers.unit_of_differences(conclusion)
     head = "Up to the margin" if margin is None else f"Up to {numbers.amount(f'{margin:g}', unit)}"
-    return f"{head}: {'; '.join([*said, *([f'{left:,} open'] if left else [])])}."
+    return f"{head}: {'; '.join([*clauses, *([f'{left:,} open'] if left else [])])}."
 
 
 def _list_pairs(pairs: Sequence[Pair]) -> str:
-    return numbers.list_names([f"{one.first} - {one.second}" for one in pairs], MOST_CHANGES)
+    return numbers.list_names([f"{pair.first} - {pair.second}" for pair in pairs], MOST_CHANGES)
 
 
 def describe_without_raters(conclusion: Conclusion, digits: int) -> Iterator[str]:
@@ -324,28 +331,30 @@ def describe_without_raters(conclusion: Conclusion, digits: int) -> Iterator[str
 def _describe_changes(conclusion: Conclusion, other: Conclusion, digits: int) -> str:
     if other.family is not None and other.family.name == "best":
         return describe_best(other, other.family, digits).removesuffix(".")
-    before, after = (_map_claims(one.pairs) for one in (conclusion, other))
+    before, after = (_map_claims(compared.pairs) for compared in (conclusion, other))
     turned = [pair for pair in before if pair in after and before[pair] != after[pair]]
-    lost, new = ([pair for pair in one if pair not in two] for one, two in ((before, after), (after, before)))
+    lost, new = ([pair for pair in some if pair not in others] for some, others in ((before, after), (after, before)))
     words = (("turned round", turned), ("no longer claimed", lost), ("newly claimed", new))
-    said = [f"{word} {numbers.list_names(pairs, MOST_CHANGES)}" for word, pairs in words if pairs]
+    clauses = [f"{word} {numbers.list_names(pairs, MOST_CHANGES)}" for word, pairs in words if pairs]
     moved = _find_largest_shift(conclusion, other)
-    said += [f"{moved[0]} moves most, by {number(moved[1], digits, sign=True)}"] if moved else []
-    return "; ".join(said if any(pairs for _, pairs in words) else ["the same claims", *said])
+    clauses += [f"{moved[0]} moves most, by {number(moved[1], digits, sign=True)}"] if moved else []
+    return "; ".join(clauses if any(pairs for _, pairs in words) else ["the same claims", *clauses])
 
 
 def _map_claims(pairs: Sequence[Pair]) -> dict[str, str]:
     """Name what is claimed, whatever the order in which a table names two systems."""
     claims: dict[str, str] = {}
-    for one in pairs:
-        if one.verdict:
-            claims[" - ".join(sorted((one.first, one.second)))] = one.first if one.verdict > 0 else one.second
+    for pair in pairs:
+        if pair.verdict:
+            claims[" - ".join(sorted((pair.first, pair.second)))] = pair.first if pair.verdict > 0 else pair.second
     return claims
 
 
 def _find_largest_shift(conclusion: Conclusion, other: Conclusion) -> tuple[str, float] | None:
-    new = {one.system: one.estimate for one in other.systems}
-    moves = [(one.system, new[one.system] - one.estimate) for one in conclusion.systems if one.system in new]
+    new = {system.system: system.estimate for system in other.systems}
+    moves = [
+        (system.system, new[system.system] - system.estimate) for system in conclusion.systems if system.system in new
+    ]
     known = [move for move in moves if math.isfinite(move[1])]
     return max(known, key=lambda move: abs(move[1]), default=None)
 
@@ -360,21 +369,21 @@ def count_answers(conclusion: Conclusion) -> str:
     about = [pluralise(n, name[:-1]) for name in names if (n := getattr(read, name)) is not None]
     about += [pluralise(read.gaps, "gap")] if read.gaps else []
     answers = pluralise(read.used, ANSWERS.get(conclusion.question, "answer"))
-    said = [f"{answers} of {', '.join(about)}" if about else answers]
+    parts = [f"{answers} of {', '.join(about)}" if about else answers]
     if conclusion.question != COMPARE:
         scale = f"{read.scale[0]:g} to {read.scale[1]:g}, " if read.scale and len(read.scale) > 1 else ""
-        said.append(f"{scale}{conclusion.better} is better")
+        parts.append(f"{scale}{conclusion.better} is better")
     if conclusion.metrics:
-        said.append(
+        parts.append(
             f"{'metrics' if len(conclusion.metrics) > 1 else 'metric'} "
-            f"{', '.join(one.name for one in conclusion.metrics)}"
+            f"{', '.join(metric.name for metric in conclusion.metrics)}"
         )
     if read.where:
         rows = (f"{clip(name, 40)}={clip(' or '.join(values), 80)}" for name, values in read.where.items())
-        said.append(f"rows with {', '.join(rows)}")
+        parts.append(f"rows with {', '.join(rows)}")
     if read.left_out is not None:
-        said.append(f"left out: {read.left_out.ratings:,} {clip(read.left_out.why, 200)}")
-    return "; ".join(said)
+        parts.append(f"left out: {read.left_out.ratings:,} {clip(read.left_out.why, 200)}")
+    return "; ".join(parts)
 
 
 def read_texts(read: Mapping[str, Any], name: str) -> list[str]:
@@ -384,7 +393,7 @@ def read_texts(read: Mapping[str, Any], name: str) -> list[str]:
     (['comment'], [])
     """
     listed_there = read.get(name)
-    return [one for one in listed_there if isinstance(one, str) and one] if isinstance(listed_there, list) else []
+    return [text for text in listed_there if isinstance(text, str) and text] if isinstance(listed_there, list) else []
 
 
 def describe_plan(conclusion: Conclusion) -> str:
@@ -399,13 +408,13 @@ def describe_plan(conclusion: Conclusion) -> str:
 def compare_with_plan(figure: PlannedFigure) -> tuple[str, str, str]:
     """Write the name of a figure of a plan, what was planned, and what is found, or why that is not known."""
     share = figure.unit == "share"
-    found = _figure(figure.found, figure.found_mcse, share=share)
-    said = found if math.isfinite(figure.found) else f"not known ({clip(figure.missing, 120)})"
+    measured = _figure(figure.found, figure.found_mcse, share=share)
+    shown = measured if math.isfinite(figure.found) else f"not known ({clip(figure.missing, 120)})"
     unit = (
         "" if share or figure.unit == figure.measure or not math.isfinite(figure.found) else f" {clip(figure.unit, 20)}"
     )
     name = FIGURES.get(figure.measure, clip(figure.measure, 40).replace("_", " "))
-    return name, _figure(figure.planned, figure.planned_mcse, share=share), f"{said}{unit}"
+    return name, _figure(figure.planned, figure.planned_mcse, share=share), f"{shown}{unit}"
 
 
 def _figure(value: float, mcse: float, *, share: bool) -> str:
@@ -414,8 +423,8 @@ def _figure(value: float, mcse: float, *, share: bool) -> str:
         return format_with_error(value, mcse, 3 if mcse < SMALL_ERROR else 2)
     if value >= MANY:
         return f"{value:,.0f}"
-    said = f"{value:.3g}"
-    return said.removeprefix("0") or said
+    text = f"{value:.3g}"
+    return text.removeprefix("0") or text
 
 
 def ends_of_raters(conclusion: Conclusion) -> str:
@@ -423,13 +432,14 @@ def ends_of_raters(conclusion: Conclusion) -> str:
     digits = numbers.decimals(conclusion)
     # Of whom an output or two is known, nothing is: such a rater is not named as the most lenient.
     known = sorted(
-        (one for one in conclusion.raters if math.isfinite(one.high - one.low)), key=lambda one: one.leniency
+        (rater for rater in conclusion.raters if math.isfinite(rater.high - rater.low)),
+        key=lambda rater: rater.leniency,
     )
     if len(known) < 2:
         return ""
     ends = [
-        f"{one.rater} {number(one.leniency, digits, sign=True)} ({numbers.span(one.low, one.high, digits)})"
-        for one in (known[0], known[-1])
+        f"{rater.rater} {number(rater.leniency, digits, sign=True)} ({numbers.span(rater.low, rater.high, digits)})"
+        for rater in (known[0], known[-1])
     ]
     return f"{pluralise(len(known), 'rater')}, against the others on the same outputs: {' to '.join(ends)}."
 
@@ -444,8 +454,8 @@ def state_chance(n_claims: int) -> str:
 
 def ways(again: Repetition) -> list[tuple[Interval, Interval, str]]:
     """List, by what is new in a repetition, the chance that all signs come again and the share of claims that do."""
-    held = [(getattr(again.same_sign, name), getattr(again.claimed_again, name), who) for name, who in NEW_IN.items()]
-    return [one for one in held if math.isfinite(one[0].value)]
+    listed = [(getattr(again.same_sign, name), getattr(again.claimed_again, name), who) for name, who in NEW_IN.items()]
+    return [way for way in listed if math.isfinite(way[0].value)]
 
 
 def name_uncorrected_tests(question: str) -> str:
@@ -465,7 +475,7 @@ def describe_check_at_large(control: Control | None) -> str:
 
 def describe_missing_simulations(conclusion: Conclusion) -> Iterator[str]:
     """State which simulations a conclusion lacks, and why; nothing that is not claimed can be repeated."""
-    claimed = any(one.verdict for one in conclusion.pairs)
+    claimed = any(pair.verdict for pair in conclusion.pairs)
     repeated, checked = conclusion.repetition_missing if claimed else "", conclusion.control_missing
     if repeated not in ("", checked, NOT_ASKED):
         yield f"No repetition is simulated: {repeated}."
@@ -480,9 +490,9 @@ def describe_missing_simulations(conclusion: Conclusion) -> Iterator[str]:
 def warnings(conclusion: Conclusion) -> list[str]:
     """Return what limits a conclusion beside its promise: that this is withdrawn is said with it."""
     return [
-        one
-        for one in conclusion.warnings
-        if not (conclusion.withdrawn and one == warn_of_withdrawal(conclusion.promise.broken))
+        warning
+        for warning in conclusion.warnings
+        if not (conclusion.withdrawn and warning == warn_of_withdrawal(conclusion.promise.broken))
     ]
 
 
@@ -514,15 +524,15 @@ def _errors(metric: Metric) -> str:
         return ""
     digits = numbers.choose_decimals([(error.high - error.low) / 2 for error in metric.bias_pairs])
     errors = sorted(metric.bias_pairs, key=lambda error: -abs(error.value))
-    said = [
+    errors_shown = [
         f"{error.first} - {error.second} {numbers.format_with_interval(error.value, error.low, error.high, digits)}"
         for error in errors[:MOST_ERRORS]
     ]
-    said += [f"{pluralise(len(errors) - MOST_ERRORS, 'pair')} more"] if len(errors) > MOST_ERRORS else []
+    errors_shown += [f"{pluralise(len(errors) - MOST_ERRORS, 'pair')} more"] if len(errors) > MOST_ERRORS else []
     scale = (
         "" if metric.bias_factor is None else f", its scores times {number(metric.bias_factor, 2)} to spread as humans'"
     )
-    text = f"Errors of its own differences, all pairs at once{scale}: {'; '.join(said)}."
+    text = f"Errors of its own differences, all pairs at once{scale}: {'; '.join(errors_shown)}."
     of_systems = f" Of systems about the mean of all, all systems at once: {_list_largest(metric.bias)}."
     return text + (of_systems if len(metric.bias) > 2 else "")
 
@@ -553,13 +563,13 @@ def _list_largest(rows: Sequence[MetricQuality]) -> str:
 
 def _worth(metric: Metric) -> str:
     """Write what a metric is worth in labels, and whether labels were dealt as that takes them."""
-    said = []
+    sentences = []
     if metric.worth_labels is not None:
         value, low, high = (f"{bound:z,.0f}" for bound in metric.worth_labels.bounds())
         since = ", since humans rated all that it scored" if metric.labels_at_random is None else ""
         text = f"Mixed in it is worth {value} ({low} to {high}) more human labels, by the variance of differences"
-        said.append(f"{text}{since}.")
+        sentences.append(f"{text}{since}.")
     if metric.labels_at_random is not None:
         otherwise = "" if metric.labels_at_random else ", and the table shows otherwise"
-        said.append(f"Labels are taken to be dealt at random within systems{otherwise}.")
-    return " ".join(said)
+        sentences.append(f"Labels are taken to be dealt at random within systems{otherwise}.")
+    return " ".join(sentences)

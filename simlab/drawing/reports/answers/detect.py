@@ -26,12 +26,12 @@ UNREACHED = "out of reach with these settings"
 def report(detections: Detections) -> Report:
     """Make the report of an answer of `simlab detect`."""
     rows = detections.rows
-    told, table = (*_sentences(rows), *_describe_power(rows)), _table(rows)
+    sentences, table = (*_sentences(rows), *_describe_power(rows)), _table(rows)
     charts = tuple(detect_charts.charts(rows, table))
     return Report(
         "Detectable differences",
         _question(rows[0]),
-        told,
+        sentences,
         (Section("Settings and what they detect", (*(charts or [table]), Points(tuple(notes(rows, table.columns))))),),
         figures=tuple(_key_figures(rows)),
         held_fixed=tuple(filter(None, (", ".join(_list_fixed(rows)),))),
@@ -39,7 +39,7 @@ def report(detections: Detections) -> Report:
         references=references.list_references(_list_references(rows)),
         paragraph="Detectable differences of the share of adequate outputs were calculated for a human evaluation "
         f"supplemented by a binary metric (von Däniken et al. 2022; level {format_setting(rows[0].level)}, two-sided). "
-        f"{' '.join(told)} Calculated with simlab.",
+        f"{' '.join(sentences)} Calculated with simlab.",
     )
 
 
@@ -121,18 +121,18 @@ def _key_figures(rows: Sequence[Detection]) -> Iterator[Value]:
     """Yield what was looked for: of a single setting with what is beside it, of several the least and the largest."""
     name = rows[0].sought
     if len(rows) == 1:
-        for one in dict.fromkeys((name, "detectable", "epsilon")):
-            yield _value(rows[0], one, LABELS[one])
+        for figure in dict.fromkeys((name, "detectable", "epsilon")):
+            yield _value(rows[0], figure, LABELS[figure])
     elif reached := [row for row in rows if row.is_reached]:
         yield from (_value(row, name, f"{word.lower()} {LABELS[name]}") for word, row in _ends(reached))
 
 
 def _value(row: Detection, name: str, label: str = "") -> Value:
     """Hold a number of a setting; with its unit where it stands alone."""
-    held = getattr(row, name)
+    number = getattr(row, name)
     reason = "no metric ratings" if name in ("rho", "eta") and row.is_reached else UNREACHED
     unit = "points" if label and row.unit and name in DIFFERENCES else ""
-    return value_or_reason(float("nan") if held is None else float(held), reason, label=label, unit=unit)
+    return value_or_reason(float("nan") if number is None else float(number), reason, label=label, unit=unit)
 
 
 def _table(rows: Sequence[Detection]) -> ReportTable:
@@ -143,9 +143,9 @@ def _table(rows: Sequence[Detection]) -> ReportTable:
 
 
 def _cell(row: Detection, name: str) -> Cell:
-    held = getattr(row, name)
-    if isinstance(held, str | int):
-        return held
+    content = getattr(row, name)
+    if isinstance(content, str | int):
+        return content
     return "known" if name == "n_calibration" and row.is_reached else _value(row, name)
 
 

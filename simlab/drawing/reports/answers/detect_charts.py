@@ -35,7 +35,7 @@ def _split_settings(rows: Sequence[Detection], names: Sequence[str]) -> tuple[li
     """Part settings into those that lines tell apart, and those that charts do: as many on lines as there is room."""
     lines: list[str] = []
     for name in names:
-        if len({tuple(row.known_value(one) for one in (*lines, name)) for row in rows}) <= MOST_LINES:
+        if len({tuple(row.known_value(key) for key in (*lines, name)) for row in rows}) <= MOST_LINES:
             lines.append(name)
     return lines, [name for name in names if name not in lines]
 
@@ -61,15 +61,16 @@ def _chart(group: Sequence[Detection], across: str, lines: Sequence[str], where:
 
 def _mark(row: Detection, across: str, lines: Sequence[str]) -> ChartPoint:
     values = {name: row.known_value(name) for name in lines}
-    said = "; ".join(
-        "known" if name == "n_calibration" and held is None else format_setting(held) for name, held in values.items()
+    line = "; ".join(
+        "known" if name == "n_calibration" and value is None else format_setting(value)
+        for name, value in values.items()
     )
     note = f"measurable difference {format_setting(row.epsilon)}"
-    return ChartPoint(float(getattr(row, across)), float(getattr(row, row.sought)), line=said, note=note)
+    return ChartPoint(float(getattr(row, across)), float(getattr(row, row.sought)), line=line, note=note)
 
 
 def _alt_text(marks: Sequence[ChartPoint], name: str, of: str) -> str:
-    said = [f"{format_setting(float(one.y))} at {format_setting(float(one.x))}" for one in (marks[0], marks[-1])]
-    count = len({one.line for one in marks})
+    ends = [f"{format_setting(float(mark.y))} at {format_setting(float(mark.x))}" for mark in (marks[0], marks[-1])]
+    count = len({mark.line for mark in marks})
     many = f" {count} lines." if count > 1 else ""
-    return f"The {name} goes from {said[0]} to {said[1]} {of}.{many}"
+    return f"The {name} goes from {ends[0]} to {ends[1]} {of}.{many}"

@@ -50,34 +50,34 @@ def list_fixed_settings(rows: Sequence[Detection]) -> list[str]:
 
 def list_varied_settings(rows: Sequence[Detection]) -> list[str]:
     """Name the settings that differ between rows and were given; of two that differ together the first."""
-    told: dict[tuple[int, ...], str] = {}
+    names: dict[tuple[int, ...], str] = {}
     for name in settings(rows):
         values = [row.known_value(name) for row in rows]
         if len(set(values)) > 1 and not follows(rows[0], name):
-            told.setdefault(tuple(values.index(one) for one in values), name)
-    return list(told.values())
+            names.setdefault(tuple(values.index(value) for value in values), name)
+    return list(names.values())
 
 
 def follows(row: Detection, name: str) -> bool:
     """True if a setting is an answer, or follows from others."""
-    found = SOLUTIONS[row.solved] if row.solved else ()
-    return name in found or (row.known_value("correlation") is not None and name in DERIVED)
+    solutions = SOLUTIONS[row.solved] if row.solved else ()
+    return name in solutions or (row.known_value("correlation") is not None and name in DERIVED)
 
 
 def place(rows: Sequence[Detection], row: Detection) -> str:
     """State which setting a row is: how many ratings it has, and what else differs between rows."""
     names = [name for name in WORDS if not follows(row, name)] if len(rows) == 1 else list_varied_settings(rows)
-    told = [said for name in names if (said := setting(row, name, several=len(rows) > 1))]
-    return "with " + ", ".join(told) if told else "with these settings"
+    texts = [text for name in names if (text := setting(row, name, several=len(rows) > 1))]
+    return "with " + ", ".join(texts) if texts else "with these settings"
 
 
 def setting(row: Detection, name: str, *, several: bool) -> str:
     """Write a setting with its value; for a row that stands alone nothing for ratings that are not there."""
-    held = row.known_value(name)
+    value = row.known_value(name)
     if name in WORDS:
         none = "rho and eta known" if name == "n_calibration" and several else ""
-        return none if held is None else f"{format_setting(held)} {WORDS[name]}" if held or several else ""
-    return f"{'rho = eta' if name == 'rho' and row.rho == row.eta else name} {format_setting(held)}"
+        return none if value is None else f"{format_setting(value)} {WORDS[name]}" if value or several else ""
+    return f"{'rho = eta' if name == 'rho' and row.rho == row.eta else name} {format_setting(value)}"
 
 
 def format_setting(value: float | str | None) -> str:

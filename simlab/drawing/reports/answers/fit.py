@@ -46,9 +46,9 @@ def _question(fit: Fit) -> str:
 def _answer(fit: Fit) -> list[str]:
     sources = fit_words.sources(fit)
     more = [
-        one
-        for one in (fit_words.describe_dependability(fit), fit_words.trade(fit), fit_words.speeds(fit.speeds))
-        if one
+        sentence
+        for sentence in (fit_words.describe_dependability(fit), fit_words.trade(fit), fit_words.speeds(fit.speeds))
+        if sentence
     ]
     law = f"Law: {fit_words.law(fit)}."
     chains = [fit_words.chains(fit)] if fit_words.chains(fit) else []
@@ -65,8 +65,8 @@ def _key_figures(fit: Fit) -> list[Value]:
     return [
         *checks,
         *(
-            Value(one.sd, low=one.low, high=one.high, unit=unit, label=fit_words.component(one))
-            for one in fit_words.known_components(fit)[:3]
+            Value(component.sd, low=component.low, high=component.high, unit=unit, label=fit_words.component(component))
+            for component in fit_words.known_components(fit)[:3]
         ),
     ]
 
@@ -88,12 +88,14 @@ def _differs(fit: Fit) -> Section:
     """Show what makes scores differ, with intervals."""
     kind = "comparisons" if fit.compares else "scores"
     unit = "" if fit.compares else " [points]"
-    assumed = ("assumed instead",) if any(isfinite(one.assumed) for one in fit.components) else ()
+    assumed = ("assumed instead",) if any(isfinite(component.assumed) for component in fit.components) else ()
     columns = (f"what makes {kind} differ", f"sd{unit}", f"{fit.interval} % from", "to", *assumed)
-    rows = tuple(_row(one)[: len(columns)] for one in fit.components)
+    rows = tuple(_row(component)[: len(columns)] for component in fit.components)
     table = ReportTable("Standard deviations" + (", and a share of ties" if fit.compares else ""), columns, rows)
     chart = fit_charts.components(fit, table)
-    missing = tuple(f"{fit_words.component(one)}: {UNKNOWN}" for one in fit.components if not isfinite(one.sd))
+    missing = tuple(
+        f"{fit_words.component(component)}: {UNKNOWN}" for component in fit.components if not isfinite(component.sd)
+    )
     left = (Points(missing),) if missing and chart else ()
     return Section(f"What makes {kind} differ", (chart or table, *left))
 
@@ -112,12 +114,12 @@ def _checks(fit: Fit) -> Section:
     if not fit.checks.all:
         return Section("Checks", (Prose(fit_words.verdict(fit)),))
     rows = tuple(
-        (one.name, value_or_reason(one.real, UNKNOWN), _simulated_value(one), "yes" if one.inside else "NO")
-        for one in fit_charts.sort_checks(fit)
+        (check.name, value_or_reason(check.real, UNKNOWN), _simulated_value(check), "yes" if check.inside else "NO")
+        for check in fit_charts.sort_checks(fit)
     )
     table = ReportTable("The pilot against tables of its law", ("trait", "pilot", "simulated", "inside"), rows)
-    wrong = [f"{fit_words.describe_error(one)}." for one in fit.checks.erring]
-    notes = Points((MANY, *(f"{one[0].upper()}{one[1:]}" for one in wrong)))
+    wrong = [f"{fit_words.describe_error(trait)}." for trait in fit.checks.erring]
+    notes = Points((MANY, *(f"{line[0].upper()}{line[1:]}" for line in wrong)))
     return Section("Checks", (fit_charts.checks(fit, table), notes), folded=not fit.failed, light=not fit.failed)
 
 
@@ -148,7 +150,7 @@ def _trade_section(fit: Fit) -> Section | None:
 def _laws(fit: Fit) -> Section | None:
     """Show how well laws predict documents held out, and which ones the table does not allow."""
     rows = tuple(
-        (one.law, Value(one.log_score), _shortfall_value(one)) for one in fit.compared if isfinite(one.log_score)
+        (law.law, Value(law.log_score), _shortfall_value(law)) for law in fit.compared if isfinite(law.log_score)
     )
     table = ReportTable("Laws on documents held out", ("law", "log score a rating [nats]", "behind the best"), rows)
     refused = Points(tuple(f"{law}: {why}" for law, why in fit.refused.items()))
@@ -165,8 +167,8 @@ def _speeds(fit: Fit) -> Section | None:
         return None
     raters = fit.speeds.raters
     rows = tuple(
-        (name, value_or_reason(one.median_seconds, UNKNOWN), value_or_reason(one.log_sd, UNKNOWN))
-        for name, one in raters.items()
+        (name, value_or_reason(speed.median_seconds, UNKNOWN), value_or_reason(speed.log_sd, UNKNOWN))
+        for name, speed in raters.items()
     )
     columns = ("rater", "median [s an answer]", "sd of log")
     tables = (ReportTable("Each rater", columns, rows),) if rows else ()
@@ -184,7 +186,7 @@ def _list_fixed(fit: Fit) -> list[str]:
     law = f"the law ({fit.law}), and the pilot's {fit_words.describe_data(fit)}"
     if not fit.coefficients:
         return [law]
-    fixed = "these raters" in {fit_words.people(fit, one.raters) for one in fit.coefficients}
+    fixed = "these raters" in {fit_words.people(fit, coefficient.raters) for coefficient in fit.coefficients}
     return [law, *(["raters, where a line says: these raters"] if fixed else [])]
 
 
@@ -193,10 +195,10 @@ def _reservations(fit: Fit) -> list[str]:
     refused = [
         f"This world is refused: {fit_words.verdict(fit)} `simlab run` and `simlab sweep` take it with --force only."
     ]
-    unknown = [f"Not known from this pilot, a prior stands in: {one}." for one in fit.not_identified]
+    unknown = [f"Not known from this pilot, a prior stands in: {text}." for text in fit.not_identified]
     none = [] if fit.checks.all else [fit_words.verdict(fit)]
-    lines = [f"{fit_words.failure(one)}." for one in fit.failed]
-    return [*(refused if fit.failed else []), *lines, *none, *(f"{one}." for one in fit.unmixed), *unknown]
+    lines = [f"{fit_words.failure(check)}." for check in fit.failed]
+    return [*(refused if fit.failed else []), *lines, *none, *(f"{text}." for text in fit.unmixed), *unknown]
 
 
 def _list_references(fit: Fit) -> list[str]:
@@ -205,8 +207,8 @@ def _list_references(fit: Fit) -> list[str]:
 
 def _paragraph(fit: Fit) -> str:
     dependable = fit_words.describe_dependability(fit)
-    told = "; ".join(map(fit_words.spread, fit_words.known_components(fit)))
+    listed = "; ".join(map(fit_words.spread, fit_words.known_components(fit)))
     units = "in logits, or of logs" if fit.compares else "in points"
-    spreads = f" Standard deviations ({units}, {fit.interval} % intervals): {told}." if told else ""
+    spreads = f" Standard deviations ({units}, {fit.interval} % intervals): {listed}." if listed else ""
     law = f"A world was fitted to a pilot ({fit_words.describe_data(fit)}; law {fit.law})."
     return f"{law} {fit_words.verdict(fit)}{spreads}{f' {dependable}' if dependable else ''} Fitted with simlab."

@@ -35,13 +35,13 @@ FARTHEST = 5.0
 
 def components(fit: Fit, table: ReportTable) -> Chart | None:
     """Draw standard deviations with their intervals; None where the pilot tells none."""
-    shown = [one for one in fit.components if isfinite(one.sd) and fit_words.is_spread(one)]
+    shown = [component for component in fit.components if isfinite(component.sd) and fit_words.is_spread(component)]
     if not shown:
         return None
     kind = "comparisons" if fit.compares else "scores"
     unit = "logits, or of logs" if fit.compares else "points"
     marks = tuple(map(_spread, shown))
-    most = max(shown, key=lambda one: one.sd)
+    most = max(shown, key=lambda component: component.sd)
     return Chart(
         "intervals",
         f"What makes {kind} differ?",
@@ -62,24 +62,24 @@ def _spread(component: Component) -> ChartPoint:
 
 def sort_checks(fit: Fit) -> list[CheckedTrait]:
     """Return the checks, those that failed first, the farthest out before others."""
-    return sorted(fit.checks.all, key=lambda one: (one.inside, -abs(_distance_from_middle(one))))
+    return sorted(fit.checks.all, key=lambda check: (check.inside, -abs(_distance_from_middle(check))))
 
 
 def checks(fit: Fit, table: ReportTable) -> Chart:
     """Draw where the pilot lies in the interval that its law gives each trait: -1 and 1 are the ends."""
-    shown = [one for one in sort_checks(fit) if isfinite(_distance_from_middle(one))]
-    simulated = [ChartPoint(0.0, one.name, -1.0, 1.0, line="tables of the law", note=_note(one)) for one in shown]
+    shown = [check for check in sort_checks(fit) if isfinite(_distance_from_middle(check))]
+    simulated = [ChartPoint(0.0, check.name, -1.0, 1.0, line="tables of the law", note=_note(check)) for check in shown]
     pilot = [
         ChartPoint(
-            max(min(_distance_from_middle(one), FARTHEST), -FARTHEST),
-            one.name,
+            max(min(_distance_from_middle(check), FARTHEST), -FARTHEST),
+            check.name,
             line="pilot",
-            note=_note(one),
-            chosen=not one.inside,
+            note=_note(check),
+            chosen=not check.inside,
         )
-        for one in shown
+        for check in shown
     ]
-    failed = sum(not one.inside for one in shown)
+    failed = sum(not check.inside for check in shown)
     return Chart(
         "intervals",
         "Does the pilot look like tables of its law?",
@@ -99,14 +99,17 @@ def _distance_from_middle(trait: CheckedTrait) -> float:
 
 
 def _note(trait: CheckedTrait) -> str:
-    low, high, real = (tables.number(held, 3) for held in (trait.low, trait.high, trait.real))
+    low, high, real = (tables.number(value, 3) for value in (trait.low, trait.high, trait.real))
     return f"{trait.name}: pilot {real}, tables of the law {low} to {high}"
 
 
 def plot_dependability(fit: Fit) -> Chart:
     """Draw how dependable studies of more documents would be, a line for each coefficient and whose raters it has."""
     marks = tuple(
-        ChartPoint(float(one.documents), one.value, one.low, one.high, _line(one)) for one in fit.coefficients
+        ChartPoint(
+            float(coefficient.documents), coefficient.value, coefficient.low, coefficient.high, _line(coefficient)
+        )
+        for coefficient in fit.coefficients
     )
     each = fit.coefficients[0].each
     return Chart(
@@ -129,14 +132,18 @@ def _line(dependability: Dependability) -> str:
 
 def _coefficients(fit: Fit) -> ReportTable:
     """Lay coefficients out with a column for each number of documents."""
-    documents = list(dict.fromkeys(one.documents for one in fit.coefficients))
-    kinds = dict.fromkeys((one.name, one.raters) for one in fit.coefficients)
-    held = {(one.name, one.raters, one.documents): one for one in fit.coefficients}
+    documents = list(dict.fromkeys(coefficient.documents for coefficient in fit.coefficients))
+    kinds = dict.fromkeys((coefficient.name, coefficient.raters) for coefficient in fit.coefficients)
+    by_documents = {
+        (coefficient.name, coefficient.raters, coefficient.documents): coefficient for coefficient in fit.coefficients
+    }
     rows = tuple(
         (
             fit_words.coefficient(fit, *kind),
             *(
-                Value(one.value, low=one.low, high=one.high) if (one := held.get((*kind, n))) else None
+                Value(coefficient.value, low=coefficient.low, high=coefficient.high)
+                if (coefficient := by_documents.get((*kind, n)))
+                else None
                 for n in documents
             ),
         )
@@ -149,13 +156,13 @@ def trade(fit: Fit) -> Chart:
     """Draw the error of a difference by how many ratings each output gets, at equal cost."""
     rows, ratings = fit.each, fit_words.ratings_of_system(fit)
     best = max(rows, key=lambda row: row.best)
-    marks = tuple(ChartPoint(float(one.each), one.error, one.low, one.high, chosen=one is best) for one in rows)
+    marks = tuple(ChartPoint(float(row.each), row.error, row.low, row.high, chosen=row is best) for row in rows)
     table = ReportTable(
         f"{ratings:.0f} ratings a system",
         ("ratings of each output", "documents", "error of a difference [points]", "best in a share of draws"),
         tuple(
-            (one.each, Value(one.documents), Value(one.error, low=one.low, high=one.high), Value(one.best))
-            for one in rows
+            (row.each, Value(row.documents), Value(row.error, low=row.low, high=row.high), Value(row.best))
+            for row in rows
         ),
     )
     return Chart(

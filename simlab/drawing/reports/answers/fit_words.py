@@ -41,8 +41,8 @@ SMALL, LIKELY, SURE = 0.03, 0.8, 0.95
 
 def known_components(fit: Fit) -> list[Component]:
     """Return the standard deviations that are known, the largest first."""
-    known = [one for one in fit.components if isfinite(one.sd) and is_spread(one)]
-    return sorted(known, key=lambda one: -one.sd)
+    known = [entry for entry in fit.components if isfinite(entry.sd) and is_spread(entry)]
+    return sorted(known, key=lambda entry: -entry.sd)
 
 
 def describe_data(fit: Fit) -> str:
@@ -69,12 +69,13 @@ def _rest(read: ReadTable) -> list[str]:
 
 def chains(fit: Fit) -> str:
     """State how NUTS sampled a law of one's own; nothing of other laws."""
-    said = fit.diagnosis
-    if "divergences" not in said:
+    diagnosis = fit.diagnosis
+    if "divergences" not in diagnosis:
         return ""
     return (
-        f"Chains (NUTS): R-hat {said['r_hat']:.3f} at most, {said['effective_draws']:,.0f} effective draws at least of "
-        f"{said['draws']:,.0f} from {said['chains']:.0f} chains, {said['divergences']:.0f} divergent."
+        f"Chains (NUTS): R-hat {diagnosis['r_hat']:.3f} at most, {diagnosis['effective_draws']:,.0f} effective "
+        f"draws at least of {diagnosis['draws']:,.0f} from {diagnosis['chains']:.0f} chains, "
+        f"{diagnosis['divergences']:.0f} divergent."
     )
 
 
@@ -84,9 +85,9 @@ def law(fit: Fit) -> str:
         return "preference: strengths on a latent scale, with ties"
     if fit.asked:
         return f"{fit.law}, as asked"
-    if not fit.compared or any(not isfinite(one.log_score) for one in fit.compared):
-        one = "; one document cannot tell which law predicts others best" if fit.read.documents == 1 else ""
-        return f"{fit.law}; not for such scores: {', '.join(fit.refused) or 'none'}{one}"
+    if not fit.compared or any(not isfinite(score.log_score) for score in fit.compared):
+        note = "; one document cannot tell which law predicts others best" if fit.read.documents == 1 else ""
+        return f"{fit.law}; not for such scores: {', '.join(fit.refused) or 'none'}{note}"
     return f"{fit.law}, {_scores(fit.law, fit.compared)}"
 
 
@@ -96,7 +97,7 @@ def _scores(name: str, compared: Sequence[LawScore]) -> str:
     head = f"predicts documents held out best (log score {best.log_score:.3f} a rating)"
     if best.law != name:
         head = f"the simplest of those that predict documents held out as well as {best.law}"
-    others = [f"{one.law} {tables.format_with_error(one.behind, one.se, 3)} behind" for one in compared[1:]]
+    others = [f"{score.law} {tables.format_with_error(score.behind, score.se, 3)} behind" for score in compared[1:]]
     return "; ".join([head, *others])
 
 
@@ -157,10 +158,10 @@ def sources(fit: Fit) -> str:
     shown = known_components(fit)[:MOST_SOURCES]
     if not shown:
         return ""
-    told = "; ".join(map(spread, shown))
+    spreads = "; ".join(map(spread, shown))
     if fit.compares:
-        return f"What differs most ({fit.interval} % intervals): {told}."
-    return f"What makes scores differ most (sd in points, {fit.interval} % intervals): {told}."
+        return f"What differs most ({fit.interval} % intervals): {spreads}."
+    return f"What makes scores differ most (sd in points, {fit.interval} % intervals): {spreads}."
 
 
 def people(fit: Fit, raters: str) -> str:
@@ -176,18 +177,18 @@ def coefficient(fit: Fit, name: str, raters: str) -> str:
 
 def describe_dependability(fit: Fit) -> str:
     """State how dependable differences of systems would be in a study of the fewest and of the most documents."""
-    own = [one for one in fit.coefficients if one.name == "e_rho2"]
-    own = [one for one in own if one.raters == own[0].raters]
+    own = [coefficient for coefficient in fit.coefficients if coefficient.name == "e_rho2"]
+    own = [coefficient for coefficient in own if coefficient.raters == own[0].raters]
     if not own:
         return ""
     ends = [own[0], own[-1]] if len(own) > 1 else own
     each = "1 rating" if own[0].each == 1 else f"{own[0].each} ratings"
-    told = " and ".join(
-        f"{tables.number(one.value, 2)} ({tables.number(one.low, 2)} to {tables.number(one.high, 2)}) with "
-        f"{one.documents} new documents"
-        for one in ends
+    values = " and ".join(
+        f"{tables.number(end.value, 2)} ({tables.number(end.low, 2)} to {tables.number(end.high, 2)}) with "
+        f"{end.documents} new documents"
+        for end in ends
     )
-    return f"Dependability of differences (E rho^2, {people(fit, own[0].raters)}, {each} each): {told}."
+    return f"Dependability of differences (E rho^2, {people(fit, own[0].raters)}, {each} each): {values}."
 
 
 def ratings_of_system(fit: Fit) -> float:
@@ -200,9 +201,9 @@ def trade(fit: Fit) -> str:
     if not fit.each or fit.price is None:
         return ""
     best = max(fit.each, key=lambda row: row.best)
-    said = f"of {ratings_of_system(fit):.0f} ratings a system, {pluralise(best.each, 'rating')} of each output"
-    said = f"{said[0].upper()}{said[1:]} {'is' if best.each == 1 else 'are'} best"
-    return f"{said} (in {tables.number(best.best, 2)} of the draws); {_price(fit.price)}."
+    text = f"of {ratings_of_system(fit):.0f} ratings a system, {pluralise(best.each, 'rating')} of each output"
+    text = f"{text[0].upper()}{text[1:]} {'is' if best.each == 1 else 'are'} best"
+    return f"{text} (in {tables.number(best.best, 2)} of the draws); {_price(fit.price)}."
 
 
 def _price(price: tuple[float, float, float]) -> str:
@@ -222,7 +223,7 @@ def speeds(speeds: PilotSpeeds | None) -> str:
         return ""
     cut = f"{speeds.cut:,g} s"
     rule = f"gaps between answers cut at {cut}" if speeds.rule == "ends" else f"times of answers, cut at {cut}"
-    took = next(one.hours for one in speeds.hours if one.cut == speeds.cut)
+    took = next(hours.hours for hours in speeds.hours if hours.cut == speeds.cut)
     people = "one person" if speeds.people == 1 else f"{speeds.people:,} people"
     spread, each, again = speeds.rater_sd, speeds.seconds_per_answer, speeds.hours_again
     return (

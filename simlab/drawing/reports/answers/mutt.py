@@ -39,18 +39,18 @@ def report(answer: PassRates | MetricAgreement) -> Report:
     if isinstance(answer, MetricAgreement):
         return mutt_agreement.report(answer)
     rows = answer.rows
-    told, rule = tuple(_sentences(rows)), _rule(rows[0])
+    sentences, rule = tuple(_sentences(rows)), _rule(rows[0])
     return Report(
         "Unit tests of metrics",
         "Which corruptions of a sentence do metrics notice?",
-        told,
+        sentences,
         (Section("Pass rates", tuple(_blocks(rows))),),
         figures=tuple(_key_figures(rows)),
         held_fixed=(rule, "the trials and their references"),
         reservations=tuple(_reservations(rows)),
         references=references.list_references(["Boag et al. 2016", "Clopper and Pearson 1934", references.SIMLAB]),
         paragraph=f"Metrics were tested on corrupted sentences (Boag et al. 2016), with this rule: {rule}. "
-        f"{' '.join(told)} Tested with simlab.",
+        f"{' '.join(sentences)} Tested with simlab.",
     )
 
 
@@ -162,8 +162,8 @@ def _chart(title: str, rows: Sequence[PassRate], table: ReportTable) -> Chart:
     lines = len(_names(rows, line)) > 1
     values = [_value(row) for row in rows]
     marks = tuple(
-        ChartPoint(row.pass_rate, getattr(row, up), one.low, one.high, getattr(row, line) if lines else "", n=row.n)
-        for row, one in zip(rows, values, strict=True)
+        ChartPoint(row.pass_rate, getattr(row, up), value.low, value.high, getattr(row, line) if lines else "", n=row.n)
+        for row, value in zip(rows, values, strict=True)
     )
     least, most = (pick(rows, key=lambda row: row.pass_rate) for pick in (min, max))
     alt = f"From {_rate(least)}, {least.metric} on {least.corruption}, to {_rate(most)}, {most.metric}."
@@ -189,8 +189,12 @@ def _table(rows: Sequence[PassRate]) -> ReportTable:
     for row in rows:
         by_row.setdefault((row.corruption, row.kind, row.metric), {})[row.references] = row
     body = tuple(
-        (*names, *(_value(held[n]) if n in held else None for n in counts), _span([one.n for one in held.values()]))
-        for names, held in by_row.items()
+        (
+            *names,
+            *(_value(rates[n]) if n in rates else None for n in counts),
+            _span([rate.n for rate in rates.values()]),
+        )
+        for names, rates in by_row.items()
     )
     columns = ("corruption", "kind", "metric", *(pluralise(n, "reference") for n in counts), "n")
     return ReportTable(

@@ -20,17 +20,17 @@ def report(agreement: MetricAgreement) -> Report:
     # Of one corruption, there is no row of all together.
     pooled = [row for row in agreement.rows if row.corruption == ALL] or list(agreement.rows)
     known = _select_known(pooled)
-    told = tuple(_sentences(known))
+    sentences = tuple(_sentences(known))
     return Report(
         "Agreement of metrics",
         "How far do metrics agree about which corruptions they notice?",
-        told,
+        sentences,
         tuple(_sections(agreement.rows, pooled, known)),
         figures=tuple(_key_figures(known)),
         held_fixed=("the trials, their references, and what passes",),
         reservations=tuple(_reservations(pooled)),
         references=references.list_references(["Boag et al. 2016", references.SIMLAB]),
-        paragraph=f"Verdicts of metrics on corrupted sentences were compared (Boag et al. 2016). {' '.join(told)} "
+        paragraph=f"Verdicts of metrics on corrupted sentences were compared (Boag et al. 2016). {' '.join(sentences)} "
         "Errors are standard errors, trials of an original together. Compared with simlab.",
     )
 
@@ -56,16 +56,16 @@ def _sentences(known: Sequence[EqualVerdicts]) -> Iterator[str]:
     )
     ends = _ends(known)
     for row, word in zip(ends, (" most", " least") if len(ends) > 1 else ("",), strict=True):
-        others = sum(one.agreement == row.agreement for one in known) - 1
+        others = sum(other.agreement == row.agreement for other in known) - 1
         also = f", as do {pluralise(others, 'further pair')}" if others else ""
         yield f"{row.metric} and {row.other} agree{word}{also}: {_describe_agreement(row)}."
 
 
 def _describe_agreement(row: EqualVerdicts) -> str:
     phi = tables.format_with_error(row.correlation, row.correlation_error, 2)
-    said = f"correlation {phi}" if isfinite(row.correlation) else f"no correlation, since {row.reason}"
+    correlation = f"correlation {phi}" if isfinite(row.correlation) else f"no correlation, since {row.reason}"
     equal = tables.format_with_error(row.agreement, row.agreement_error, 2)
-    return f"verdicts are equal in {equal} of {pluralise(row.n, 'trial')} ({said})"
+    return f"verdicts are equal in {equal} of {pluralise(row.n, 'trial')} ({correlation})"
 
 
 def _value(row: EqualVerdicts, name: str, label: str = "") -> Value:

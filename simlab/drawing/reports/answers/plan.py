@@ -42,8 +42,8 @@ def report(answer: PlanAnswer | StudyPlan, study: Mapping[str, Any] | None = Non
 
 def _question(plan: StudyPlan) -> str:
     """Ask what a plan answers; why a difference is the smallest that matters is written elsewhere."""
-    asked = plan.model_copy(update={"smallest": plan.smallest.model_copy(update={"why": ""})})
-    return f"Which is the cheapest study that is to {plan_words.targets(asked)}?"
+    plain = plan.model_copy(update={"smallest": plan.smallest.model_copy(update={"why": ""})})
+    return f"Which is the cheapest study that is to {plan_words.targets(plain)}?"
 
 
 def _answer(plan: StudyPlan) -> Iterator[str]:
@@ -60,10 +60,10 @@ def _answer(plan: StudyPlan) -> Iterator[str]:
 
 def _key_figures(plan: StudyPlan) -> Iterator[Value]:
     """Return how often the targets are met, what the study takes, and how sure the choice is."""
-    for one in plan.targets:
-        if one.measure in plan.figures:
-            label = f"{plan_words.heading(one.measure)} (wanted: {number(one.least, 2)})"
-            yield plan_tables.share(plan.figures[one.measure], label)
+    for target in plan.targets:
+        if target.measure in plan.figures:
+            label = f"{plan_words.heading(target.measure)} (wanted: {number(target.least, 2)})"
+            yield plan_tables.share(plan.figures[target.measure], label)
     units = {"money": plan.limits.currency or "", "hours": "hours", "days": "days"}
     for name, unit in units.items():
         if name in plan.figures:
@@ -80,16 +80,17 @@ def _reservations(plan: StudyPlan) -> Iterator[str]:
         yield f"open: {plan.ended or 'patience ended'} before fresh worlds showed the targets"
     if plan.reached and plan.cheapest < plan.confidence:
         yield f"that no other design is 5 % cheaper is known with probability {number(plan.cheapest, 2)} only"
-    if (found := _CHECKS.search(plan.world)) and int(found[1]) < int(found[2]):
-        yield f"the world does not fit its pilot in all: {found[1]} of {found[2]} checks passed"
+    if (match := _CHECKS.search(plan.world)) and int(match[1]) < int(match[2]):
+        yield f"the world does not fit its pilot in all: {match[1]} of {match[2]} checks passed"
     if plan.assumed:
         yield f"assumed, not measured: {', '.join(plan.assumed)}"
     if plan.scenarios is not None and plan.scenarios.share < plan.confidence:
         yield f"not all scenarios reach the targets: {number(plan.scenarios.share, 2)} of them do"
-    plausible = [one for one in plan.flips if one.plausible[0] <= one.at <= one.plausible[1]]
-    for one in plausible[:MOST_CHANGES]:
+    plausible = [flip for flip in plan.flips if flip.plausible[0] <= flip.at <= flip.plausible[1]]
+    for flip in plausible[:MOST_CHANGES]:
         yield (
-            f"within what is plausible the advice changes: if {one.said}, {plan_words.describe_next_advice(one, plan)}"
+            f"within what is plausible the advice changes: if {flip.said}, "
+            f"{plan_words.describe_next_advice(flip, plan)}"
         )
     if (more := len(plausible) - MOST_CHANGES) > 0:
         yield f"{pluralise(more, 'other assumption')} would change it within what is plausible, too"
@@ -115,7 +116,7 @@ def _sections(plan: StudyPlan, study: Mapping[str, Any]) -> Iterator[Section]:
     yield _designs(plan)
     title = "This advice changes if" if plan.reached else "Another design is the best if"
     if plan.flips:
-        yield Section(title, (Points(tuple(plan_words.change(one, plan) for one in plan.flips)),))
+        yield Section(title, (Points(tuple(plan_words.change(flip, plan) for flip in plan.flips)),))
     if others := tuple(filter(None, _describe_other_worlds(plan))):
         yield Section("With other money, and in other worlds", (Points(others),))
     if plan.loads is not None:
@@ -156,7 +157,7 @@ def _measures(
 def _describe_worlds(plan: StudyPlan) -> str:
     """Write which worlds the rows met, and what stands behind their numbers."""
     worlds, studies = (
-        max((getattr(one, name) for one in plan.figures.values()), default=0) for name in ("worlds", "studies")
+        max((getattr(figure, name) for figure in plan.figures.values()), default=0) for name in ("worlds", "studies")
     )
     who = "All rows met" if plan.runners else "This design met"
     each = f" ({studies:,} studies)" if studies > worlds else ""

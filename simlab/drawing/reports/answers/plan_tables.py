@@ -27,7 +27,7 @@ def share(figure: Figure | None, label: str = "") -> Value:
     """Return a share with its error, interval, worlds and studies."""
     if figure is None:
         return Value(None, label=label, reason=UNKNOWN)
-    low, high, error = (keep_finite(one) for one in (figure.low, figure.high, figure.mcse))
+    low, high, error = (keep_finite(number) for number in (figure.low, figure.high, figure.mcse))
     return Value(float(figure.value), error, figure.studies or None, figure.worlds or None, low, high, label=label)
 
 
@@ -49,16 +49,16 @@ def keep_finite(value: float) -> float | None:
 
 def page_measures(plan: StudyPlan) -> list[str]:
     """Name the measures of a page: targets before floors, then what belongs beside them."""
-    targets = sorted(plan.targets, key=lambda one: one.floor)
+    targets = sorted(plan.targets, key=lambda target: target.floor)
     repeats = next((name for name in REPEATS if name in plan.figures), REPEATS[0])
-    names = dict.fromkeys([*(one.measure for one in targets), *USUAL, repeats])
+    names = dict.fromkeys([*(target.measure for target in targets), *USUAL, repeats])
     return [name for name in names if name in plan.figures][:MOST_MEASURES]
 
 
 def other_measures(plan: StudyPlan) -> list[str]:
     """Name the known measures that a page has no room for."""
     shown = page_measures(plan)
-    names = dict.fromkeys([*(one.measure for one in plan.targets), *BESIDE])
+    names = dict.fromkeys([*(target.measure for target in plan.targets), *BESIDE])
     return [name for name in names if name in plan.figures and name not in shown]
 
 
@@ -74,7 +74,7 @@ def designs(plan: StudyPlan, names: Sequence[str], accounts: Sequence[str] = ())
         rows.insert(1, ("  the same, for other raters", _figures_for_other_raters(plan.new_figures)))
     return ReportTable(
         "Designs in worlds that no choice has seen",
-        ("design", *map(plan_words.heading, names), *(_account(one, plan) for one in accounts)),
+        ("design", *map(plan_words.heading, names), *(_account(account, plan) for account in accounts)),
         tuple((name, *_cells(figures, names, accounts)) for name, figures in rows),
     )
 
@@ -128,15 +128,15 @@ def _difference(figure: Figure | None) -> Value:
 def front(plan: StudyPlan) -> Chart | None:
     """Draw what was looked at: the first target's measure against what a design takes; None where nothing was."""
     target = plan.first_target
-    across = next((name for name in ACCOUNTS if any(name in one.figures for one in plan.front)), None)
-    seen = [one for one in plan.front if target.measure in one.figures and across in one.figures]
+    across = next((name for name in ACCOUNTS if any(name in design.figures for design in plan.front)), None)
+    seen = [design for design in plan.front if target.measure in design.figures and across in design.figures]
     if across is None or not seen:
         return None
     kinds = _kinds(plan, seen)
-    marks = [_mark(one, across, target.measure, kinds[family(one.design)]) for one in seen]
-    held, name = plan.figures, "advice (fresh worlds)" if plan.reached else "the best (fresh worlds)"
-    if across in held and target.measure in held:
-        marks.append(_make_point(held, across, target.measure, name, plan_designs.shorten_design(plan.design)))
+    marks = [_mark(design, across, target.measure, kinds[family(design.design)]) for design in seen]
+    figures, name = plan.figures, "advice (fresh worlds)" if plan.reached else "the best (fresh worlds)"
+    if across in figures and target.measure in figures:
+        marks.append(_make_point(figures, across, target.measure, name, plan_designs.shorten_design(plan.design)))
     return Chart(
         "scatter",
         "What does each design give for its money?"
@@ -165,48 +165,57 @@ def _kinds(plan: StudyPlan, seen: Sequence[TriedDesign]) -> dict[Design, str]:
     measure = plan.first_target.measure
     shown = {family(row.design): k for k, row in reversed(list(enumerate(plan.rows)))}
     best: dict[Design, float] = {}
-    for one in seen:
-        own = family(one.design)
-        best[own] = max(best.get(own, 0.0), one.figures[measure].value)
+    for design in seen:
+        own = family(design.design)
+        best[own] = max(best.get(own, 0.0), design.figures[measure].value)
     ordered = sorted(best, key=lambda own: (shown.get(own, len(shown)), -best[own]))
     differing = {
         key for own in ordered for key, value in own if any(dict(other).get(key) != value for other in ordered)
     }
-    named = [tuple(one for one in own if one[0] in differing) for own in ordered]
+    named = [tuple(lever for lever in own if lever[0] in differing) for own in ordered]
     return {own: _kind(named[k]) if k < MOST_KINDS else "other designs" for k, own in enumerate(ordered)}
 
 
 def _kind(own: Design) -> str:
     """Name a kind of designs as shortly as a legend has room for, ratings per output as elsewhere on the page."""
-    words = plan_designs.kind(tuple(one for one in own if one[0] != EACH), ())
+    words = plan_designs.kind(tuple(lever for lever in own if lever[0] != EACH), ())
     each = [f"x {value}" for key, value in own if key == EACH]
     return ", ".join([*([words] if words != "the same" else []), *each]) or "all designs"
 
 
 def _mark(design: TriedDesign, across: str, measure: str, kind: str) -> ChartPoint:
-    said = plan_designs.shorten_design(design.design) + ("" if design.within else "; beyond the limits")
-    return _make_point(design.figures, across, measure, kind, said, chosen=design.front)
+    note = plan_designs.shorten_design(design.design) + ("" if design.within else "; beyond the limits")
+    return _make_point(design.figures, across, measure, kind, note, chosen=design.front)
 
 
 def _make_point(
     figures: Figures, across: str, measure: str, line: str, note: str, *, chosen: bool = False
 ) -> ChartPoint:
-    one = figures[measure]
-    x, low, high = figures[across].value, keep_finite(one.low), keep_finite(one.high)
+    figure = figures[measure]
+    x, low, high = figures[across].value, keep_finite(figure.low), keep_finite(figure.high)
     return ChartPoint(
-        x, one.value, low, high, line, keep_finite(one.mcse), one.studies or None, one.worlds or None, note, chosen
+        x,
+        figure.value,
+        low,
+        high,
+        line,
+        keep_finite(figure.mcse),
+        figure.studies or None,
+        figure.worlds or None,
+        note,
+        chosen,
     )
 
 
 def _alt_text(plan: StudyPlan, seen: Sequence[TriedDesign], across: str) -> str:
     target = plan.first_target
-    least, most = (end(one.figures[target.measure].value for one in seen) for end in (min, max))
-    reach = sum(one.reaches for one in seen)
+    least, most = (end(design.figures[target.measure].value for design in seen) for end in (min, max))
+    reach = sum(design.reaches for design in seen)
     takes = _account(across, plan).partition(",")[0]
     return (
         f"{pluralise(len(seen), 'design')} by their {takes}: {plan_words.heading(target.measure)} from "
-        f"{number(least, 2)} to {number(most, 2)}; {reach} reach all targets, {sum(one.front for one in seen)} are on "
-        "the front."
+        f"{number(least, 2)} to {number(most, 2)}; {reach} reach all targets, {sum(design.front for design in seen)} "
+        "are on the front."
     )
 
 
@@ -214,18 +223,18 @@ def _table(plan: StudyPlan, seen: Sequence[TriedDesign], across: str) -> ReportT
     measure = plan.first_target.measure
     rows = tuple(
         (
-            plan_designs.shorten_design(one.design),
-            amount(one.figures[across]),
-            share(one.figures[measure]),
-            _format_boolean(one.front),
-            _format_boolean(one.reaches),
-            _format_boolean(one.within),
+            plan_designs.shorten_design(design.design),
+            amount(design.figures[across]),
+            share(design.figures[measure]),
+            _format_boolean(design.front),
+            _format_boolean(design.reaches),
+            _format_boolean(design.within),
         )
-        for one in sorted(seen, key=lambda one: one.figures[across].value)
+        for design in sorted(seen, key=lambda design: design.figures[across].value)
     )
     titles = ("design", _account(across, plan), plan_words.heading(measure))
-    said = "What was looked at while searching, the least first"
-    return ReportTable(said, (*titles, "on the front", "reaches all targets", "within the limits"), rows)
+    caption = "What was looked at while searching, the least first"
+    return ReportTable(caption, (*titles, "on the front", "reaches all targets", "within the limits"), rows)
 
 
 def _format_boolean(value: bool) -> str:

@@ -21,14 +21,14 @@ def report(answer: QueriedCells | CellStatistics) -> Report:
         return query_statistics.report(answer)
     rows, names = answer.rows(), list(answer.measures)
     known = cells.known_names(rows, names)
-    told = tuple(_sentences(answer))
+    sentences = tuple(_sentences(answer))
     fixed = cells.describe_fixed(rows[0], [answer.pivoted] if answer.pivoted else known) if rows else ""
     return Report(
         "Cells of a store",
         f"Which cells have {_join_conditions(answer)}?"
         if answer.conditions
         else "What are the measures of these cells?",
-        told,
+        sentences,
         tuple(_sections(answer, known)),
         held_fixed=(fixed,) if fixed else (),
         references=references.list_references([references.SIMLAB]),
@@ -74,8 +74,8 @@ def _describe_cell(queried: QueriedCells, cell: CellFields) -> str:
     """Name a cell by its axes, with the measures that were asked about."""
     place = ", ".join(f"{axis}={word(cell[axis])}" for axis in queried.axes)
     row = queried.rows((cell,))[0]
-    told = ", ".join(f"{name} {cells.write_value(row, name)}" for name in queried.compared)
-    return " with ".join(filter(None, (place, told))) if told else place
+    measures = ", ".join(f"{name} {cells.write_value(row, name)}" for name in queried.compared)
+    return " with ".join(filter(None, (place, measures))) if measures else place
 
 
 def _sections(queried: QueriedCells, known: Sequence[str]) -> Iterator[Section]:

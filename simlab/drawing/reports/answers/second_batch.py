@@ -29,6 +29,6 @@ def report(second: SecondStudy) -> Report:
 
 
 def _table(second: SecondStudy) -> ReportTable:
-    rows = tuple((one.first, one.second, Value(one.number)) for one in second.pairs)
-    said = "Each pair, and what settles it with 80 % at the middle of what its difference may be"
-    return ReportTable(said, ("system", "and system", "new documents that settle it"), rows)
+    rows = tuple((pair.first, pair.second, Value(pair.number)) for pair in second.pairs)
+    caption = "Each pair, and what settles it with 80 % at the middle of what its difference may be"
+    return ReportTable(caption, ("system", "and system", "new documents that settle it"), rows)

@@ -20,9 +20,9 @@ def report(sweeps: StoredSweeps) -> Report:
     """Make the report of an answer of `simlab show FOLDER`."""
     read = [row for row in sweeps.rows if row.problem is None]
     unfinished = sum(row.done < row.asked for row in read)
-    said = f"{pluralise(len(sweeps.rows), 'store')} on {size(sum(row.bytes for row in read))} of disk"
-    said += f", {unfinished} of them unfinished" if unfinished else ""
-    lines = [f"{said}."]
+    line_of_stores = f"{pluralise(len(sweeps.rows), 'store')} on {size(sum(row.bytes for row in read))} of disk"
+    line_of_stores += f", {unfinished} of them unfinished" if unfinished else ""
+    lines = [f"{line_of_stores}."]
     if dirty := sum(row.dirty for row in read):
         lines.append(f"{dirty} from changed code (dirty): no commit gives these numbers again.")
     sections = [
@@ -59,8 +59,8 @@ def _describe_stores(rows: Sequence[StoredSweep]) -> Iterator[Block]:
         axes = "; ".join(f"{name} {_values(values)}" for name, values in row.axes.items())
         by = f" By {clip(axes, 1000)}." if axes else ""
         more = [*describe_drawn(row.drawn), *([row.adapted] if row.adapted else [])]
-        told = clip("".join(f" {line[0].upper()}{line[1:]}." for line in more), 1000)
-        yield Prose(f"{clip(row.store)}: {question}{'' if question.endswith('?') else '.'}{by}{told}")
+        remarks = clip("".join(f" {line[0].upper()}{line[1:]}." for line in more), 1000)
+        yield Prose(f"{clip(row.store)}: {question}{'' if question.endswith('?') else '.'}{by}{remarks}")
         yield Code(f"    {clip(row.command or '(the command is not noted)', 2000)}", "console")
 
 

@@ -39,9 +39,9 @@ def sentences(seen: StoreView) -> tuple[str, ...]:
     if comparison is None:
         return tuple(_describe_single_design(seen))
     cells = select_largest_cells(seen, group_by_cell(comparison.rows))
-    told = [line for cell in cells[:MOST_ANSWERS] for line in _describe_cell(seen, cell)]
+    lines = [line for cell in cells[:MOST_ANSWERS] for line in _describe_cell(seen, cell)]
     more = [_standing_of_others(cells[MOST_ANSWERS:])] if len(cells) > MOST_ANSWERS else []
-    return (_opening_sentence(seen), *told, *more)
+    return (_opening_sentence(seen), *lines, *more)
 
 
 def _opening_sentence(seen: StoreView) -> str:
@@ -63,8 +63,8 @@ def _describe_single_design(seen: StoreView) -> list[str]:
     """State what the measures of a store are in which there is nothing to compare."""
     record = seen.records[0]
     names = [seen.measure, *([seen.found] if seen.found else [])]
-    told = [f"{measured_axis(seen.dataset, name)}: {amount(seen, record, name)}." for name in names]
-    return [*told, *([] if len(seen.measures) <= len(names) else ["All other measures are in the table below."])]
+    lines = [f"{measured_axis(seen.dataset, name)}: {amount(seen, record, name)}." for name in names]
+    return [*lines, *([] if len(seen.measures) <= len(names) else ["All other measures are in the table below."])]
 
 
 def _describe_cell(seen: StoreView, rows: Sequence[Row]) -> list[str]:
@@ -81,13 +81,16 @@ def _describe_cell(seen: StoreView, rows: Sequence[Row]) -> list[str]:
 def _describe_leader(seen: StoreView, rows: Sequence[Row]) -> str:
     lead = next((row for row in rows if row.contrast is None), rows[0])
     shown = [comparing.value(row) for row in rows]
-    written = {id(row): values.format_value(one, values.places(shown)) for row, one in zip(rows, shown, strict=True)}
+    written = {
+        id(row): values.format_value(shown_value, values.places(shown))
+        for row, shown_value in zip(rows, shown, strict=True)
+    }
     name = label_design(str(seen.by), lead.design)
-    said = f"{name} ({written[id(lead)]}{_describe_found(seen, lead)}) {_verb(lead, rows)}"
+    text = f"{name} ({written[id(lead)]}{_describe_found(seen, lead)}) {_verb(lead, rows)}"
     if lead.standing == "unranked":
         return f"the systems of the designs are not the same ones, so that none is called best; {name} has the most"
     others = [row for row in rows if row is not lead]
-    return f"{said}{_describe_runner_up(seen, others, written)}{_marks(lead)}."
+    return f"{text}{_describe_runner_up(seen, others, written)}{_marks(lead)}."
 
 
 def _verb(lead: Row, rows: Sequence[Row]) -> str:
@@ -111,8 +114,8 @@ def _describe_runner_up(seen: StoreView, others: Sequence[Row], written: dict[in
     nearest = min(others, key=lambda row: sign * row.value)
     assert nearest.contrast is not None  # noqa: S101 (only the leader has none)
     design = label_design(str(seen.by), nearest.design)
-    said = f"; the next, {design} ({written[id(nearest)]}{_describe_found(seen, nearest)}),"
-    return f"{said} differs by {_difference(comparing.gap(nearest))}"
+    text = f"; the next, {design} ({written[id(nearest)]}{_describe_found(seen, nearest)}),"
+    return f"{text} differs by {_difference(comparing.gap(nearest))}"
 
 
 def _difference(gap: Value | None) -> str:
@@ -135,7 +138,7 @@ def _describe_found(seen: StoreView, row: Row) -> str:
 
 def _record(seen: StoreView, row: Row) -> Record | None:
     at = {**row.at, str(seen.by): row.design}
-    return next((one for one in seen.records if all(one[name] == value for name, value in at.items())), None)
+    return next((record for record in seen.records if all(record[name] == value for name, value in at.items())), None)
 
 
 def amount(seen: StoreView, record: Record, name: str) -> str:
@@ -153,10 +156,10 @@ def _standing_of_others(cells: Sequence[Sequence[Row]]) -> str:
     for rows in cells:
         best = next((row for row in rows if row.standing == "best"), None)
         alone = best is not None and not any(row.standing in ("tied", "unknown") for row in rows)
-        said = f"{word(best.design)} best" if best is not None and alone else "none best alone"
-        leaders[said] = leaders.get(said, 0) + 1
-    told = ", ".join(f"{said} in {n}" for said, n in sorted(leaders.items(), key=lambda one: -one[1]))
-    return f"In {tables.count_nouns([len(cells)], 'further cell')}: {told}. The tables below have all of them."
+        leader = f"{word(best.design)} best" if best is not None and alone else "none best alone"
+        leaders[leader] = leaders.get(leader, 0) + 1
+    counts = ", ".join(f"{leader} in {n}" for leader, n in sorted(leaders.items(), key=lambda entry: -entry[1]))
+    return f"In {tables.count_nouns([len(cells)], 'further cell')}: {counts}. The tables below have all of them."
 
 
 def list_key_figures(seen: StoreView) -> tuple[Value, ...]:
@@ -174,11 +177,11 @@ def list_key_figures(seen: StoreView) -> tuple[Value, ...]:
 
 def value(seen: StoreView, record: Record, name: str, by: str | None = None) -> Value:
     """Hold a measure of a cell with all that is known of its error."""
-    found = record[name]
+    number = record[name]
     of = f", {label_design(by, record[by])}" if by else ""
-    known = math.isfinite(found)
+    known = math.isfinite(number)
     return Value(
-        float(found) if known else None,
+        float(number) if known else None,
         _error(seen, record, name),
         n=int(record[f"{name}_n"]) or None,
         clusters=int(record[f"{name}_clusters"]) or None,
@@ -192,8 +195,8 @@ def value(seen: StoreView, record: Record, name: str, by: str | None = None) -> 
 
 def unit(seen: StoreView, name: str) -> str:
     """Return the unit of a measure; nothing for shares and other pure numbers, and of money its name."""
-    held = str(seen.dataset[name].attrs.get("units", ""))
-    return "" if held == "1" else (read_currency(seen.dataset) or held) if held == "currency" else held
+    units = str(seen.dataset[name].attrs.get("units", ""))
+    return "" if units == "1" else (read_currency(seen.dataset) or units) if units == "currency" else units
 
 
 def _error(seen: StoreView, record: Record, name: str) -> float | None:
@@ -248,13 +251,13 @@ def paragraph(seen: StoreView) -> str:
 
 def _table(seen: StoreView, rows: Sequence[Row]) -> ReportTable:
     by, at = str(seen.by), place(rows[0].at)
-    label, found = measured_axis(seen.dataset, seen.measure), (seen.found,) if seen.found else ()
+    label, found_names = measured_axis(seen.dataset, seen.measure), (seen.found,) if seen.found else ()
     body = tuple(
-        (label_design(by, row.design), *line, *(_found_value(seen, row) for _ in found))
+        (label_design(by, row.design), *line, *(_found_value(seen, row) for _ in found_names))
         for row, line in zip(rows, comparing.lines(rows), strict=True)
     )
     return ReportTable(
-        f"{label}{f', {at}' if at else ''}", (axis_label(by), label, *comparing.columns(rows), *found), body
+        f"{label}{f', {at}' if at else ''}", (axis_label(by), label, *comparing.columns(rows), *found_names), body
     )
 
 
@@ -280,5 +283,5 @@ def _largest_error(seen: StoreView) -> list[str]:
         return []
     most, record = max(errors, key=lambda pair: pair[0])
     clusters = tables.count_nouns([int(record[f"{seen.measure}_clusters"])], cluster(seen.dataset, seen.measure))
-    said = tables.number(most, max(2, math.ceil(-math.log10(most))))
-    return [f"The largest error of {seen.measure} is {said}, over {clusters}; four times as many halve it."]
+    largest = tables.number(most, max(2, math.ceil(-math.log10(most))))
+    return [f"The largest error of {seen.measure} is {largest}, over {clusters}; four times as many halve it."]

@@ -97,11 +97,11 @@ def _axis(seen: StoreView, whole: xr.Dataset, name: str) -> ReportAxis:
 
 def _count(whole: xr.Dataset, axes: Sequence[str], numbers: Numbers | None) -> list[int | None]:
     """Count the cells of the grid as their ledger does; those that it lacks have no number."""
-    held = [restore_axis_values(whole[name].values) for name in axes]
+    values = [restore_axis_values(whole[name].values) for name in axes]
     places = np.ndindex(*(whole.sizes[name] for name in axes))
     if numbers is None:
         return list(range(math.prod(whole.sizes[name] for name in axes)))
-    return [numbers.get(tuple(of[k] for of, k in zip(held, place, strict=True))) for place in places]
+    return [numbers.get(tuple(of[k] for of, k in zip(values, place, strict=True))) for place in places]
 
 
 def _claims(whole: xr.Dataset, axes: Sequence[str], where: str) -> tuple[tuple[tuple[int, ...], ...] | None, str]:
@@ -115,15 +115,15 @@ def _claims(whole: xr.Dataset, axes: Sequence[str], where: str) -> tuple[tuple[t
             f"What each of {status.size:,} campaigns claimed is more than a page holds; simlab export {where} "
             "AXIS=VALUE --as parquet --out cell.parquet writes those of a cell."
         )
-    said = np.nan_to_num(whole[kept].transpose(*axes, "replicate", ...).values.astype(float)) != 0
-    count = said.reshape(*status.shape, -1).sum(-1)
+    claimed = np.nan_to_num(whole[kept].transpose(*axes, "replicate", ...).values.astype(float)) != 0
+    count = claimed.reshape(*status.shape, -1).sum(-1)
     ran = status.values
     count = np.where(ran == OK, count, np.where(ran == UNRUN, NOT_RUN, FAILED))
     return tuple(map(tuple, count.reshape(-1, status.sizes["replicate"]).tolist())), ""
 
 
 def _round_values(values: Floats) -> list[float | None]:
-    return [float(f"{one:.{DIGITS}g}") if math.isfinite(one) else None for one in values.ravel().tolist()]
+    return [float(f"{value:.{DIGITS}g}") if math.isfinite(value) else None for value in values.ravel().tolist()]
 
 
 def _table(
@@ -132,13 +132,13 @@ def _table(
     """Write the first cells with the line that replays a campaign of each."""
     flat = whole[measure].transpose(*axes).values.ravel(), whole[f"{measure}_mcse"].transpose(*axes).values.ravel()
     shape = [whole.sizes[name] for name in axes]
-    held = [restore_axis_values(whole[name].values) for name in axes]
+    values = [restore_axis_values(whole[name].values) for name in axes]
     rows: list[tuple[Cell, ...]] = []
     for k in [k for k, number in enumerate(counted) if number is not None][:MOST_ROWS]:
-        value, error = (float(one[k]) for one in flat)
+        value, error = (float(column[k]) for column in flat)
         place = np.unravel_index(k, shape) if shape else ()
         shown = Value(value, mcse=error if math.isfinite(error) else None) if math.isfinite(value) else None
         line = f"{replay} {counted[k]}.0.0" if replay else ""
-        rows.append((*(word(of[int(j)]) for of, j in zip(held, place, strict=True)), shown, line))
+        rows.append((*(word(of[int(j)]) for of, j in zip(values, place, strict=True)), shown, line))
     caption = f"The first campaign of {len(rows)} of {len(counted):,} cells"
     return ReportTable(caption, (*axes, measured_axis(whole, measure), "its replay"), tuple(rows))

@@ -68,9 +68,11 @@ def _share(row: Row, *, less: bool) -> str:
     if row.contrast is None or row.better is None or row.worse is None:
         return ""
     ahead = row.contrast.difference < 0 if less else row.contrast.difference > 0
-    found = row.better if ahead else row.worse
+    worlds_share = row.better if ahead else row.worse
     # All worlds of some, or none, are a bound and no share: the error of what never varied is not 0.
-    sign, share = {1.0: ("≥ ", found.low), 0.0: ("≤ ", found.high)}.get(found.value, ("", found.value))
+    sign, share = {1.0: ("≥ ", worlds_share.low), 0.0: ("≤ ", worlds_share.high)}.get(
+        worlds_share.value, ("", worlds_share.value)
+    )
     return f"{'better' if ahead else 'worse'} in {sign}{format_value(Value(share, digits=2))} of worlds"
 
 
@@ -94,8 +96,8 @@ def _leaders(comparison: Comparison) -> Iterator[str]:
             continue
         at = ", ".join(f"{name} {word(value)}" for name, value in best.at.items())
         counted = [f"{n} {words}" for standing, words in COUNTED.items() if (n := _count(cell, standing))]
-        said = f"{at}: {word(best.design)} is the best" if at else f"{word(best.design)} is the best"
-        yield f"{said}; of {len(cell) - 1} others {', '.join(counted)}."
+        leader = f"{at}: {word(best.design)} is the best" if at else f"{word(best.design)} is the best"
+        yield f"{leader}; of {len(cell) - 1} others {', '.join(counted)}."
 
 
 def _count(cell: Sequence[Row], standing: str) -> int:
@@ -118,8 +120,8 @@ def lines(rows: Sequence[Row]) -> list[tuple[Cell, ...]]:
     gaps = [gap(row) for row in rows]
     digits = places(gaps)
     return [
-        (value(row), one, _interval(one, digits), f"{standing(row)}{' *' if row.marks else ''}".lstrip())
-        for row, one in zip(rows, gaps, strict=True)
+        (value(row), difference, _interval(difference, digits), f"{standing(row)}{' *' if row.marks else ''}".lstrip())
+        for row, difference in zip(rows, gaps, strict=True)
     ]
 
 
@@ -138,15 +140,15 @@ def _is_calculated(row: Row) -> bool:
 
 def gap(row: Row) -> Value | None:
     """Hold the paired difference of a design from the baseline; the baseline has none."""
-    found = row.contrast
-    if found is None:
+    contrast = row.contrast
+    if contrast is None:
         return None
-    if not math.isfinite(found.difference):
+    if not math.isfinite(contrast.difference):
         return Value(None)
-    if row.n == 0 and found.low == found.high:
-        return Value(found.difference, signed=True)
-    low, high = _ends(found.low, found.high)
-    return Value(found.difference, found.mcse, clusters=found.clusters, low=low, high=high, signed=True)
+    if row.n == 0 and contrast.low == contrast.high:
+        return Value(contrast.difference, signed=True)
+    low, high = _ends(contrast.low, contrast.high)
+    return Value(contrast.difference, contrast.mcse, clusters=contrast.clusters, low=low, high=high, signed=True)
 
 
 def _ends(low: float, high: float) -> tuple[float | None, float | None]:
@@ -224,12 +226,12 @@ def reservations(comparison: Comparison) -> Iterator[str]:
             # What differs from cell to cell is the number that was found.
             sort = re.sub(r"[\d.]+", "", mark)
             alike.setdefault((word(row.design), sort), []).append(f"{mark} ({at})" if at else mark)
-    told = [f"* {design}: {_describe_first(marks)}" for (design, _), marks in alike.items()]
-    yield from told[:MOST_MARKS]
-    if len(told) > MOST_MARKS:
-        yield f"* and {len(told) - MOST_MARKS} reasons more: --format json"
+    remarks = [f"* {design}: {_describe_first(marks)}" for (design, _), marks in alike.items()]
+    yield from remarks[:MOST_MARKS]
+    if len(remarks) > MOST_MARKS:
+        yield f"* and {len(remarks) - MOST_MARKS} reasons more: --format json"
     standings = [{row.standing for row in rows} for rows in group_by_cell(comparison.rows)]
-    if any("marked" in found and "best" not in found for found in standings):
+    if any("marked" in standings_of_cell and "best" not in standings_of_cell for standings_of_cell in standings):
         yield NO_BEST
     if keys := comparison.differing:
         named = ", ".join(keys[:3]) + (", ..." if len(keys) > 3 else "")

@@ -20,8 +20,8 @@ MOST_VALUES = 12
 
 def section(seen: StoreView) -> Section:
     """List the axes with their values."""
-    said = "The sweep varies nothing: it is of one design."
-    return Section("Designs", (_axes(seen) if seen.axes else Prose(said),))
+    text = "The sweep varies nothing: it is of one design."
+    return Section("Designs", (_axes(seen) if seen.axes else Prose(text),))
 
 
 def shared_section(seen: StoreView) -> Section:

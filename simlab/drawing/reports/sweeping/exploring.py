@@ -34,7 +34,9 @@ def rows(seen: StoreView) -> tuple[Mapping[str, Any], ...]:
     if len(listed) <= MOST_WHOLE:
         return tuple(listed)
     left = {HELD_FIXED, RESERVATION, *(f"{name}{end}" for name in seen.undefined for end in ENDS)}
-    return tuple({key: held for key, held in row.items() if key not in left and _is_shown(key, held)} for row in listed)
+    return tuple(
+        {key: content for key, content in row.items() if key not in left and _is_shown(key, content)} for row in listed
+    )
 
 
 def _is_shown(key: str, content: Any) -> bool:
@@ -64,14 +66,14 @@ def explorer(seen: StoreView, question: str, listed: Sequence[Mapping[str, Any]]
 
 def axis(seen: StoreView, name: str) -> ReportAxis:
     """Describe an axis: its values as they stand in rows, and as a reader of figures would say them."""
-    held = seen.dataset[name]
-    values = restore_axis_values(held.values)
+    coordinate = seen.dataset[name]
+    values = restore_axis_values(coordinate.values)
     return ReportAxis(
         name,
-        str(held.attrs.get("key", name)),
+        str(coordinate.attrs.get("key", name)),
         axis_label(name),
         tuple(values),
-        tuple(value_label(name, one) for one in values),
+        tuple(value_label(name, content) for content in values),
         view.is_numeric(seen.dataset, name),
     )
 
@@ -94,8 +96,8 @@ def quantity(seen: StoreView, name: str) -> Quantity:
 
 def costs(seen: StoreView) -> tuple[str, ...]:
     """Name the measures of what campaigns take that differ from cell to cell."""
-    held = [name for name in COSTS if name in seen.measures]
-    return tuple(name for name in held if len({record[name] for record in seen.records}) > 1)
+    names = [name for name in COSTS if name in seen.measures]
+    return tuple(name for name in names if len({record[name] for record in seen.records}) > 1)
 
 
 def alt_text(seen: StoreView) -> str:
@@ -119,7 +121,9 @@ def table(seen: StoreView) -> ReportTable:
     kept = list(seen.records)
     if len(kept) > MOST_ROWS:
         first = {name: restore_axis_values(seen.dataset[name].values)[0] for name in shown.panels}
-        kept = [record for record in kept if all(record[name] == one for name, one in first.items())][:MOST_ROWS]
+        kept = [record for record in kept if all(record[name] == content for name, content in first.items())][
+            :MOST_ROWS
+        ]
     names = [seen.measure, *([seen.found] if seen.found else [])]
     columns = (*map(axis_label, order), *(measured_axis(seen.dataset, name) for name in names), "campaigns", "clusters")
     body = tuple(_line(seen, record, order, names) for record in kept)
@@ -129,8 +133,8 @@ def table(seen: StoreView) -> ReportTable:
 
 def _line(seen: StoreView, record: Mapping[str, Any], order: Sequence[str], names: Sequence[str]) -> tuple[Cell, ...]:
     numbers = [int(record[f"{seen.measure}{end}"]) for end in ("_n", "_clusters")]
-    held = (value(seen, record, name) for name in names)
-    return (*(axis_cell(name, record[name]) for name in order), *held, *numbers)
+    amounts = (value(seen, record, name) for name in names)
+    return (*(axis_cell(name, record[name]) for name in order), *amounts, *numbers)
 
 
 def all_measures(seen: StoreView) -> ReportTable:

@@ -35,7 +35,7 @@ def measures(seen: StoreView) -> list[Measure]:
 def list_parts(seen: StoreView) -> list[Used]:
     """List the parts of all cells: those that they share, and the options on axes."""
     sweep, config = (json.loads(str(seen.dataset.attrs.get(name, "{}"))) for name in ("sweep", "config"))
-    shared = [target for name, held in config.items() if name != "measure" for target in _targets(name, held)]
+    shared = [target for name, content in config.items() if name != "measure" for target in _targets(name, content)]
     options = find_options(seen.plugins)
     varied = [target for axis in sweep.get("axes", []) for target in _options(axis, options.get(axis["key"], {}))]
     return [_describe_part(where, target, seen.plugins) for where, target in dict.fromkeys([*shared, *varied])]
@@ -67,21 +67,26 @@ def _describe_part(where: str, target: str, plugins: Sequence[str]) -> Used:
     if not parts.is_own(section) and package not in plugins:
         return Used(where, name, f"of the plug-in {package}", "")
     try:
-        said = inspect.getdoc(parts.resolve(target, plugins)) or ""
+        docstring = inspect.getdoc(parts.resolve(target, plugins)) or ""
     except InputError:
         return Used(where, name, "not a part of this simlab", "")
-    return Used(where, name, " ".join(said.partition("\n\n")[0].split()), find_source(section, plugins))
+    return Used(where, name, " ".join(docstring.partition("\n\n")[0].split()), find_source(section, plugins))
 
 
 def section(seen: StoreView) -> Section:
     """Explain every measure and every part: what it is, in which unit, which way is better, and whose it is."""
-    told = measures(seen)
-    rows = tuple((one.measure, one.sentence, one.unit, one.range, one.better, one.source) for one in told)
+    explained = measures(seen)
+    rows = tuple(
+        (measure.measure, measure.sentence, measure.unit, measure.range, measure.better, measure.source)
+        for measure in explained
+    )
     columns = ("measure", "what it is", "unit", "range", "better", "source")
     blocks = [ReportTable("Measures", columns, rows)] if rows else []
-    of_parts = tuple((one.where, one.name, one.says, one.source) for one in list_parts(seen))
+    of_parts = tuple((part.where, part.name, part.says, part.source) for part in list_parts(seen))
     blocks += [ReportTable("Parts", ("setting", "part", "what it does", "source"), of_parts)] if of_parts else []
-    strange = [name for name in (*seen.measures, *seen.undefined) if name not in {one.measure for one in told}]
+    strange = [
+        name for name in (*seen.measures, *seen.undefined) if name not in {measure.measure for measure in explained}
+    ]
     notes = (
         [Prose(f"Not simlab's own: {', '.join(strange)}. With --plugins PACKAGE they are explained.")]
         if strange
@@ -92,8 +97,8 @@ def section(seen: StoreView) -> Section:
 
 def references(seen: StoreView) -> tuple[CitedWork, ...]:
     """Cite all that the sources of measures and parts name, what is known of the parts' methods, and simlab."""
-    sources = [*(one.source for one in measures(seen)), *(one.source for one in list_parts(seen))]
-    names = [*(one.name for one in list_parts(seen)), *seen.measures]
+    sources = [*(measure.source for measure in measures(seen)), *(measure.source for measure in list_parts(seen))]
+    names = [*(part.name for part in list_parts(seen)), *seen.measures]
     keys = {key for name in names if name in METHODS for key in METHODS[name].cites}
     keys |= {key for source in sources for key in find_references(source)}
     return list_references([*sorted(keys & REFERENCES.keys(), key=str.casefold), SIMLAB])

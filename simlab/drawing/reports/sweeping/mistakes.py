@@ -33,13 +33,15 @@ def section(seen: StoreView) -> Section | None:
     if not has_claims_and_truth(seen.dataset):
         return Section("How errors were made", (Prose(_explain_absence(seen.dataset)),))
     places, note = choose_cells(seen)
-    held = [(place_, found) for place_ in places if (found := count_errors_in_cell(seen.dataset, place_)) is not None]
-    if not held:
+    counted = [
+        (place_, kinds) for place_ in places if (kinds := count_errors_in_cell(seen.dataset, place_)) is not None
+    ]
+    if not counted:
         return Section("How errors were made", (Prose("No campaign was carried out."),))
-    sizes = dict.fromkeys(found.systems for _, found in held)
-    blocks: list[Block] = [Prose(_describe_squares(seen.dataset, [found for _, found in held]))]
-    blocks += [_matrix(seen, [one for one in held if one[1].systems == n]) for n in sizes]
-    blocks += [_shares(seen, held), *([Points((note,))] if note else [])]
+    sizes = dict.fromkeys(kinds.systems for _, kinds in counted)
+    blocks: list[Block] = [Prose(_describe_squares(seen.dataset, [kinds for _, kinds in counted]))]
+    blocks += [_matrix(seen, [entry for entry in counted if entry[1].systems == n]) for n in sizes]
+    blocks += [_shares(seen, counted), *([Points((note,))] if note else [])]
     return Section("How errors were made", tuple(blocks))
 
 
@@ -54,7 +56,7 @@ def choose_cells(seen: StoreView) -> tuple[list[Position], str]:
     if seen.x is not None:
         k, values = seen.axes.index(seen.x), seen.dataset[seen.x].values.tolist()
         last = values.index(max(values))
-        places, at = [one for one in places if one[k] == last], f" at {place({seen.x: values[last]})}"
+        places, at = [place_ for place_ in places if place_[k] == last], f" at {place({seen.x: values[last]})}"
     step = -(-len(places) // most)
     kept = places[::step]
     few = "" if step == 1 else f", every {step}th of them"
@@ -71,7 +73,7 @@ def _explain_absence(dataset: xr.Dataset) -> str:
 
 def _describe_squares(dataset: xr.Dataset, kinds: Sequence[Kinds]) -> str:
     """State what a square holds, and what systems are told apart by."""
-    worlds = max(one.worlds for one in kinds)
+    worlds = max(kind.worlds for kind in kinds)
     same = "The systems are those of one world" if worlds == 1 else f"Systems differ between the {worlds} worlds"
     return (
         "Each square is a pair of systems, placed by the true order, best first; it holds the share of campaigns that "

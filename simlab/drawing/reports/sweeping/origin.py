@@ -26,21 +26,21 @@ STORED = ("seed", "schema", "seal")
 def provenance(seen: StoreView) -> Mapping[str, str]:
     """Name the versions, the seed, and what seals the numbers of a store."""
     attributes = seen.dataset.attrs
-    held = {name: str(attributes[name]) for name in (*VERSIONS, *STORED) if name in attributes}
+    versions = {name: str(attributes[name]) for name in (*VERSIONS, *STORED) if name in attributes}
     sweep = _sweep(seen.dataset)
     size: dict[str, str] = {word: str(sweep[word]) for word in SIZES if sweep.get(word)}
     name = {"sweep": str(sweep["name"])} if sweep.get("name") else {}
-    return {**name, "cells": str(len(seen.records)), **size, **held}
+    return {**name, "cells": str(len(seen.records)), **size, **versions}
 
 
 def reproduce(seen: StoreView, folder: Path) -> tuple[str, ...]:
     """Return the command lines that give a store again, check it, and compare its designs."""
     where = shlex.quote(shown_folder(folder))
     made = read_command(folder) or write_command(seen.dataset)
-    asked = [compare_command(seen, folder)] if seen.by else [f"simlab query {where}"]
+    question = [compare_command(seen, folder)] if seen.by else [f"simlab query {where}"]
     # An archive has no ledger that it could be held against.
     checked = [] if "calculation" in _sweep(seen.dataset) or folder.is_file() else [f"simlab verify {where}"]
-    return (*([made] if made else []), *checked, *asked, f"simlab report {where} --out report.html")
+    return (*([made] if made else []), *checked, *question, f"simlab report {where} --out report.html")
 
 
 def compare_command(seen: StoreView, folder: Path) -> str:
@@ -69,12 +69,12 @@ def write_command(dataset: xr.Dataset) -> str:
 
 def config(seen: StoreView) -> Section:
     """Show all settings that the cells share, as YAML."""
-    held = json.loads(str(seen.dataset.attrs.get("config", "{}")))
+    shared = json.loads(str(seen.dataset.attrs.get("config", "{}")))
     sweep = {key: value for key, value in _sweep(seen.dataset).items() if key not in ("finding", "aim", "measure")}
-    text = yaml.safe_dump({"sweep": sweep, "shared": held}, sort_keys=False, allow_unicode=True, width=100)
+    text = yaml.safe_dump({"sweep": sweep, "shared": shared}, sort_keys=False, allow_unicode=True, width=100)
     return Section("Full config", (Code(text, "yaml"),), folded=True)
 
 
 def _sweep(dataset: xr.Dataset) -> dict[str, Any]:
-    held: dict[str, Any] = json.loads(str(dataset.attrs.get("sweep", "{}")))
-    return held
+    sweep: dict[str, Any] = json.loads(str(dataset.attrs.get("sweep", "{}")))
+    return sweep

@@ -60,13 +60,13 @@ def _list_cells_without_campaigns(seen: StoreView) -> list[str]:
 
 def _promises(seen: StoreView) -> list[str]:
     """State which designs break a promise, or are stable by emptiness, a line for each sort of reason."""
-    held = find_doubts(seen.dataset, seen.measure, seen.axes)
-    said: dict[str, list[str]] = {}
-    for index in np.ndindex(*held.marks.shape):
+    doubts = find_doubts(seen.dataset, seen.measure, seen.axes)
+    places: dict[str, list[str]] = {}
+    for index in np.ndindex(*doubts.marks.shape):
         at = {axis: restore_axis_values(seen.dataset[axis].values)[k] for axis, k in zip(seen.axes, index, strict=True)}
-        for mark in held.marks[index]:
-            said.setdefault(_sort(mark), []).append(f"{place(at)}: {mark}" if at else mark)
-    return [f"{sort} in {tables.count_nouns([len(at)], 'design')}{_list_places(at)}" for sort, at in said.items()]
+        for mark in doubts.marks[index]:
+            places.setdefault(_sort(mark), []).append(f"{place(at)}: {mark}" if at else mark)
+    return [f"{sort} in {tables.count_nouns([len(at)], 'design')}{_list_places(at)}" for sort, at in places.items()]
 
 
 def _sort(mark: str) -> str:
@@ -77,7 +77,7 @@ def _sort(mark: str) -> str:
 
 
 def _list_places(at: Sequence[str]) -> str:
-    named = [one for one in at if one]
+    named = [text for text in at if text]
     more = f"; and {len(named) - MOST_PLACES} more" if len(named) > MOST_PLACES else ""
     return f" ({'; '.join(named[:MOST_PLACES])}{more})" if named else ""
 
@@ -100,17 +100,17 @@ def _warn_about_clusters(seen: StoreView) -> list[str]:
 
 def _clusters(seen: StoreView, name: str) -> int:
     """Count the clusters behind a measure where it has most of them."""
-    return max((int(one[f"{name}_clusters"]) for one in seen.records if math.isfinite(one[name])), default=0)
+    return max((int(record[f"{name}_clusters"]) for record in seen.records if math.isfinite(record[name])), default=0)
 
 
 def _errors(seen: StoreView) -> list[str]:
     """State of which measures no error is known in some cells, as all clusters agree."""
-    lacking = {name: n for name in seen.measures if (n := sum(_lacks_error(one, name) for one in seen.records))}
+    lacking = {name: n for name in seen.measures if (n := sum(_lacks_error(record, name) for record in seen.records))}
     if not lacking:
         return []
-    said = ", ".join(f"{name} in {n}" for name, n in lacking.items())
+    counts = ", ".join(f"{name} in {n}" for name, n in lacking.items())
     return [
-        f"no error is known where all campaigns agree, or too few clusters stand behind a value: {said} of "
+        f"no error is known where all campaigns agree, or too few clusters stand behind a value: {counts} of "
         f"{tables.count_nouns([len(seen.records)], 'cell')}"
     ]
 
@@ -124,10 +124,13 @@ def _lacks_error(record: Record, name: str) -> bool:
 
 def _list_undefined(seen: StoreView) -> list[str]:
     """State which measures have no value in any cell, a line for each reason."""
-    said: dict[str, list[str]] = {}
+    names_by_reason: dict[str, list[str]] = {}
     for name, why in seen.undefined.items():
-        said.setdefault(why, []).append(name)
-    return [f"no value in any cell: {', '.join(names)}{f' ({why})' if why else ''}" for why, names in said.items()]
+        names_by_reason.setdefault(why, []).append(name)
+    return [
+        f"no value in any cell: {', '.join(names)}{f' ({why})' if why else ''}"
+        for why, names in names_by_reason.items()
+    ]
 
 
 def _warn_about_changes(seen: StoreView) -> list[str]:
@@ -137,10 +140,10 @@ def _warn_about_changes(seen: StoreView) -> list[str]:
 
 def list_fixed(seen: StoreView) -> tuple[str, ...]:
     """State what the measures hold fixed, and which designs share all else."""
-    said: dict[str, list[str]] = {}
+    names_by_words: dict[str, list[str]] = {}
     for name in seen.measures:
         if words := str(seen.dataset[name].attrs.get("held_fixed", "")):
-            said.setdefault(words, []).append(name)
-    lines = [f"{words}: {', '.join(names)}" for words, names in said.items()]
+            names_by_words.setdefault(words, []).append(name)
+    lines = [f"{words}: {', '.join(names)}" for words, names in names_by_words.items()]
     varied = ", ".join(axis_label(axis) for axis in seen.axes)
     return (*lines, *([f"all settings but {varied}: see Designs and the full config"] if varied else []))

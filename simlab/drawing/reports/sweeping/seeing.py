@@ -90,21 +90,21 @@ def _limit_cells(dataset: xr.Dataset) -> tuple[xr.Dataset, str]:
     shown_ = view.view(dataset)
     further = [axis for axis in axes if axis not in (shown_.x, shown_.line)]
     kept: dict[str, Any] = {}
-    for axis in sorted(further, key=lambda one: -dataset.sizes[one]):
-        if math.prod(dataset.sizes[one] for one in axes if one not in kept) <= MOST_CELLS:
+    for axis in sorted(further, key=lambda axis: -dataset.sizes[axis]):
+        if math.prod(dataset.sizes[name] for name in axes if name not in kept) <= MOST_CELLS:
             break
         values = restore_axis_values(dataset[axis].values)
         kept[axis] = values[len(values) // 2]
-    held = select(dataset, {axis: [value] for axis, value in kept.items()})
-    return held, f"of {n:,} cells this report holds those at {place(kept)}; `simlab query` has all"
+    limited = select(dataset, {axis: [value] for axis, value in kept.items()})
+    return limited, f"of {n:,} cells this report holds those at {place(kept)}; `simlab query` has all"
 
 
 def _find_companion(dataset: xr.Dataset, measure: str, defined: Sequence[str]) -> str | None:
     """Name what says how much was found, where a measure is best by emptiness."""
     if measure not in EMPTINESS:
         return None
-    held = find_companion(dataset, [measure])
-    return held if held in defined else None
+    companion = find_companion(dataset, [measure])
+    return companion if companion in defined else None
 
 
 def _choose_compared_axis(dataset: xr.Dataset, axes: Sequence[str | None]) -> str | None:
