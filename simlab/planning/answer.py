@@ -181,9 +181,9 @@ def answer(
 def settings(config: Mapping[str, Any]) -> Settings:
     """Return what a composed study says of the keys that are put in words, parts by their short names."""
     design, analysis = config.get("design", {}), config.get("analysis", {})
-    held = {SIZE: design.get("documents"), EACH: design.get("ratings_per_item")}
-    held |= {GROUPING: _name(design.get("grouping")), NORMALIZATION: _name(analysis.get("normalization"))}
-    return tuple((key, value) for key, value in held.items() if value is not None)
+    values = {SIZE: design.get("documents"), EACH: design.get("ratings_per_item")}
+    values |= {GROUPING: _name(design.get("grouping")), NORMALIZATION: _name(analysis.get("normalization"))}
+    return tuple((key, value) for key, value in values.items() if value is not None)
 
 
 def _name(section: Any) -> str | None:
@@ -250,7 +250,7 @@ def rename_advice(compared: PageDesigns, named: Design, fresh: Bench) -> PageDes
     old, roles = next(iter(compared.roles)), dict(compared.roles)
     others = {one: SAME_MONEY if one == old else role for one, role in roles.items() if one != named}
     roles = {named: ADVICE, **others}
-    met = {one: held for one, held in compared.looked.items() if held}
+    met = {one: measured for one, measured in compared.looked.items() if measured}
     return _share_worlds(roles, {**compared.looked, **fresh.look(dict.fromkeys(met, 1))})
 
 
@@ -258,7 +258,8 @@ def _share_worlds(roles: Mapping[Design, Role], looked: Mapping[Design, Measured
     """Let what the design with the most worlds says of these hold for those that are compared with it."""
     most = max(looked, key=lambda one: max((len(of.influence) for of in looked[one].values()), default=0))
     return PageDesigns(
-        roles, {one: held if one == most else carry_over(held, looked[most]) for one, held in looked.items()}
+        roles,
+        {one: measured if one == most else carry_over(measured, looked[most]) for one, measured in looked.items()},
     )
 
 
@@ -270,19 +271,19 @@ def order_by_preference(compared: PageDesigns, wanted: PlanRequest) -> list[Desi
     """
     looked, roles = compared.looked, {one: role for one, role in compared.roles.items() if compared.looked.get(one)}
     named, *others = _rows(roles, looked)
-    held = [named.design, *(row.design for row in others if is_rival(row, named, wanted))]
-    held = [one for one in held if one == named.design or is_within_limits(looked[one], wanted)]
+    rivals = [named.design, *(row.design for row in others if is_rival(row, named, wanted))]
+    rivals = [one for one in rivals if one == named.design or is_within_limits(looked[one], wanted)]
 
     def rank(design: Design) -> tuple[bool, float, bool, float]:
         rows = _rows(dict.fromkeys([design, *roles], SAME_MONEY), looked)
         at_most = rivalry(
-            [row.model_copy(update={"gap": 0.0 if row.design in held else math.inf}) for row in rows], wanted
+            [row.model_copy(update={"gap": 0.0 if row.design in rivals else math.inf}) for row in rows], wanted
         ).at_most
         if at_most > wanted.margin:
             return True, at_most, design != named.design, 0.0
         return False, count_oddities(design), design != named.design, at_most
 
-    return sorted(held, key=rank)
+    return sorted(rivals, key=rank)
 
 
 def _roles(search: SearchResult, bench: Bench, ground: Ground, wanted: PlanRequest) -> dict[Design, Role]:
@@ -322,11 +323,11 @@ def _wanted_worlds(
 ) -> dict[Design, int]:
     """Return how many worlds tell rows that have met so many from the advice, where these do not tell yet."""
     measure, enough, wants = first_target(wanted).measure, error_that_tells(len(rows), wanted), dict[Design, int]()
-    for one, looked in rows.items():
+    for design, looked in rows.items():
         if measure in looked and measure in own:
             gap = difference(measure, carry_over(looked, own)[measure], own[measure])
             if gap.mcse > enough and gap.value + FAR * gap.mcse > wanted.margin:
-                wants[one] = min(math.ceil(worlds * (gap.mcse / enough) ** 2), len(own[measure].influence))
+                wants[design] = min(math.ceil(worlds * (gap.mcse / enough) ** 2), len(own[measure].influence))
     return wants
 
 
@@ -336,17 +337,17 @@ def _rows(roles: Mapping[Design, Role], looked: Mapping[Design, MeasuredDesign])
     return tuple(
         DesignRow(
             role=role,
-            design=one,
-            gap=_gap(looked[one], looked[advice]),
-            measures=figures(looked[one]),
-            **{name: measure_value(looked[one], name) for name in ACCOUNTS},
+            design=design,
+            gap=_gap(looked[design], looked[advice]),
+            measures=figures(looked[design]),
+            **{name: measure_value(looked[design], name) for name in ACCOUNTS},
             difference={
-                name: difference(name, looked[one][name], looked[advice][name])
-                for name in looked[one]
+                name: difference(name, looked[design][name], looked[advice][name])
+                for name in looked[design]
                 if name in looked[advice]
             },
         )
-        for one, role in roles.items()
+        for design, role in roles.items()
     )
 
 

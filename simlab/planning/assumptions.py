@@ -96,10 +96,10 @@ def most_documents(config: Mapping[str, Any], n_systems: int, segments: float) -
 def sizes(config: Mapping[str, Any], documents: int) -> dict[str, Any]:
     """Return the settings by which a world has so many documents, and designs may ask for all of them."""
     systems = config["systems"]
-    found: dict[str, Any] = {DOCUMENTS: documents} if "n_documents" in systems else {}
-    if "n_segments" in systems and found:
-        found[SEGMENTS] = math.ceil(documents * systems["n_segments"] / systems["n_documents"])
-    return found | {SIZE: min(documents, config["design"]["documents"])}
+    settings: dict[str, Any] = {DOCUMENTS: documents} if "n_documents" in systems else {}
+    if "n_segments" in systems and settings:
+        settings[SEGMENTS] = math.ceil(documents * systems["n_segments"] / systems["n_documents"])
+    return settings | {SIZE: min(documents, config["design"]["documents"])}
 
 
 def system_sd(config: Mapping[str, Any]) -> float:
@@ -129,7 +129,7 @@ def check_people(n_systems: int, n_raters: int) -> None:
 
 def loads(config: Mapping[str, Any]) -> Loads | None:
     """Return what the campaigns of a composed study ask of raters; None where none of those dealt could be."""
-    dealt = [one for study in range(CAMPAIGNS) if (one := _deal_campaign(config, study)) is not None]
+    dealt = [campaign for study in range(CAMPAIGNS) if (campaign := _deal_campaign(config, study)) is not None]
     if not dealt:
         return None
     each = [np.unique(one.seen.rater, return_counts=True)[1] for one in dealt]
@@ -190,17 +190,17 @@ def find_needed_raters(
     `with_raters` gives the design, with raters drawn from the law, for their number.
     """
     low, high = 0, len(POOLS)
-    held: PoolNeeded | None = None
+    pool: PoolNeeded | None = None
     while low < high:
         middle = (low + high) // 2
         design = with_raters(POOLS[middle])
         looked = bench.look({design: worlds})[design]
         if reaches(looked, wanted.targets):
-            held, high = PoolNeeded(POOLS[middle], design, looked), middle
+            pool, high = PoolNeeded(POOLS[middle], design, looked), middle
         else:
             low = middle + 1
-    if held is not None:
-        return held
+    if pool is not None:
+        return pool
     most = with_raters(POOLS[-1])
     return PoolNeeded(None, most, bench.look({most: worlds})[most])
 
@@ -238,12 +238,12 @@ def list_assumptions(config: Mapping[str, Any], unit: str) -> Iterator[Assumptio
     """List the assumptions of a composed study: spreads of its world, then work and price."""
     systems = config["systems"]
     fitted = str(systems.get("_target_", "")).startswith("simlab.world.fitted.")
-    held = read_world(systems["path"], None) if fitted else None
-    yield from _list_preset_spreads(config) if held is None else _list_pilot_spreads(systems, held)
+    world = read_world(systems["path"], None) if fitted else None
+    yield from _list_preset_spreads(config) if world is None else _list_pilot_spreads(systems, world)
     for key, named in WORK.items():
         value = _value(config, key)
-        if key == SPEED and value is None and held is not None and held.timing and has_clock(config):
-            seconds = [one.seconds_per_answer for one in held.timing]
+        if key == SPEED and value is None and world is not None and world.timing and has_clock(config):
+            seconds = [one.seconds_per_answer for one in world.timing]
             yield _assumption_by_factor(named, key, _range_of_draws(seconds))
         elif isinstance(value, int | float) and value > 0:
             yield _assumption_by_factor(named, key, _assumed_range(float(value)))
@@ -252,13 +252,13 @@ def list_assumptions(config: Mapping[str, Any], unit: str) -> Iterator[Assumptio
 def _list_pilot_spreads(systems: Mapping[str, Any], world: AnyWorld) -> Iterator[Assumption]:
     """Go through the spreads that the draws of a pilot tell, those left out that it says nothing of."""
     for name, column in _columns(world).items():
-        key, said = f"systems.assumed_{name}", _range_of_draws(column)
+        key, span = f"systems.assumed_{name}", _range_of_draws(column)
         named = _make_name(name, _unit(world))
         if systems.get(f"assumed_{name}") is not None:
             yield _assumption_by_factor(named, key, _assumed_range(float(systems[f"assumed_{name}"])))
-        elif said.high > said.low:
+        elif span.high > span.low:
             yield _linear_assumption(
-                named, key, said, 1.0 if name == "residual_sd" and isinstance(world, FittedMqmWorld) else np.inf
+                named, key, span, 1.0 if name == "residual_sd" and isinstance(world, FittedMqmWorld) else np.inf
             )
 
 
@@ -270,8 +270,8 @@ def _columns(world: AnyWorld) -> dict[str, Floats]:
         return {name: np.array([getattr(one, name) for one in world.effects]) for name in NAMES}
     of_effects = {"rater_system_sd": "rater_system_sd", "residual_sd": "noise_share"}
     of_effects["system_document_sd"] = "system_document_sd"
-    found = {name: np.array([getattr(one, own) for one in world.effects]) for name, own in of_effects.items()}
-    return {name: found.get(name, np.array(world.leniency_sd)) for name in NAMES}
+    by_name = {name: np.array([getattr(one, own) for one in world.effects]) for name, own in of_effects.items()}
+    return {name: by_name.get(name, np.array(world.leniency_sd)) for name in NAMES}
 
 
 def _unit(world: AnyWorld) -> str:
@@ -281,14 +281,14 @@ def _unit(world: AnyWorld) -> str:
 
 
 def _list_preset_spreads(config: Mapping[str, Any]) -> Iterator[Assumption]:
-    told = _measured_ranges(config["raters"])
+    ranges = _measured_ranges(config["raters"])
     for name in NAMES:
         own = "noise_share" if name == "residual_sd" and "noise_share" in config["raters"] else name
         section = next((part for part in ("raters", "systems") if config[part].get(own)), None)
         if section is None:
             continue
         key, value, named = f"{section}.{own}", float(config[section][own]), _make_name(name, _preset_unit(config))
-        low, high = told.get(name, (np.inf, -np.inf))
+        low, high = ranges.get(name, (np.inf, -np.inf))
         if low <= value <= high:
             yield _linear_assumption(named, key, _Range(value, low, high, CAMPAIGN))
         else:
@@ -340,7 +340,7 @@ def _assumption_by_factor(named: _Named, key: str, of: _Range, end: float = np.i
 
 
 def _value(config: Mapping[str, Any], key: str) -> Any:
-    held: Any = config
+    value: Any = config
     for part in key.split("."):
-        held = held.get(part) if isinstance(held, Mapping) else None
-    return held
+        value = value.get(part) if isinstance(value, Mapping) else None
+    return value

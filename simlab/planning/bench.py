@@ -51,15 +51,15 @@ def figure(name: str, estimate: Estimate) -> Figure:
 
 def figures(looked: MeasuredDesign) -> dict[str, Figure]:
     """Return all measures of a design with their errors."""
-    return {name: figure(name, found) for name, found in looked.items()}
+    return {name: figure(name, value) for name, value in looked.items()}
 
 
 def difference(name: str, first: Estimate, second: Estimate) -> Figure:
     """Return first minus second, deleting the same world from both designs, with its 95 % interval."""
-    one, other = _point(name, first), _point(name, second)
+    point, other = _point(name, first), _point(name, second)
     within = measure_range(name)
     bounds = None if within.least is None or within.greatest is None else (within.least, within.greatest)
-    gap: Contrast = bound_difference(compare_paired(one, other), one, other, bounds)
+    gap: Contrast = bound_difference(compare_paired(point, other), point, other, bounds)
     return Figure(
         value=float(gap.difference),
         mcse=float(gap.mcse),
@@ -75,7 +75,7 @@ def carry_over(measured: MeasuredDesign, advice: MeasuredDesign) -> MeasuredDesi
 
     The advice met more worlds: what these say of it holds for designs that are compared with it, too.
     """
-    return {name: _add_difference(found, advice[name]) if name in advice else found for name, found in measured.items()}
+    return {name: _add_difference(value, advice[name]) if name in advice else value for name, value in measured.items()}
 
 
 def _add_difference(estimate: Estimate, advice: Estimate) -> Estimate:
@@ -121,8 +121,8 @@ def first_target(wanted: PlanRequest) -> Target:
 def shared_mean(first: Estimate, second: Estimate) -> tuple[float, float]:
     """Return the means of two designs over the worlds that both met: costs are compared of the same documents."""
     n = min(len(first.influence), len(second.influence))
-    one, other = (float(found.value + np.mean(found.influence[:n])) for found in (first, second))
-    return one, other
+    mean, other = (float(result.value + np.mean(result.influence[:n])) for result in (first, second))
+    return mean, other
 
 
 def measure_extra_design(bench: Bench, design: Design, worlds: int) -> MeasuredDesign:
@@ -200,8 +200,8 @@ class Measuring:
         declared = gather_conclusions({}, [entry.config]).outcomes
         rows = (row for row in book.blocks(entry.cell) if row.block.address.world < worlds)
         outcomes = gather(rows, entry.config, declared)
-        found = estimate(self.measures, outcomes, declared)
-        return {name: one for name, one in found.items() if isinstance(one, Estimate) and one.n}
+        estimates = estimate(self.measures, outcomes, declared)
+        return {name: one for name, one in estimates.items() if isinstance(one, Estimate) and one.n}
 
 
 @contextmanager
@@ -224,5 +224,7 @@ def open_bench(
     With `studies` the same raters rate the same documents so often.
     """
     base = replace(compose_sweep(RUN, list(words)), worlds=1, studies=studies, pools=pools, document_draws=draws)
-    with open_laboratory(kept, base, compose, Measuring(measures), jobs=jobs, seconds=seconds, quiet=quiet) as held:
-        yield held
+    with open_laboratory(
+        kept, base, compose, Measuring(measures), jobs=jobs, seconds=seconds, quiet=quiet
+    ) as laboratory:
+        yield laboratory

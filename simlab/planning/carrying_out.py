@@ -89,18 +89,18 @@ def carry_out_plan(plan: PlanSearch, began: float, say: Say) -> tuple[StudyPlan,
             _open_bench(plan, plan.book, on.words, plan.measures, replicates, Composer(on.words))
         )
         n_pools = 1 if on.these_raters else 2
-        found, fresh, compared, k = decide(
+        result, fresh, compared, k = decide(
             plan.designs, first, lambda k: stack.enter_context(_open_fresh_bench(plan, n_pools, k)), on, wanted, say
         )
-        near = replace(found, rivals=found.rivals[:NEAREST])
+        near = replace(result, rivals=result.rivals[:NEAREST])
         robust = measure_robustness(share_of(first, ROBUST), near, on, wanted, worlds=IN_A_DRAW)
         flips = find_nearest_flips(share_of(first, FLIPS), near, on, wanted)
-        pool = _pool(share_of(first, POOL), found, on, wanted)
+        pool = _pool(share_of(first, POOL), result, on, wanted)
         # Of these raters there is one pool; what others would say needs two.
         at_large = stack.enter_context(_open_fresh_bench(plan, 2, k)) if on.these_raters else None
-        config = folder.compose_folder_study(on, found.chosen)
-        said = answer(
-            found,
+        config = folder.compose_folder_study(on, result.chosen)
+        study_plan = answer(
+            result,
             first,
             fresh,
             on,
@@ -113,9 +113,11 @@ def carry_out_plan(plan: PlanSearch, began: float, say: Say) -> tuple[StudyPlan,
             loads=lambda design: loads(folder.compose_folder_study(on, design)),
             config=config,
         )
-    held = said.model_copy(update={"scenarios": _ask_scenarios(plan, others, near)}) if others else said
+    with_scenarios = (
+        study_plan.model_copy(update={"scenarios": _ask_scenarios(plan, others, near)}) if others else study_plan
+    )
     say(f"planned in {duration(time.monotonic() - began)}")
-    return held, config
+    return with_scenarios, config
 
 
 def _open_bench(
@@ -136,8 +138,8 @@ def _open_bench(
 
 @contextmanager
 def _count_patience(opened: AbstractContextManager[Bench], patience: Patience, per_world: int) -> Iterator[Bench]:
-    with opened as held:
-        yield CountedBench(held, patience, per_world)
+    with opened as bench:
+        yield CountedBench(bench, patience, per_world)
 
 
 def _choose_replicates(plan: PlanSearch) -> Replicates:
@@ -168,14 +170,14 @@ def _double_replicates(plan: PlanSearch, n_pools: int) -> Replicates:
 def _ask_scenarios(plan: PlanSearch, others: Sequence[Ground], search: SearchResult) -> Robust:
     """Ask in other worlds, each with campaigns of its own, whether the advice holds."""
     with ExitStack() as stack:
-        held: dict[str, Bench] = {}
+        by_name: dict[str, Bench] = {}
         for path, other in zip(plan.scenarios, others, strict=True):
-            folder = plan.out / SCENARIOS / f"{len(held) + 1}"
+            folder = plan.out / SCENARIOS / f"{len(by_name) + 1}"
             benches = _open_bench(
                 plan, folder, other.words, plan.measures, _choose_replicates(plan), Composer(other.words)
             )
-            held[f"{path.stem}"] = stack.enter_context(benches)
-        return measure_scenario_robustness(held, search, plan.wanted)
+            by_name[f"{path.stem}"] = stack.enter_context(benches)
+        return measure_scenario_robustness(by_name, search, plan.wanted)
 
 
 def _pool(bench: Bench, search: SearchResult, on: Ground, wanted: PlanRequest) -> PoolNeeded | None:

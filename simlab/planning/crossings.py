@@ -243,9 +243,9 @@ class FollowedDesigns:
         chosen = search.chosen
         own = search.tried[chosen]
         ease = {
-            one: float(evaluate_constraints(search.tried[one], wanted, own).margin.min())
-            for one in search.rivals
-            if one != chosen and one in search.tried
+            design: float(evaluate_constraints(search.tried[design], wanted, own).margin.min())
+            for design in search.rivals
+            if design != chosen and design in search.tried
         }
         rivals = sorted(ease, key=lambda one: -ease[one])[:RIVALS]
         longest = max([LONGEST, *(len(one.influence) for look in search.tried.values() for one in look.values())])
@@ -274,10 +274,10 @@ class FollowedDesigns:
         """
         designs = [self.designs[k] for k in places]
         points = dict(zip(x, self.points(of, x, worlds, designs), strict=True))
-        held = track(points, designs, advised=self.advised)
+        tracks = track(points, designs, advised=self.advised)
         span = (start, AssumptionScale(of).end(side))
-        found = crossing(held, side, span, self.again, straight=straight)
-        return found._replace(first=places[found.first], near=tuple(places[k] for k in found.near))
+        event = crossing(tracks, side, span, self.again, straight=straight)
+        return event._replace(first=places[event.first], near=tuple(places[k] for k in event.near))
 
     def points(
         self, of: Assumption, x: Sequence[float], worlds: int, designs: Sequence[Design]
@@ -285,14 +285,14 @@ class FollowedDesigns:
         """Return the conditions of designs at distances; at 0 what the search knows of them."""
         known = self._conditions({one: self.found.tried[one] for one in (self.designs[0], *designs)}, designs)
         away = [at for at in x if at != 0]
-        held = dict(zip(away, self._simulate_constraints(of, away, worlds, designs), strict=True))
+        by_distance = dict(zip(away, self._simulate_constraints(of, away, worlds, designs), strict=True))
         if away and of.key.startswith(ASSUMED):
             start = self._simulate_constraints(of, [0.0], worlds, designs)[0]
-            held = {
+            by_distance = {
                 at: {one: shift_constraints(own, start[one], known[one]) for one, own in point.items()}
-                for at, point in held.items()
+                for at, point in by_distance.items()
             }
-        return [known if at == 0 else held[at] for at in x]
+        return [known if at == 0 else by_distance[at] for at in x]
 
     def _simulate_constraints(
         self, of: Assumption, x: Sequence[float], worlds: int, designs: Sequence[Design]
@@ -307,6 +307,8 @@ class FollowedDesigns:
         """Return the conditions of designs at a value; beside an advice others are to cost less."""
         first = self.designs[0]
         return {
-            one: evaluate_constraints(looks[one], self.wanted, looks[first] if self.advised and one != first else None)
-            for one in designs
+            design: evaluate_constraints(
+                looks[design], self.wanted, looks[first] if self.advised and design != first else None
+            )
+            for design in designs
         }

@@ -83,17 +83,17 @@ def curves(tried: Mapping[Design, MeasuredDesign], measure: str, wanted: PlanReq
     for design, looked in tried.items():
         if size_of(design) is not None and measure in looked and "money" in looked and _end_probability(looked, wanted):
             groups.setdefault(family(design), []).append(design)
-    return [curve({one: tried[one] for one in held}, measure) for held in groups.values()]
+    return [curve({one: tried[one] for one in designs}, measure) for designs in groups.values()]
 
 
 def curve(tried: Mapping[Design, MeasuredDesign], measure: str) -> Curve:
     """Fit one family's curve; `tried` holds at least one size of it."""
     designs = list(tried)
     sizes = np.array([float(size_of(one) or 1) for one in designs])
-    found = [figure(measure, tried[one][measure]) for one in designs]
+    figures = [figure(measure, tried[one][measure]) for one in designs]
     money = np.array([measure_value(tried[one], "money") for one in designs])
-    rise = _rise(sizes, [tried[one][measure] for one in designs], found) if len(sizes) > 1 else None
-    return Curve(designs[0], rise, _money(sizes, money), found[int(np.argmax(sizes))])
+    rise = _rise(sizes, [tried[one][measure] for one in designs], figures) if len(sizes) > 1 else None
+    return Curve(designs[0], rise, _money(sizes, money), figures[int(np.argmax(sizes))])
 
 
 def set_size(design: Design, size: int) -> Design:
@@ -118,10 +118,10 @@ def _rise(sizes: Floats, estimates: Sequence[Estimate], figures: Sequence[Figure
     at, solve = _solve_line(np.log(sizes), y, errors)
     shared = np.zeros((max(len(one.influence) for one in estimates), 2))
     alone = np.zeros((2, 2))
-    for k, (one, shown) in enumerate(zip(estimates, figures, strict=True)):
-        n = len(one.influence)
+    for k, (estimate, shown) in enumerate(zip(estimates, figures, strict=True)):
+        n = len(estimate.influence)
         if n > 1 and shown.mcse > 0:
-            shared[:n] += np.outer(np.asarray(one.influence) / math.sqrt(n * (n - 1)) / slopes[k], solve[:, k])
+            shared[:n] += np.outer(np.asarray(estimate.influence) / math.sqrt(n * (n - 1)) / slopes[k], solve[:, k])
         else:
             alone += np.outer(solve[:, k], solve[:, k]) * errors[k] ** 2
     freedom = len(y) - 2
@@ -155,11 +155,11 @@ def _crossing(line: WeightedLine, level: float) -> tuple[float, float, float]:
     (vaa, vab), (_, vbb) = line.covariance
     t = SURE**2
     # (a + b x - level)^2 <= t (vaa + 2 vab x + vbb x^2), solved for x.
-    two, one, none = b**2 - t * vbb, 2 * ((a - level) * b - t * vab), (a - level) ** 2 - t * vaa
-    root = one**2 - 4 * two * none
-    if b <= 0 or two <= 0 or root < 0:
+    quadratic, linear, constant = b**2 - t * vbb, 2 * ((a - level) * b - t * vab), (a - level) ** 2 - t * vaa
+    root = linear**2 - 4 * quadratic * constant
+    if b <= 0 or quadratic <= 0 or root < 0:
         return at, 0.0, math.inf
-    low, high = sorted((-one + sign * math.sqrt(root)) / (2 * two) for sign in (-1, 1))
+    low, high = sorted((-linear + sign * math.sqrt(root)) / (2 * quadratic) for sign in (-1, 1))
     return at, _size(low, far), _size(high, far)
 
 

@@ -56,7 +56,8 @@ def verify_targets(fresh: Bench, design: Design, wanted: PlanRequest, k: float) 
             return False
         if (needed := _count_needed_worlds(looked, wanted, worlds, error)) <= worlds or worlds >= MOST:
             return all(
-                lower_bound(looked[one.measure], k, wanted) >= one.least - wanted.margin for one in wanted.targets
+                lower_bound(looked[target.measure], k, wanted) >= target.least - wanted.margin
+                for target in wanted.targets
             )
         if worlds_in_time(fresh, needed - worlds) < needed - worlds:
             return None
@@ -82,8 +83,8 @@ def _error(estimate: Estimate) -> float:
 def _is_hopeless(looked: MeasuredDesign, wanted: PlanRequest, k: float, error: float) -> bool:
     """True if a target is so far away that a whole round would hardly show it."""
     ask = _quantile(k, wanted) * error - wanted.margin
-    found = ((one.least + ask, looked[one.measure]) for one in wanted.targets)
-    return any(value.value + HOPELESS * max(value.mcse, error) < least for least, value in found)
+    pairs = ((one.least + ask, looked[one.measure]) for one in wanted.targets)
+    return any(value.value + HOPELESS * max(value.mcse, error) < least for least, value in pairs)
 
 
 def lower_bound(estimate: Estimate, k: float, wanted: PlanRequest) -> float:
@@ -113,8 +114,8 @@ def _telling_values(estimate: Estimate) -> list[float]:
     """Return what each world says of a measure, without those that can say nothing: these have no influence."""
     n, influence = len(estimate.influence), np.asarray(estimate.influence, float)
     telling = n if estimate.telling is None else min(estimate.telling, n)
-    said = influence[np.argsort(-np.abs(influence), kind="stable")[:telling]]
-    return [float(value) for value in estimate.value + said * telling / n]
+    largest = influence[np.argsort(-np.abs(influence), kind="stable")[:telling]]
+    return [float(value) for value in estimate.value + largest * telling / n]
 
 
 def _probability_below_zero(gaps: Floats) -> float:
@@ -167,37 +168,37 @@ def decide(
     """
     search = begin(designs, wanted)
     for k in range(1, ROUNDS + 1):
-        found = go_on(search, share_of(first, SEARCHING if k == 1 else SEARCHING_ON), say)
+        result = go_on(search, share_of(first, SEARCHING if k == 1 else SEARCHING_ON), say)
         fresh = fresh_of(k)
-        if found.advice is None:
-            if found.probability < wanted.confidence:
-                found = _end_undecided(found, search, found.best)
+        if result.advice is None:
+            if result.probability < wanted.confidence:
+                result = _end_undecided(result, search, result.best)
             break
-        found = _take_simplest(found, search, first, wanted)
-        verdict = verify_targets(fresh, found.chosen, wanted, k)
+        result = _take_simplest(result, search, first, wanted)
+        verdict = verify_targets(fresh, result.chosen, wanted, k)
         if verdict:
             break
         say(f"fresh worlds of round {k} {'do not show the targets' if verdict is False else 'end with patience'}")
         if verdict is None or k == ROUNDS:
-            found = _end_undecided(found, search, found.chosen)
+            result = _end_undecided(result, search, result.chosen)
             break
-        search.exclude_design(found.chosen)
-    compared = compare(found, first, share_of(fresh, ROWS), ground, wanted)
-    return _name_unbeaten(PlanDecision(found, fresh, compared, k), search, first, wanted, say)
+        search.exclude_design(result.chosen)
+    compared = compare(result, first, share_of(fresh, ROWS), ground, wanted)
+    return _name_unbeaten(PlanDecision(result, fresh, compared, k), search, first, wanted, say)
 
 
 def _take_simplest(search_result: SearchResult, search: Search, first: Bench, wanted: PlanRequest) -> SearchResult:
     """Let a simpler design of the same size take a choice's place where it finds as much, as far as worlds tell."""
     measure, own = first_target(wanted).measure, search_result.chosen
-    for one in list_simpler_designs(own):
-        if not search.holds(one) or worlds_in_time(first, 2 * TIED) < 2 * TIED:
+    for simpler in list_simpler_designs(own):
+        if not search.holds(simpler) or worlds_in_time(first, 2 * TIED) < 2 * TIED:
             continue
-        looked = first.look({own: TIED, one: TIED})
-        if measure not in looked[one] or not is_within_limits(looked[one], wanted):
+        looked = first.look({own: TIED, simpler: TIED})
+        if measure not in looked[simpler] or not is_within_limits(looked[simpler], wanted):
             continue
-        gap = difference(measure, looked[one][measure], looked[own][measure])
-        if gap.value > -max(gap.mcse, wanted.margin / 4) and reaches_nearly(looked[one], wanted):
-            return replace(search_result, advice=one, tried={**search_result.tried, **looked})
+        gap = difference(measure, looked[simpler][measure], looked[own][measure])
+        if gap.value > -max(gap.mcse, wanted.margin / 4) and reaches_nearly(looked[simpler], wanted):
+            return replace(search_result, advice=simpler, tried={**search_result.tried, **looked})
     return search_result
 
 
@@ -214,19 +215,19 @@ def _name_unbeaten(proven: PlanDecision, search: Search, first: Bench, wanted: P
     Which designs stand on a page no fresh world has chosen. So those that were not named share one more round, in these
     worlds, and targets of one that is named instead are shown at its level.
     """
-    found, fresh, compared, k = proven
-    for one in order_by_preference(compared, wanted):
-        if one == found.chosen:
+    result, fresh, compared, k = proven
+    for design in order_by_preference(compared, wanted):
+        if design == result.chosen:
             break
         say("another design of the page is to be named instead: fresh worlds are asked about it")
-        if found.advice is None or verify_targets(fresh, one, wanted, k + 1 + math.log2(len(compared.roles) - 1)):
-            looked = first.look({one: max(worlds_in_time(first, FEW), FEW)})
-            found = replace(found, tried={**found.tried, **looked})
-            if found.advice is not None:
-                found = replace(found, advice=one)
-            elif found.leading is not None:
-                found = replace(found, leading=one, open=search.find_undecided_sizes(one))
+        if result.advice is None or verify_targets(fresh, design, wanted, k + 1 + math.log2(len(compared.roles) - 1)):
+            looked = first.look({design: max(worlds_in_time(first, FEW), FEW)})
+            result = replace(result, tried={**result.tried, **looked})
+            if result.advice is not None:
+                result = replace(result, advice=design)
+            elif result.leading is not None:
+                result = replace(result, leading=design, open=search.find_undecided_sizes(design))
             else:
-                found = replace(found, best=one)
-            return PlanDecision(found, fresh, rename_advice(compared, one, fresh), k)
+                result = replace(result, best=design)
+            return PlanDecision(result, fresh, rename_advice(compared, design, fresh), k)
     return proven

@@ -71,9 +71,9 @@ class Chance:
         So a share of 1 in twenty worlds is not one of 1 for sure (Jeffreys' interval where worlds are 0 or 1).
         """
         n = len(estimate.influence)
-        none, one = np.random.default_rng([self.seed, 2, place]).gamma(0.5, 1.0, (2, len(self.worlds)))
+        zero_weight, one_weight = np.random.default_rng([self.seed, 2, place]).gamma(0.5, 1.0, (2, len(self.worlds)))
         drawn = np.clip(self.mean(estimate), 0.0, 1.0)
-        return np.asarray(np.clip((n * drawn + one) / (n + none + one), 1e-6, 1 - 1e-6))
+        return np.asarray(np.clip((n * drawn + one_weight) / (n + zero_weight + one_weight), 1e-6, 1 - 1e-6))
 
 
 def path(log_size: Floats, at: Ints, shares: Floats, shape: CurveShape, normals: Floats) -> Floats:
@@ -215,15 +215,15 @@ class DesignFamily:
         shape = RISES if measure in RISING and is_rising(estimates) else WANDERS
         shares = np.stack([self._draw_measure(k, measure, chance) for k in seen], axis=1)
         normals = chance.draw_path(self._place(measure), len(self))
-        found = path(self.log_size, np.array(seen), shares, shape, normals)
-        found[:, [k for k in self.known if k not in seen]] = NEVER
-        return found
+        paths = path(self.log_size, np.array(seen), shares, shape, normals)
+        paths[:, [k for k in self.known if k not in seen]] = NEVER
+        return paths
 
     def _draw_measure(self, k: int, measure: str, chance: Chance) -> Floats:
         if (k, measure) not in self.drawn:
-            one = self.known[k][measure]
+            estimate = self.known[k][measure]
             place = self._place(measure) * MOST_SIZES + k
-            self.drawn[k, measure] = chance.mean(one) if measure == "money" else chance.share(one, place)
+            self.drawn[k, measure] = chance.mean(estimate) if measure == "money" else chance.share(estimate, place)
         return self.drawn[k, measure]
 
     def _place(self, measure: str) -> int:
@@ -244,15 +244,15 @@ def families(designs: Sequence[Design]) -> list[DesignFamily]:
     sorted_by: dict[Design, list[Design]] = {}
     for design in designs:
         sorted_by.setdefault(family(design), []).append(design)
-    found = []
+    result = []
     for number, members in enumerate(sorted_by.values()):
         ordered = sorted(dict.fromkeys(members), key=lambda one: size_of(one) or 0)
-        found.append(DesignFamily(number, tuple(ordered), np.log([float(size_of(one) or 1) for one in ordered])))
-    return found
+        result.append(DesignFamily(number, tuple(ordered), np.log([float(size_of(one) or 1) for one in ordered])))
+    return result
 
 
 def list_measured_designs(all_of_them: Sequence[DesignFamily]) -> Iterator[tuple[Design, MeasuredDesign]]:
     """Go through all designs that were looked at."""
-    for held in all_of_them:
-        for k in sorted(held.known):
-            yield held.designs[k], held.known[k]
+    for group in all_of_them:
+        for k in sorted(group.known):
+            yield group.designs[k], group.known[k]

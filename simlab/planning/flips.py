@@ -47,7 +47,7 @@ def find_nearest_flips(
     flips = [flip for one in plain if (flip := remedies.flip(one, search, wanted)) is not None]
     following = _Following(FollowedDesigns.choose(bench, search, wanted), worlds)
     events = [event for one in ground.assumptions if one not in plain for event in following.list_likely_events(one)]
-    refined = [one for event in sorted(events, key=_distance) if (one := following.refine_event(event)) is not None]
+    refined = [finer for event in sorted(events, key=_distance) if (finer := following.refine_event(event)) is not None]
     for event in _keep_nearest(refined):
         grown = following.narrow_event(event)
         if _is_sure(grown):
@@ -176,10 +176,10 @@ def _list_alternatives(search: SearchResult) -> list[Design]:
 def _keep_nearest(events: Sequence[_Event]) -> list[_Event]:
     """Keep the nearer event of each assumption, nearest first, of those that may be told."""
     likely = [one for one in events if np.isfinite(one.crossing.again).mean() >= LIKELY]
-    held: dict[str, _Event] = {}
-    for one in sorted(likely, key=_distance):
-        held.setdefault(one.of.key, one)
-    return list(held.values())
+    nearest: dict[str, _Event] = {}
+    for event in sorted(likely, key=_distance):
+        nearest.setdefault(event.of.key, event)
+    return list(nearest.values())
 
 
 def _distance(event: _Event) -> float:

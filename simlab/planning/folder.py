@@ -60,13 +60,13 @@ class Frozen(NamedTuple):
 
 def freeze_study(config: Mapping[str, Any], family: FrozenFamily | None = None) -> Frozen:
     """Return a composed study as its folder holds it: what it reads lies beside it, so that the folder can be moved."""
-    held: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
     for section, name in READ.items():
         path = config.get(section, {}).get("path")
         if isinstance(path, str) and config[section].get("sha256") is not None:
-            held[name] = expand_path(path)
+            paths[name] = expand_path(path)
             config = {**config, section: {**config[section], "path": name}}
-    return Frozen(config, write_study(config, family) + "\n", digest(config), held)
+    return Frozen(config, write_study(config, family) + "\n", digest(config), paths)
 
 
 def check(out: Path, requested: Asked) -> None:
@@ -126,9 +126,9 @@ def lock(out: Path, requested: Asked) -> Iterator[Ledger]:
                     book_file.unlink(missing_ok=True)
                 raise
     except BaseException:
-        for one in folders:
+        for folder in folders:
             with suppress(OSError):
-                one.rmdir()
+                folder.rmdir()
         raise
 
 
@@ -170,8 +170,8 @@ def write(
         contents = {name: file.read_text(encoding="utf-8") for name, file in moved.items()} | texts
         drawn = {out / FIGURE: figure} if figure is not None else {}
         # The plan is last, so that a folder with a plan has all that belongs to it.
-        held = {out / PLAN: json.dumps(plan.serialise(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"}
-        write_whole({out / name: text for name, text in contents.items()} | drawn | held)
+        plan_file = {out / PLAN: json.dumps(plan.serialise(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"}
+        write_whole({out / name: text for name, text in contents.items()} | drawn | plan_file)
     except OSError as error:
         where = clip(error.filename or out)
         raise InputError(f"{where}: cannot be written ({reason(error)}); {describe_need(error)}") from error
@@ -180,8 +180,8 @@ def write(
 
 def options_as_json(requested: Asked) -> dict[str, Any]:
     """Return what was asked as JSON gives it back: sequences are lists."""
-    said: dict[str, Any] = json.loads(json.dumps(dict(requested), default=str, ensure_ascii=False))
-    return said
+    options: dict[str, Any] = json.loads(json.dumps(dict(requested), default=str, ensure_ascii=False))
+    return options
 
 
 def _refuse_other(before: Asked, requested: Asked, where: str) -> None:

@@ -85,10 +85,10 @@ def stand_on_preset(given: GivenSettings) -> Ground:
         f"raters.buckets_per_rater={min(PER_BUCKET, n_raters)}",
     ]
     people = f"{n_systems} systems, {n_raters} raters and outputs differ as"
-    said = f"{people} systems={systems} and raters={raters} have it"
+    description = f"{people} systems={systems} and raters={raters} have it"
     if systems == raters == USUAL:
-        said = f"scores from 0 to 100; {people} in a campaign of WMT 2023 (ESA)"
-    return _assemble_ground(own, given, n_raters, said, None, ("all of the world",), {})
+        description = f"scores from 0 to 100; {people} in a campaign of WMT 2023 (ESA)"
+    return _assemble_ground(own, given, n_raters, description, None, ("all of the world",), {})
 
 
 def stand_on_world(
@@ -100,11 +100,11 @@ def stand_on_world(
     Raises InputError for a file that is none, and for numbers of raters that no study has.
     """
     refuse_systems(given)
-    held = read_world(None if path is None else str(path), None)
-    pilot = len(held.rater_names)
+    world = read_world(None if path is None else str(path), None)
+    pilot = len(world.rater_names)
     usual = pilot if given.raters is None else given.raters
     n_raters = _number(given, "systems.n_raters", usual)
-    check_people(len(held.system_names), n_raters)
+    check_people(len(world.system_names), n_raters)
     same = n_raters == pilot and n_raters < FEW_RATERS
     own = [
         "systems=fitted",
@@ -115,10 +115,10 @@ def stand_on_world(
     ]
     law, checks, fitted_to = _describe_fit(path)
     unknown = tuple(one.partition(":")[0] for one in (record or {}).get("not_identified", ()))
-    said = f"{law}; {checks}" + ("" if path is None else f" ({clip(path.name)})")
+    description = f"{law}; {checks}" + ("" if path is None else f" ({clip(path.name)})")
     whom = "" if same or n_raters == pilot else f"; {n_raters} raters drawn anew"
     return _assemble_ground(
-        own, given, n_raters, said + whom, read or fitted_to, unknown, record or {}, timing=bool(held.timing)
+        own, given, n_raters, description + whom, read or fitted_to, unknown, record or {}, timing=bool(world.timing)
     )
 
 
@@ -128,19 +128,20 @@ def _describe_fit(where: Path | str | None) -> tuple[str, str, str]:
 
     if where is None:
         return "mqm", "built in", "expert ratings of WMT23"
-    path, held = Path(where), read_world(str(where), None)
+    path, world = Path(where), read_world(str(where), None)
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     content = yaml.load(path.read_text(encoding="utf-8"), loader)  # noqa: S506 (a safe loader)
     checks = content.get("checks", {})
     failed, passed = len(checks.get("failed", [])), int(checks.get("passed", 0))
-    said = f"{passed} of {passed + failed} checks against the pilot passed" if passed + failed else "not checked"
+    outcome = f"{passed} of {passed + failed} checks against the pilot passed" if passed + failed else "not checked"
     about = content.get("about", {})
     counts = [
-        pluralise(int(about[f"{one}s"]), one) if f"{one}s" in about else "" for one in ("rating", "document", "rater")
+        pluralise(int(about[f"{unit}s"]), unit) if f"{unit}s" in about else ""
+        for unit in ("rating", "document", "rater")
     ]
-    read = ", ".join(filter(None, [*counts, pluralise(len(held.system_names), "system")]))
-    law = content.get("model", content.get("law", "gaussian" if isinstance(held, FittedScales) else "mqm"))
-    return law, said, f"{read}, as {clip(path.name)} was fitted to them"
+    read = ", ".join(filter(None, [*counts, pluralise(len(world.system_names), "system")]))
+    law = content.get("model", content.get("law", "gaussian" if isinstance(world, FittedScales) else "mqm"))
+    return law, outcome, f"{read}, as {clip(path.name)} was fitted to them"
 
 
 def stand_on_file(path: Path, given: GivenSettings, *, force: bool) -> Ground:
@@ -172,18 +173,20 @@ def _stand_on_study(path: Path, given: GivenSettings) -> Ground:
         raise InputError(f"--raters: {clip(path)} says how many raters there are; set raters.pool_size=N instead")
     left_out = ("measure", "seed", "worlds", "pools", "document_draws", "studies", "question")
     words = [
-        f"{one.key}={show(one.values[0], MOST_SEARCHED)}"
-        for one in load_study(path).settings
-        if one.key not in left_out and not one.key.startswith(("measure.", "engine")) and not one.key.endswith("sha256")
+        f"{setting.key}={show(setting.values[0], MOST_SEARCHED)}"
+        for setting in load_study(path).settings
+        if setting.key not in left_out
+        and not setting.key.startswith(("measure.", "engine"))
+        and not setting.key.endswith("sha256")
     ]
     config = compose_study(_join_words(words, given.words))
     refuse_large(config)
     raters, systems = draw_world(config, 0).frame.n_raters, config["systems"]
-    said = f"as {clip(path.name)} declares it"
+    description = f"as {clip(path.name)} declares it"
     if not draws(config):
-        return _assemble_ground(words, given, raters, said, None, ("all of the world",), {})
+        return _assemble_ground(words, given, raters, description, None, ("all of the world",), {})
     law, checks, read = _describe_fit(systems["path"])
-    return _assemble_ground(words, given, raters, f"{law}; {checks}; {said}", read, (), {})
+    return _assemble_ground(words, given, raters, f"{law}; {checks}; {description}", read, (), {})
 
 
 def smallest_difference(ground: Ground, given: float | None) -> Smallest:
@@ -272,7 +275,7 @@ def _join_words(first: Sequence[str], then: Sequence[str]) -> list[str]:
 
 def _number(given: GivenSettings, key: str, otherwise: int) -> int:
     """Return the whole number that is set for a key."""
-    return int(said) if (said := given.keys.get(key, "")).isdecimal() else otherwise
+    return int(text) if (text := given.keys.get(key, "")).isdecimal() else otherwise
 
 
 def _quote(path: Path) -> str:

@@ -57,13 +57,14 @@ def choose_designs(ground: Ground, compose: Compose, over: str | None, candidate
     if candidates is not None:
         where, config = f"--candidates {clip(candidates)}", compose(())
         named = [
-            tuple((_find_key(key, config, where), value) for key, value in one) for one in read_designs(candidates)
+            tuple((_find_key(key, config, where), value) for key, value in design)
+            for design in read_designs(candidates)
         ]
         try:
-            found = [tuple((key, _convert_value(key, value, config)) for key, value in one) for one in named]
+            designs = [tuple((key, _convert_value(key, value, config)) for key, value in one) for one in named]
         except InputError as error:
             raise InputError(f"{where}: {error}") from error
-        return _check_designs(found, compose, where)
+        return _check_designs(designs, compose, where)
     config = compose(())
     levers = usual_levers(config, ground) if over is None else read_levers(over, config, ground)
     if math.prod(len(lever.values) for lever in levers) > MOST_DESIGNS:
@@ -79,12 +80,12 @@ def make_room(ground: Ground, config: Config, over: str | None, candidates: Path
     InputError as `chosen` does.
     """
     if candidates is not None:
-        found = [int(size) for one in read_designs(candidates) if isinstance(size := dict(one).get(SIZE), int)]
+        sizes = [int(size) for one in read_designs(candidates) if isinstance(size := dict(one).get(SIZE), int)]
     else:
-        found = [int(n) for lever in read_levers(over or SIZE, config, ground) if lever.is_size for n in lever.values]
-    if not found or (max(found) <= _largest_size(config) and not over):
+        sizes = [int(n) for lever in read_levers(over or SIZE, config, ground) if lever.is_size for n in lever.values]
+    if not sizes or (max(sizes) <= _largest_size(config) and not over):
         return ground
-    wanted = sizes_of(config, max(found))
+    wanted = sizes_of(config, max(sizes))
     kept = [word for word in ground.words if word.partition("=")[0] not in wanted]
     return replace(ground, words=(*kept, *(f"{key}={value}" for key, value in wanted.items())))
 
@@ -95,8 +96,8 @@ def find_levers(designs: Sequence[Design]) -> tuple[Lever, ...]:
     for design in designs:
         for key, value in design:
             values.setdefault(key, {})[value] = None
-    held = {key: sorted(found) if key == SIZE else list(found) for key, found in values.items()}
-    return tuple(Lever(key, tuple(found)) for key, found in held.items())
+    by_key = {key: sorted(options) if key == SIZE else list(options) for key, options in values.items()}
+    return tuple(Lever(key, tuple(options)) for key, options in by_key.items())
 
 
 def usual_levers(config: Config, ground: Ground) -> list[Lever]:
@@ -115,8 +116,8 @@ def read_levers(text: str, config: Config, ground: Ground) -> list[Lever]:
         key = _lever(key.strip(), config)
         if key in levers:
             raise InputError(f"--over: {key} is named twice; name it once")
-        found = _read(key, values, config) if values else _values(key, config, ground)
-        levers[key] = Lever(key, tuple(dict.fromkeys(found)))
+        options = _read(key, values, config) if values else _values(key, config, ground)
+        levers[key] = Lever(key, tuple(dict.fromkeys(options)))
     return list(levers.values())
 
 
@@ -228,7 +229,7 @@ def _ends(designs: Sequence[Design]) -> set[Design]:
     families: dict[Design, list[Design]] = {}
     for design in designs:
         families.setdefault(family(design), []).append(design)
-    return {end(held, key=lambda one: size_of(one) or 0) for held in families.values() for end in (min, max)}
+    return {end(members, key=lambda one: size_of(one) or 0) for members in families.values() for end in (min, max)}
 
 
 def _check_designs(designs: Sequence[Design], compose: Compose, where: str) -> list[Design]:
@@ -240,6 +241,6 @@ def _check_designs(designs: Sequence[Design], compose: Compose, where: str) -> l
             if design in ends:
                 check_shape(config, "", check)
         except InputError as error:
-            said = ", ".join(f"{key}={show(value)}" for key, value in design)
-            raise InputError(f"{where}{': ' if where else ''}the design {said}: {error}") from error
+            settings = ", ".join(f"{key}={show(value)}" for key, value in design)
+            raise InputError(f"{where}{': ' if where else ''}the design {settings}: {error}") from error
     return list(dict.fromkeys(designs))

@@ -75,17 +75,21 @@ def find_binding_limit(
 def front(tried: Mapping[Design, MeasuredDesign], wanted: PlanRequest) -> tuple[TriedDesign, ...]:
     """Return all that was looked at, cheapest first, and mark what nothing beats in money, days and the measure."""
     measure = first_target(wanted).measure
-    held = {one: looked for one, looked in tried.items() if measure in looked and "money" in looked}
-    ordered = sorted(held, key=lambda one: (measure_value(held[one], "money"), -measure_value(held[one], measure)))
+    measured = {one: looked for one, looked in tried.items() if measure in looked and "money" in looked}
+    ordered = sorted(
+        measured, key=lambda one: (measure_value(measured[one], "money"), -measure_value(measured[one], measure))
+    )
     return tuple(
         TriedDesign(
-            design=one,
-            front=not any(_is_better(held[other], held[one], measure) for other in ordered if other != one),
-            reaches=reaches(held[one], wanted),
-            within=is_within_limits(held[one], wanted),
-            measures=figures(held[one]),
+            design=design,
+            front=not any(
+                _is_better(measured[other], measured[design], measure) for other in ordered if other != design
+            ),
+            reaches=reaches(measured[design], wanted),
+            within=is_within_limits(measured[design], wanted),
+            measures=figures(measured[design]),
         )
-        for one in ordered
+        for design in ordered
     )
 
 
@@ -107,7 +111,9 @@ def _larger_design(best: Design, search: SearchResult, ground: Ground) -> Design
     size = size_of(best)
     if size is None:
         return None
-    tried = {held for one in search.tried if family(one) == family(best) and (held := size_of(one)) is not None}
+    tried = {
+        tried_size for one in search.tried if family(one) == family(best) and (tried_size := size_of(one)) is not None
+    }
     listed = {int(value) for lever in ground.levers if lever.is_size for value in lever.values}
     beyond = sorted(one for one in tried | listed if one > size)
     return set_size(best, beyond[0]) if beyond else None
@@ -137,8 +143,8 @@ class _PriceFactor(NamedTuple):
 
 def is_all(assumption: Assumption, ground: Ground) -> bool:
     """True if an assumption is the price of a rating, and money buys nothing else."""
-    said = {key: value for key, _, value in (word.partition("=") for word in ground.words)}
-    return assumption.key == PRICE and all(said.get(key, "0") in ("0", "0.0") for key in OTHERS)
+    settings = {key: value for key, _, value in (word.partition("=") for word in ground.words)}
+    return assumption.key == PRICE and all(settings.get(key, "0") in ("0", "0.0") for key in OTHERS)
 
 
 def flip(assumption: Assumption, search: SearchResult, wanted: PlanRequest) -> Flip | None:
@@ -154,9 +160,9 @@ def flip(assumption: Assumption, search: SearchResult, wanted: PlanRequest) -> F
         factor = _factor(search.tried[search.advice], money, wanted)
         return None if factor is None else _flip(assumption, factor, None, "the money ends it")
     able = {
-        one: held
-        for one, look in search.tried.items()
-        if reaches(look, wanted) and (held := _factor(look, money, wanted))
+        design: change
+        for design, look in search.tried.items()
+        if reaches(look, wanted) and (change := _factor(look, money, wanted))
     }
     if not able:
         return None
@@ -196,17 +202,17 @@ def other_money(search: SearchResult, ground: Ground, wanted: PlanRequest) -> tu
         base = measure_value(search.tried[search.chosen], "money")
     if not base > 0:
         return ()
-    held = curves(search.tried, first_target(wanted).measure, wanted)
+    fitted_curves = curves(search.tried, first_target(wanted).measure, wanted)
     bounds = sizes(ground, search.tried)
-    return tuple(_advise_with_money(factor * base, held, bounds, search, wanted) for factor in FACTORS)
+    return tuple(_advise_with_money(factor * base, fitted_curves, bounds, search, wanted) for factor in FACTORS)
 
 
 def list_missed_targets(figures: Figures, wanted: PlanRequest) -> tuple[MissedTarget, ...]:
     """Return the targets that a design misses."""
     return tuple(
-        MissedTarget(target=one.measure, least=one.least, **dict(figures[one.measure]))
-        for one in wanted.targets
-        if one.measure in figures and not figures[one.measure].value >= one.least
+        MissedTarget(target=target.measure, least=target.least, **dict(figures[target.measure]))
+        for target in wanted.targets
+        if target.measure in figures and not figures[target.measure].value >= target.least
     )
 
 
@@ -217,10 +223,10 @@ def remedies(
 
     `at` are the best design's figures. A larger difference mends missed power only.
     """
-    said = [_documents(search, wanted, missed), _raters(search, bench, ground, wanted)]
+    options = [_documents(search, wanted, missed), _raters(search, bench, ground, wanted)]
     if missed and missed[0].target.startswith("power"):
-        said.append(_difference(search.best, wanted, at, ground))
-    return tuple(one for one in said if one is not None)
+        options.append(_difference(search.best, wanted, at, ground))
+    return tuple(one for one in options if one is not None)
 
 
 def _advise_with_money(
@@ -262,26 +268,26 @@ def _find_cheapest_design(
     """
     slack = money * (1 + 1e-9)
     fine = {
-        one: cost
-        for one, looked in search.tried.items()
+        design: cost
+        for design, looked in search.tried.items()
         if reaches(looked, wanted) and (cost := measure_value(looked, "money")) <= slack and not _cut(looked)
     }
     if search.advice is not None and search.advice in fine:
         return search.advice, fine[search.advice]
     least = first_target(wanted).least
     sized = [(one, size, one.find_size(least)[0]) for one, size in paid if _do_others_hold(one.of, search, wanted)]
-    for one, size, needed in sized:
+    for curve, size, needed in sized:
         at = max(math.ceil(needed), fewest) if needed <= size else None
         if at is not None:
-            fine[one.make_design(at)] = one.cost(at)
+            fine[curve.make_design(at)] = curve.cost(at)
     cheapest = min(fine, key=lambda one: fine[one], default=None)
     return cheapest, math.nan if cheapest is None else fine[cheapest]
 
 
 def _do_others_hold(design: Design, search: SearchResult, wanted: PlanRequest) -> bool:
     """True if the targets behind the first hold at the largest size of a family that was looked at."""
-    held = {one: looked for one, looked in search.tried.items() if family(one) == family(design)}
-    largest = held[max(held, key=lambda one: size_of(one) or 0)]
+    members = {one: looked for one, looked in search.tried.items() if family(one) == family(design)}
+    largest = members[max(members, key=lambda one: size_of(one) or 0)]
     first = first_target(wanted)
     return all(measure_value(largest, one.measure) >= one.least for one in wanted.targets if one != first)
 
@@ -289,14 +295,14 @@ def _do_others_hold(design: Design, search: SearchResult, wanted: PlanRequest) -
 def _documents(search: SearchResult, wanted: PlanRequest, missed: Sequence[MissedTarget]) -> Remedy | None:
     """Return the cheapest number of documents at which the fitted lines reach all that is missed."""
     options: list[Remedy] = []
-    for one in curves(search.tried, first_target(wanted).measure, wanted):
-        held = {design: looked for design, looked in search.tried.items() if family(design) == family(one.of)}
-        spans = [_size_needed(held, wanted, Target(measure=short.target, least=short.least)) for short in missed]
+    for curve in curves(search.tried, first_target(wanted).measure, wanted):
+        members = {design: looked for design, looked in search.tried.items() if family(design) == family(curve.of)}
+        spans = [_size_needed(members, wanted, Target(measure=short.target, least=short.least)) for short in missed]
         if not spans or any(math.isnan(span[0]) for span in spans):
             continue
         at, low, high = max(spans)
-        cost = one.cost(at) if math.isfinite(at) else math.inf
-        design = one.make_design(math.ceil(at)) if math.isfinite(at) else one.of
+        cost = curve.cost(at) if math.isfinite(at) else math.inf
+        design = curve.make_design(math.ceil(at)) if math.isfinite(at) else curve.of
         value = float(math.ceil(at)) if at < math.inf else at
         options.append(
             Remedy(what="documents", design=design, value=value, low=low, high=high, money=cost, extrapolated=True)
@@ -344,9 +350,9 @@ def _difference(best: Design, wanted: PlanRequest, at: Figures, ground: Ground) 
     """
     from scipy.special import ndtri
 
-    found = at.get("power_at")
+    power = at.get("power_at")
     least = first_target(wanted).least
-    if found is None or not 0 < found.value < 1:
+    if power is None or not 0 < power.value < 1:
         return None
     pairs = max(ground.systems * (ground.systems - 1) // 2, 1)
     ask = float(-ndtri(LEVEL / 2 / pairs))
@@ -356,6 +362,6 @@ def _difference(best: Design, wanted: PlanRequest, at: Figures, ground: Ground) 
         reach = float(ndtri(min(max(share, 1e-6), 1 - 1e-6))) + ask
         return wanted.smallest.value * target / reach if reach > 0 else math.inf
 
-    low, high = (find_difference(found.value + sign * SURE * found.mcse) for sign in (1, -1))
-    value, money = find_difference(found.value), at["money"].value
+    low, high = (find_difference(power.value + sign * SURE * power.mcse) for sign in (1, -1))
+    value, money = find_difference(power.value), at["money"].value
     return Remedy(what="difference", design=best, value=value, low=low, high=high, money=money, extrapolated=True)

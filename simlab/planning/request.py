@@ -145,11 +145,11 @@ def read_designs(file: Path) -> list[Design]:
     rows = _read_table(text, where) if file.suffix.lower() == ".csv" else _read_list(text, where)
     if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) and row for row in rows):
         raise InputError(f"{where}: holds no designs; give a column, or a line, for each key that differs")
-    found = [tuple((str(key), value) for key, value in row.items()) for row in rows]
-    for key, value in itertools.chain.from_iterable(found):
+    designs = [tuple((str(key), value) for key, value in row.items()) for row in rows]
+    for key, value in itertools.chain.from_iterable(designs):
         if isinstance(value, list | dict):
             raise InputError(f"{where}: {clip(key, 60)} holds several values; a design has one value of a key")
-    return found
+    return designs
 
 
 def _read_table(text: str, where: str) -> list[dict[str, Any]]:
@@ -225,10 +225,10 @@ def measures(targets: tuple[Target, ...], smallest: Smallest, *, clock: bool) ->
     """
     options: Mapping[str, Any] = bound_options("measure")
     names = dict.fromkeys([*(one.measure for one in targets), *ALWAYS, *(ON_A_CLOCK if clock else ())])
-    found = {name: bind(options[name]) for name in names}
+    by_name = {name: bind(options[name]) for name in names}
     matters = partial(power_from, smallest=smallest.value)
-    return found | {
-        **{name: matters for name in ("power", "power_from") if name == "power" or name in found},
+    return by_name | {
+        **{name: matters for name in ("power", "power_from") if name == "power" or name in by_name},
         "power_at": partial(power_at, smallest=smallest.value, within=WITHIN),
     }
 

@@ -57,8 +57,9 @@ def is_rival(row: DesignRow, named: DesignRow, wanted: PlanRequest) -> bool:
         first.measure in row.difference
         and not row.gap > SLACK
         and all(
-            one.measure in other and other[one.measure].value >= min(one.least, own[one.measure].value) - wanted.margin
-            for one in others
+            target.measure in other
+            and other[target.measure].value >= min(target.least, own[target.measure].value) - wanted.margin
+            for target in others
         )
     )
 
@@ -96,12 +97,12 @@ def same_money(search: SearchResult, bench: Bench, ground: Ground, wanted: PlanR
     chosen = search.chosen
     measure, bounds = first_target(wanted).measure, sizes(ground, search.tried)
     money = measure_value(search.tried[chosen], "money")
-    others = {one: held for one, held in search.tried.items() if family(one) != family(chosen)}
+    others = {one: looked for one, looked in search.tried.items() if family(one) != family(chosen)}
     fitting: list[Design] = []
-    for one in rank_families(curves(others, measure, wanted), money):
+    for curve in rank_families(curves(others, measure, wanted), money):
         if len(fitting) == MOST:
             break
-        if (design := find_not_dearer(bench, one, chosen, money, bounds)) is not None:
+        if (design := find_not_dearer(bench, curve, chosen, money, bounds)) is not None:
             fitting.append(design)
     return [*fitting, *_list_unsized(others, measure, money)][:MOST]
 
@@ -112,20 +113,20 @@ def find_not_dearer(bench: Bench, curve: Curve, chosen: Design, money: float, bo
     The lines of money say how large it is; worlds that both designs met say whether that is so, as far as they can:
     documents differ in length, so that a few worlds err by more than a document.
     """
-    steep, held = max(float(curve.money.at[1]), 1e-12), dict[int, bool]()
+    steep, fits = max(float(curve.money.at[1]), 1e-12), dict[int, bool]()
     size, wanted = _clip_size(curve.size_for(money * (1 + SLACK)), bounds), measure_extra_design(bench, chosen, WORLDS)
-    while size not in held and len(held) < TRIES:
+    while size not in fits and len(fits) < TRIES:
         looked = measure_extra_design(bench, set_size(curve.of, size), WORLDS)
         if "money" not in looked or "money" not in wanted:
             return None
         gap, error = _gap(looked["money"], wanted["money"])
         room = SLACK * wanted["money"].value
-        held[size] = gap <= room + SURE * error
-        if not held[size]:
+        fits[size] = gap <= room + SURE * error
+        if not fits[size]:
             size = _clip_size(min(size - gap / steep, size - 1), bounds)
         elif gap + steep <= room - SURE * error:
             size = _clip_size(max(size - gap / steep, size + 1), bounds)
-    paid = [size for size, fine in held.items() if fine]
+    paid = [size for size, fine in fits.items() if fine]
     return set_size(curve.of, max(paid)) if paid else None
 
 
@@ -141,6 +142,6 @@ def _clip_size(size: float, bounds: tuple[int, int]) -> int:
 
 
 def _list_unsized(others: Mapping[Design, MeasuredDesign], measure: str, money: float) -> list[Design]:
-    held = [one for one, looked in others.items() if size_of(one) is None and measure in looked]
-    paid = [one for one in held if not measure_value(others[one], "money") > money * (1 + SLACK)]
+    unsized = [one for one, looked in others.items() if size_of(one) is None and measure in looked]
+    paid = [one for one in unsized if not measure_value(others[one], "money") > money * (1 + SLACK)]
     return sorted(paid, key=lambda one: -measure_value(others[one], measure))

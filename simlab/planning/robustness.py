@@ -223,9 +223,9 @@ def _regret(draws: Sequence[ReachedDraws], least: Floats, sample: Redraw, *, shr
     """Return the mean cost beyond the cheapest design that reaches the targets, as a share of the cost `[time]`."""
     own = draws[0].money[sample.draw]
     cheapest = own.copy()
-    for one in draws:
-        paid = np.nan_to_num(one.money, nan=np.inf)[sample.draw]
-        cheapest = np.minimum(cheapest, np.where(_mark_reached(one, least, sample, shrink=shrink), paid, np.inf))
+    for design in draws:
+        paid = np.nan_to_num(design.money, nan=np.inf)[sample.draw]
+        cheapest = np.minimum(cheapest, np.where(_mark_reached(design, least, sample, shrink=shrink), paid, np.inf))
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.nan_to_num((own - cheapest) / own, nan=0.0).mean(axis=1))
 

@@ -219,11 +219,11 @@ def _find_furthest(families: Sequence[DesignFamily], wanted: PlanRequest, chance
     first = next((one for one in wanted.targets if not one.floor), wanted.targets[0])
     others = [target for target in wanted.targets if target != first]
     best: tuple[float, At] = (-math.inf, (0, 0))
-    for f, one in enumerate(families):
-        value = one.path(first.measure, chance).mean(0)
+    for f, members in enumerate(families):
+        value = members.path(first.measure, chance).mean(0)
         if others:
-            value = value - 2.0 * (one.reaches(others, chance).mean(0) < -wanted.margin)
-        best = max([best, *((float(value[k]), (f, int(k))) for k in np.flatnonzero(one.mark_allowed(wanted)))])
+            value = value - 2.0 * (members.reaches(others, chance).mean(0) < -wanted.margin)
+        best = max([best, *((float(value[k]), (f, int(k))) for k in np.flatnonzero(members.mark_allowed(wanted)))])
     if best[0] > -math.inf:
         return best[1]
     return min(((f, min(one.known)) for f, one in enumerate(families)), key=lambda at: _money(families, at))
@@ -301,25 +301,25 @@ def begin(designs: Sequence[Design], wanted: PlanRequest) -> Search:
 
 def go_on(search: Search, bench: Bench, say: Say | None = None) -> SearchResult:
     """Search, or search on after designs were struck, until the choice is as sure as was wanted or patience ends."""
-    held, wanted, chance = search.held, search.wanted, search.chance
-    if not any(one.known for one in held):
-        _look_first(bench, held, wanted)
-    why, judged = "the worlds that a search may take are used up", judge(held, wanted, chance)
+    groups, wanted, chance = search.held, search.wanted, search.chance
+    if not any(one.known for one in groups):
+        _look_first(bench, groups, wanted)
+    why, judged = "the worlds that a search may take are used up", judge(groups, wanted, chance)
     for _ in range(ROUNDS):
         if say:
-            say(_describe_leading(held, judged, bench))
-        wants = _choose_further_looks(held, judged, wanted)
-        if judged.probability >= wanted.confidence and _has_enough_support(held, judged):
+            say(_describe_leading(groups, judged, bench))
+        wants = _choose_further_looks(groups, judged, wanted)
+        if judged.probability >= wanted.confidence and _has_enough_support(groups, judged):
             why = "the choice is right with the wanted probability"
             break
         if not wants:
             break
-        if not (wants := _limit_to_patience(bench, held, wants)):
+        if not (wants := _limit_to_patience(bench, groups, wants)):
             why = "patience is over"
             break
-        look(bench, held, wants)
-        judged = judge(held, wanted, chance)
-    return make_result(bench, held, judged, wanted, chance, why, lambda wants: look(bench, held, wants))
+        look(bench, groups, wants)
+        judged = judge(groups, wanted, chance)
+    return make_result(bench, groups, judged, wanted, chance, why, lambda wants: look(bench, groups, wants))
 
 
 def look(bench: Bench, families: Sequence[DesignFamily], wants: dict[At, int]) -> None:
@@ -373,5 +373,5 @@ def _describe_leading(families: Sequence[DesignFamily], judged: JudgedChoice, be
     if judged.choice is None:
         return f"no design reaches the targets ({judged.probability:.2f}), {bench.campaigns:,} studies"
     f, k = judged.choice
-    said = ", ".join(f"{key.rpartition('.')[2]}={value}" for key, value in families[f].designs[k])
-    return f"leads: {said} (right with probability {judged.probability:.2f}), {bench.campaigns:,} studies"
+    settings = ", ".join(f"{key.rpartition('.')[2]}={value}" for key, value in families[f].designs[k])
+    return f"leads: {settings} (right with probability {judged.probability:.2f}), {bench.campaigns:,} studies"

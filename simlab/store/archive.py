@@ -89,7 +89,7 @@ def describe(about: Mapping[str, Any], folder: Path, stored: StoredSweep, labels
         with ledger.reading(folder) as book:
             beside |= {SWEEP: kept} if (kept := book.read_note("file")) else {}
     beside[CITATION] = shipped(CITATION).read_text(encoding="utf-8")
-    listed = [(name, said) for name, said in _SAID.items() if name in beside]
+    listed = [(name, text) for name, text in _SAID.items() if name in beside]
     return {PAGE: readme.describe_archive(declared, labels, stored.command, stored.asked, listed)} | beside
 
 
@@ -119,12 +119,12 @@ class FilesOfArchive:
         try:
             about = self._archive.getinfo(name)
             too_large = about.file_size > MOST_METADATA
-            held = b"" if too_large else self._archive.read(about)
+            content = b"" if too_large else self._archive.read(about)
         except (KeyError, OSError, *_BROKEN) as error:
             raise InputError(f"{where} is lost or damaged; {_AGAIN}") from error
         if too_large:
             raise InputError(f"{where} takes more than {MOST_METADATA >> 20} MiB; {_NO_ARCHIVE}")
-        return held
+        return content
 
     def is_link(self, name: str) -> bool:
         """True if a file is a link: archives with such are refused."""
@@ -158,15 +158,15 @@ def reading(file: Path) -> Iterator[FilesOfArchive]:
 
 def _names(archive: zipfile.ZipFile, file: Path) -> list[str]:
     """Name the files of an archive; raise InputError for one that simlab has not written."""
-    where, held = clip(file), archive.infolist()
-    if len(held) > MOST_FILES:
+    where, entries = clip(file), archive.infolist()
+    if len(entries) > MOST_FILES:
         raise InputError(f"{where} holds more than {MOST_FILES:,} files; {_NO_ARCHIVE}")
-    if sum(one.file_size for one in held) > max(MOST_TIMES * file.stat().st_size, 2**20):
+    if sum(one.file_size for one in entries) > max(MOST_TIMES * file.stat().st_size, 2**20):
         raise InputError(f"{where} takes more than {MOST_TIMES} times as much unpacked; {_NO_ARCHIVE}")
-    for one in held:
-        if wrong := _describe_fault(one):
-            raise InputError(f"{where}: {clip(one.filename, 80)} {wrong}; {_NO_ARCHIVE}")
-    names = [one.filename for one in held if not one.is_dir()]
+    for entry in entries:
+        if wrong := _describe_fault(entry):
+            raise InputError(f"{where}: {clip(entry.filename, 80)} {wrong}; {_NO_ARCHIVE}")
+    names = [one.filename for one in entries if not one.is_dir()]
     if len(set(names)) < len(names):
         raise InputError(f"{where} holds two files of one name; {_NO_ARCHIVE}")
     if METADATA not in names:
@@ -190,9 +190,9 @@ def _describe_fault(entry: zipfile.ZipInfo) -> str | None:
 
 def refuse_large(file: Path, examined: Examined) -> None:
     """Raise InputError where the arrays that readers take as a whole say that they take too much together."""
-    if (held := examined.held_bytes()) > MOST_HELD:
+    if (n_bytes := examined.held_bytes()) > MOST_HELD:
         raise InputError(
-            f"{clip(file)}: its arrays say that they take {held / 2**30:,.0f} GiB, and no more than "
+            f"{clip(file)}: its arrays say that they take {n_bytes / 2**30:,.0f} GiB, and no more than "
             f"{MOST_HELD >> 30} GiB are read from an archive; ask for the folder"
         )
 
@@ -210,12 +210,12 @@ class CheckedArchive(ZipStore):
     ) -> Buffer | None:
         """Return the bytes of a file; None where there is no such metadata."""
         try:
-            held = await super().get(key, prototype or default_buffer_prototype(), byte_range)
+            buffer = await super().get(key, prototype or default_buffer_prototype(), byte_range)
         except (OSError, *_BROKEN) as error:
             raise self._damage_error(key, "it cannot be read") from error
-        if is_chunk(key) and (why := damage(held, self.sizes[key.partition("/")[0]])):
+        if is_chunk(key) and (why := damage(buffer, self.sizes[key.partition("/")[0]])):
             raise self._damage_error(key, why)
-        return held
+        return buffer
 
     def _damage_error(self, key: str, why: str) -> InputError:
         return InputError(f"{clip(self.path / key)} is damaged ({why}); {remedy(self.path / STORE)}")

@@ -119,7 +119,7 @@ def _describe(folder: Path) -> Catalogued:
         declared = json.loads(about["sweep"]) if read.declared is about else read.declared
         config = json.loads(about["config"]) if read.declared is about else declared["base"]
         axes = {str(axis["name"]): tuple(axis["values"]) for axis in declared["axes"]}
-        asked = math.prod(map(len, axes.values())) if read.asked is None else read.asked
+        n_requested = math.prod(map(len, axes.values())) if read.asked is None else read.asked
         settings = {key.removesuffix(TARGET): (_shorten(key, value),) for key, value in flatten(config)}
         named = {str(axis["key"]): axis["values"] for axis in declared["axes"]}
         entry = StoredSweep(
@@ -128,8 +128,8 @@ def _describe(folder: Path) -> Catalogued:
             question=declared["aim"].partition("\n")[0],
             axes=axes,
             drawn=json.loads(about.get(DRAWN, "{}")),
-            done=asked if "calculation" in declared else read.done,
-            asked=asked,
+            done=n_requested if "calculation" in declared else read.done,
+            asked=n_requested,
             measure=next(iter(declared["measures"]), ""),
             mcse=about.get(LARGEST_ERROR, math.nan),
             simlab=str(about.get("simlab", "")),
@@ -161,14 +161,14 @@ def _read_folder(folder: Path) -> _StoreReading:
 
 def _read_archive(file: Path) -> _StoreReading:
     """Read the attributes of the store in an archive, and what it says of how far that was filled."""
-    with reading(file) as held:
-        about = _attributes(held)
+    with reading(file) as archive:
+        about = _attributes(archive)
         try:
-            cells = json.loads(held.read(VERSIONS))["cells"]
-            done, asked = (int(cells[name]) for name in ("done", "asked"))
+            cells = json.loads(archive.read(VERSIONS))["cells"]
+            done, n_requested = (int(cells[name]) for name in ("done", "asked"))
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise InputError(f"{clip(file)}: {NO_STORE}") from error
-    return _StoreReading(about, about, done, asked, file.stat().st_size)
+    return _StoreReading(about, about, done, n_requested, file.stat().st_size)
 
 
 def _shorten(key: str, value: Any) -> Any:
@@ -193,10 +193,10 @@ def _attributes(files: Files) -> Mapping[str, Any]:
 
 def _count_done(book: ledger.Ledger, wanted: Mapping[str, int]) -> int:
     """Count the cells of which all campaigns are there that were asked."""
-    held: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for (cell, _), count in book.campaigns().items():
-        held[cell] = held.get(cell, 0) + count
-    return sum(held.get(cell, 0) >= count for cell, count in wanted.items())
+        counts[cell] = counts.get(cell, 0) + count
+    return sum(counts.get(cell, 0) >= count for cell, count in wanted.items())
 
 
 def _measure_size(folder: Path, noted: object) -> int:

@@ -76,7 +76,7 @@ def read_cells(
     summarise = partial(_summarise, replace(size, entries={}), measures, frozenset(wanted))
     summaries = summarise_batches(summarise, _batches(book, size, cut), jobs if len(size.entries) >= MANY else 1)
     for run, parts in itertools.groupby(summaries, key=lambda pair: pair[0].run):
-        yield run, [(batch.first, found) for batch, found in parts]
+        yield run, [(batch.first, summary) for batch, summary in parts]
 
 
 def slab(size: Grid, run: Run, parts: Sequence[tuple[int, CellSummary]]) -> dict[str, Array]:
@@ -122,13 +122,13 @@ def summarise_batches(
 
 def agree_on_sets(sets: Iterable[Array], replicates: int, outcome: Outcome) -> Array | None:
     """Return the document sets on which all cells agree that know them."""
-    found = np.full(replicates, outcome.fill, outcome.dtype)
+    document_set = np.full(replicates, outcome.fill, outcome.dtype)
     for of_cell in sets:
         known = of_cell != outcome.fill
-        if np.any(known & (found != outcome.fill) & (found != of_cell)):
+        if np.any(known & (document_set != outcome.fill) & (document_set != of_cell)):
             return None
-        found = np.where(known, of_cell, found)
-    return found
+        document_set = np.where(known, of_cell, document_set)
+    return document_set
 
 
 def _batches(book: Ledger, size: Grid, cut: Cut) -> Iterator[CellBatch]:
@@ -158,8 +158,8 @@ def _summarise(size: Grid, measures: Measures, wanted: Collection[str], cells: S
         if not outcomes:
             continue
         failed[k] = float(np.mean(outcomes["status"] != OK))
-        if (found := count_undivided(outcomes)) is not None:
-            same[k] = found
+        if (undivided := count_undivided(outcomes)) is not None:
+            same[k] = undivided
         of_sets = spread(outcomes, "document_set", size, cell.n_systems)
         sets.append(of_sets)
         for name in outcomes.keys() & wanted:
@@ -208,7 +208,7 @@ class Tally:
             self._influence.add(summary.measures.influence)
             there = np.flatnonzero(np.isfinite(summary.failed)).tolist()
             self.failed |= {positions[first + k]: float(summary.failed[k]) for k in there}
-            self.undivided |= {positions[first + k]: found for k, found in summary.undivided.items()}
+            self.undivided |= {positions[first + k]: count for k, count in summary.undivided.items()}
             for name, of in summary.present.items():
                 self.present.setdefault(name, []).extend(positions[first + k] for k in of.tolist())
             if self.document_set is not None and there:
@@ -219,10 +219,10 @@ class Tally:
     def columns(self) -> Columns:
         """Return the measures of all cells but their influence."""
         value, mcse, n = (
-            np.concatenate([getattr(held, what) for held in self._held], axis=1) for what in ("value", "mcse", "n")
+            np.concatenate([getattr(part, what) for part in self._held], axis=1) for what in ("value", "mcse", "n")
         )
-        clusters = [frozenset().union(*(held.clusters[j] for held in self._held)) for j in range(self._n_measures)]
-        failed = [_sum_failures([held.failed[j] for held in self._held]) for j in range(self._n_measures)]
+        clusters = [frozenset().union(*(part.clusters[j] for part in self._held)) for j in range(self._n_measures)]
+        failed = [_sum_failures([part.failed[j] for part in self._held]) for j in range(self._n_measures)]
         return Columns(value, mcse, n, np.empty((0, 0, 0)), tuple(clusters), tuple(failed))
 
     @property
@@ -265,9 +265,9 @@ class InfluenceFile:
         for measures, cells, clusters in self._shapes:
             n_bytes = 8 * cells * clusters
             self._file.seek(begin + measure * n_bytes)
-            held = np.frombuffer(self._file.read(n_bytes)).reshape(cells, clusters)
+            values = np.frombuffer(self._file.read(n_bytes)).reshape(cells, clusters)
             padded = np.full((cells, self.n_clusters), np.nan)
-            padded[:, :clusters] = held
+            padded[:, :clusters] = values
             yield from padded
             begin += measures * n_bytes
 

@@ -38,9 +38,9 @@ def coordinates(size: Grid, document_set: Array | None) -> Variables:
         "pair_exists": ((*size.names, "pair"), exists, {"label": "whether the cell has the pair"}),
     }
     if len(size.entries) < n_systems.size:
-        asked = np.zeros(size.shape, bool)
-        asked[tuple(np.transpose(list(size.entries)))] = True
-        counted[ASKED] = (size.names, asked, {"label": "whether the sweep asks for the cell"})
+        mask = np.zeros(size.shape, bool)
+        mask[tuple(np.transpose(list(size.entries)))] = True
+        counted[ASKED] = (size.names, mask, {"label": "whether the sweep asks for the cell"})
     return (
         axes
         | _along_axes(size.axes)

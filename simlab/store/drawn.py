@@ -38,13 +38,13 @@ def drawn_values(size: Grid) -> Variables:
     for key in keys:
         section, _, name = key.partition(".")
         table: Any = np.full((*size.shape, size.worlds), np.nan)
-        held: dict[str, Any] = {}
+        by_law: dict[str, Any] = {}
         for position, entry in size.entries.items():
             law = laws[position].get(key)
             text = str(entry.config.get(section, {}).get(name)) if law is None else str(law)
-            if text not in held:
-                held[text] = _values_by_world(law, entry.config, key, size.worlds)
-            table[position] = held[text]
+            if text not in by_law:
+                by_law[text] = _values_by_world(law, entry.config, key, size.worlds)
+            table[position] = by_law[text]
         dims, values = _drop_constant(size, table)
         named = f"{PREFIX}{name if last[name] == 1 else key.replace('.', '_')}"
         by = " or ".join(dict.fromkeys(of[key].label for of in laws.values() if key in of))
@@ -106,16 +106,16 @@ def _values_by_world(law: Any, config: Mapping[str, Any], key: str, worlds: int)
 
 def _drop_constant(size: Grid, table: Any) -> tuple[tuple[str, ...], Any]:
     """Leave out the axes along which all asked cells have the same values."""
-    asked: Any = np.zeros(size.shape, bool)
+    mask: Any = np.zeros(size.shape, bool)
     if size.entries:
-        asked[tuple(np.transpose(list(size.entries)))] = True
+        mask[tuple(np.transpose(list(size.entries)))] = True
     names = list(size.names)
     for name in size.names:
         k = names.index(name)
         # A gap of the grid has the values of a cell beside it.
-        filled = _first_values(table, asked, k)
-        if np.array_equal(np.where(asked[..., None], table, filled), np.broadcast_to(filled, table.shape), True):
-            table, asked = np.squeeze(filled, k), asked.any(k)
+        filled = _first_values(table, mask, k)
+        if np.array_equal(np.where(mask[..., None], table, filled), np.broadcast_to(filled, table.shape), True):
+            table, mask = np.squeeze(filled, k), mask.any(k)
             names.remove(name)
     return (*names, "of_world"), table
 

@@ -86,8 +86,8 @@ class CheckedFile(io.FileIO):
 
 def _read_by_slab(dataset: xr.Dataset) -> xr.Dataset:
     """Return a dataset that is read slab by slab as it is written."""
-    held = {name: variable.chunk(_slab(variable)) for name, variable in dataset.data_vars.items() if variable.size}
-    plain: xr.Dataset = dataset.assign(held).drop_encoding()
+    chunked = {name: variable.chunk(_slab(variable)) for name, variable in dataset.data_vars.items() if variable.size}
+    plain: xr.Dataset = dataset.assign(chunked).drop_encoding()
     return plain
 
 
@@ -98,8 +98,8 @@ def _encoding(variable: xr.DataArray) -> dict[str, Any]:
     packed = {"zlib": True, "complevel": 4, "shuffle": True, "chunksizes": chunks}
     if HOLDS not in variable.attrs:
         return packed
-    held = Outcome((), str(variable.attrs[HOLDS]), None, "")
-    return packed | {"dtype": stored_type("", held), "_FillValue": missing_value("", held)}
+    outcome = Outcome((), str(variable.attrs[HOLDS]), None, "")
+    return packed | {"dtype": stored_type("", outcome), "_FillValue": missing_value("", outcome)}
 
 
 def _slab(variable: xr.DataArray) -> dict[Any, int]:
@@ -184,8 +184,8 @@ def _find_os_error(error: Exception) -> OSError | None:
     """Return what the system said; HDF5 and Arrow hand it on in a text of their own, perhaps as they close the file."""
     chain: BaseException | None = error
     while chain is not None:
-        told = _ERRNO.search(str(chain))
-        number = int(told.group(1)) if told else chain.errno if isinstance(chain, OSError) else None
+        match = _ERRNO.search(str(chain))
+        number = int(match.group(1)) if match else chain.errno if isinstance(chain, OSError) else None
         if number is not None:
             return OSError(number, os.strerror(number))
         chain = chain.__context__

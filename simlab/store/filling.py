@@ -73,8 +73,8 @@ class Looking(NamedTuple):
         if studies is not None:
             kept = (outcomes["study"] >= studies.start) & (outcomes["study"] < studies.stop)
             outcomes = {name: of if is_per_world(declared, name) else of[kept] for name, of in outcomes.items()}
-        found = estimate(self.measures, outcomes, declared)
-        return {name: one for name, one in found.items() if isinstance(one, Estimate)}
+        estimates = estimate(self.measures, outcomes, declared)
+        return {name: one for name, one in estimates.items() if isinstance(one, Estimate)}
 
 
 class MergeAnswer(NamedTuple):

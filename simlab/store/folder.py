@@ -103,8 +103,8 @@ def last_store(root: Path = OUTPUTS) -> Path:
     file = root / LAST
     if not os.path.lexists(file):
         raise InputError("nothing was run here yet; name the folder of a store")
-    held = files.content(file, str(file), most=_MOST_LAST, remedy="name the folder of a store")
-    named = held.decode("utf-8", "surrogateescape").removesuffix("\n")
+    raw = files.content(file, str(file), most=_MOST_LAST, remedy="name the folder of a store")
+    named = raw.decode("utf-8", "surrogateescape").removesuffix("\n")
     if not named.isprintable() or not named.startswith(os.sep):
         raise InputError(f"{file} does not hold the name of a folder; name the folder of a store")
     folder = Path(named)
@@ -131,9 +131,9 @@ def content(folder: Path) -> str | None:
     for path in sorted((folder / STORE).rglob("*")):
         if path.is_symlink() or not (path.is_dir() or path.is_file()):
             return None
-        held = path.read_bytes() if path.is_file() else b""
-        sealed.update(f"{path.relative_to(folder)} {len(held)} ".encode())
-        sealed.update(held)
+        raw = path.read_bytes() if path.is_file() else b""
+        sealed.update(f"{path.relative_to(folder)} {len(raw)} ".encode())
+        sealed.update(raw)
     return sealed.hexdigest()
 
 

@@ -56,8 +56,8 @@ def compare_with_ledger(folder: Path, dataset: xr.Dataset) -> tuple[bool, str | 
 def _lacks(dataset: xr.Dataset, counts: Mapping[tuple[str, str], int]) -> bool:
     status = dataset["status"].values
     ran, failed = int(np.sum(status != UNRUN)), int(np.sum(status == BLOCK_FAILED))
-    held = sum(count for (_, state), count in counts.items() if state == "ok")
-    return held > ran - failed or sum(counts.values()) > ran
+    n_done = sum(count for (_, state), count in counts.items() if state == "ok")
+    return n_done > ran - failed or sum(counts.values()) > ran
 
 
 def view(folder: Path) -> tuple[MemoryStore, str]:

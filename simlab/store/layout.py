@@ -187,8 +187,8 @@ def spread(outcomes: Mapping[str, Array], name: str, grid: Grid, n_systems: int)
     of_world, status = is_per_world(grid.outcomes, name), outcomes["status"]
     # A world is known once a campaign of it has met it, even where its design could not be carried out.
     worlds = np.arange(len(outcomes[name]))
-    told = np.isin(worlds, outcomes["world"][status != BLOCK_FAILED]) if of_world else status == OK
-    array = mask_values(outcomes[name], name, outcome, told)
+    known = np.isin(worlds, outcomes["world"][status != BLOCK_FAILED]) if of_world else status == OK
+    array = mask_values(outcomes[name], name, outcome, known)
     rows = worlds if of_world else grid.replicates(outcomes)
     columns_of = [
         columns(dim, n_systems, grid.sizes[dim])[:length]

@@ -178,8 +178,8 @@ def _compute_safely(
         lacking = error.args[0] if isinstance(error, KeyError) and error.args else None
         if isinstance(lacking, str) and lacking not in outcomes and lacking in declared:
             return None
-        said = " ".join(f"{type(error).__name__}: {error}".split())
-        return Unusable(said[:LONGEST_REASON] + _place(error))
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        return Unusable(reason[:LONGEST_REASON] + _place(error))
 
 
 def _place(error: BaseException) -> str:
@@ -236,18 +236,18 @@ class Columns(NamedTuple):
 
 def columns(names: Sequence[str], cells: Sequence[Computed]) -> Columns:
     """Write the measures of cells side by side."""
-    found = [[cell.get(name) for cell in cells] for name in names]
-    lengths = (len(one.influence) for of_cells in found for one in of_cells if isinstance(one, Estimate))
+    rows = [[cell.get(name) for cell in cells] for name in names]
+    lengths = (len(one.influence) for of_cells in rows for one in of_cells if isinstance(one, Estimate))
     size = (len(names), len(cells))
     value, mcse, n = np.full(size, np.nan), np.full(size, np.nan), np.zeros(size, np.int32)
     influence = np.full((*size, max(lengths, default=0)), np.nan)
-    for j, of_cells in enumerate(found):
-        for k, one in enumerate(of_cells):
-            if isinstance(one, Estimate):
-                value[j, k], mcse[j, k], n[j, k] = one.value, one.mcse, one.n
-                influence[j, k, : len(one.influence)] = one.influence
-    clusters = [frozenset(one.cluster for one in of_cells if isinstance(one, Estimate)) for of_cells in found]
-    reasons = [[one.reason for one in of_cells if isinstance(one, Unusable)] for of_cells in found]
+    for j, of_cells in enumerate(rows):
+        for k, result in enumerate(of_cells):
+            if isinstance(result, Estimate):
+                value[j, k], mcse[j, k], n[j, k] = result.value, result.mcse, result.n
+                influence[j, k, : len(result.influence)] = result.influence
+    clusters = [frozenset(one.cluster for one in of_cells if isinstance(one, Estimate)) for of_cells in rows]
+    reasons = [[one.reason for one in of_cells if isinstance(one, Unusable)] for of_cells in rows]
     failed = tuple((len(why), why[0] if why else "") for why in reasons)
     return Columns(value, mcse, n, influence, tuple(clusters), failed)
 
@@ -262,9 +262,9 @@ def set_out(
     axes: tuple[str, ...], shape: tuple[int, ...], estimates: Estimates, labels: Mapping[str, Mapping[str, Any]]
 ) -> Variables:
     """Set out the measures that `labels` names: value, error, number of campaigns, influence of each cluster."""
-    held = columns(list(labels), [estimates.get(position, {}) for position in np.ndindex(*shape)])
-    variables = summaries(axes, shape, held, labels)
-    for influence, (name, about) in zip(held.influence, labels.items(), strict=True):
+    table = columns(list(labels), [estimates.get(position, {}) for position in np.ndindex(*shape)])
+    variables = summaries(axes, shape, table, labels)
+    for influence, (name, about) in zip(table.influence, labels.items(), strict=True):
         of_cells = influence.reshape(*shape, influence.shape[-1])
         variables[f"{name}_influence"] = ((*axes, "cluster"), of_cells, describe_influence(about))
     return variables

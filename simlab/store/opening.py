@@ -198,8 +198,8 @@ def _open_archive(file: Path, chunks: Any) -> xr.Dataset:
     """Open the store in an archive, as strict as that of a folder and stricter on what it takes."""
     from simlab.store.archive import CheckedArchive, reading, refuse_large
 
-    with reading(file) as held:
-        examined = _examine(held)
+    with reading(file) as archive:
+        examined = _examine(archive)
     refuse_large(file, examined)
     store = CheckedArchive(file)
     store.sizes = examined.sizes()

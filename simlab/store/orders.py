@@ -26,15 +26,15 @@ def campaign_orders(dataset: xr.Dataset, place: Place) -> list[dict[str, Any]]:
             "one campaign on its clock"
         )
     indices = {name: dataset[name].values for name in place._fields if name in dataset.coords}
-    asked = {name: number for name, number in place._asdict().items() if number or name in indices}
+    numbers = {name: number for name, number in place._asdict().items() if number or name in indices}
     # A store of one pool and one draw of documents has no coordinate for them: their index is 0.
     matching = np.flatnonzero(
-        np.all([indices.get(name, 0 * indices["world"]) == k for name, k in asked.items()], axis=0)
+        np.all([indices.get(name, 0 * indices["world"]) == k for name, k in numbers.items()], axis=0)
     )
-    campaign_name = ", ".join(f"{name} {k}" for name, k in asked.items())
+    campaign_name = ", ".join(f"{name} {k}" for name, k in numbers.items())
     if not len(matching):
-        held = ", ".join(f"{name} 0 to {int(values.max())}" for name, values in indices.items())
-        raise InputError(f"no campaign is {campaign_name}; the store holds {held}")
+        ranges = ", ".join(f"{name} 0 to {int(values.max())}" for name, values in indices.items())
+        raise InputError(f"no campaign is {campaign_name}; the store holds {ranges}")
     axes, campaign = name_axes(dataset), dataset.isel(replicate=int(matching[0]))
     cells = np.argwhere(campaign["status"].transpose(*axes).values == OK)
     if not len(cells):

@@ -52,24 +52,24 @@ def tables(dataset: xr.Dataset, out: Path) -> dict[Path, ParquetTable]:
     cells = _add_measures(dataset)
     outcomes = outcome_names(dataset)
     inside = [str(n) for n in cells.data_vars if n not in outcomes and set(cells[n].dims) <= {*axes, "cluster"}]
-    found = {out: ParquetTable(cells, axes, (*axes, *inside), None, about)}
+    by_file = {out: ParquetTable(cells, axes, (*axes, *inside), None, about)}
     for row, file in zip(("replicate", "of_world"), name_side_files(out).values(), strict=True):
-        held = [name for name in outcomes if row in dataset[name].dims]
-        if held and dataset.sizes.get(row):
+        names = [name for name in outcomes if row in dataset[name].dims]
+        if names and dataset.sizes.get(row):
             dims = (*axes, row)
-            found[file] = ParquetTable(
-                _number_rows(dataset, row), dims, _columns(dataset, row, axes, held), _choose_mask(row), about
+            by_file[file] = ParquetTable(
+                _number_rows(dataset, row), dims, _columns(dataset, row, axes, names), _choose_mask(row), about
             )
-    return found
+    return by_file
 
 
 def _add_measures(dataset: xr.Dataset) -> xr.Dataset:
     views = build_views(dataset, measures_of(dataset))
-    told = query.reached_column(dataset)
+    reached = query.reached_column(dataset)
     rest = dataset.assign({name: views[name] for name in views.data_vars})
     ordered = [*views.data_vars, *(name for name in dataset.data_vars if name not in views)]
     # Whether a cell has its precision is true, false, or nothing, where no error can be told.
-    return rest[ordered] if told is None else rest[ordered].assign({REACHED: (name_axes(dataset), told)})
+    return rest[ordered] if reached is None else rest[ordered].assign({REACHED: (name_axes(dataset), reached)})
 
 
 def _number_rows(dataset: xr.Dataset, row: str) -> xr.Dataset:
@@ -118,8 +118,8 @@ def _schema(table: ParquetTable) -> pa.Schema:
     fields = []
     for name in table.names:
         variable = table.dataset[name]
-        held = np.dtype(variable.attrs.get(HOLDS, variable.dtype))
-        inner: Any = pa.bool_() if name == REACHED else _type(held)
+        dtype = np.dtype(variable.attrs.get(HOLDS, variable.dtype))
+        inner: Any = pa.bool_() if name == REACHED else _type(dtype)
         for _ in _inner_dims(variable, table.along):
             inner = pa.list_(inner)
         wanted = {key: variable.attrs[key] for key in ("long_name", "units", "held_fixed") if key in variable.attrs}
@@ -143,9 +143,9 @@ def _parts(table: ParquetTable) -> Iterator[pa.Table]:
     import pyarrow as pa
 
     dataset, along, schema = table.dataset, table.along, _schema(table)
-    held = [dataset[name] for name in table.names]
-    row = sum(v.dtype.itemsize * math.prod(dataset.sizes[dim] for dim in _inner_dims(v, along)) for v in held)
-    lacking = {str(v.name): _mark_absent(v) for v in held if absent_cells(v.attrs)}
+    variables = [dataset[name] for name in table.names]
+    row = sum(v.dtype.itemsize * math.prod(dataset.sizes[dim] for dim in _inner_dims(v, along)) for v in variables)
+    lacking = {str(v.name): _mark_absent(v) for v in variables if absent_cells(v.attrs)}
     for slab in slabs([dataset.sizes[dim] for dim in along], row):
         part = dataset.isel(dict(zip(along, slab, strict=True)))
         kept = np.full([part.sizes[dim] for dim in along], True)

@@ -80,9 +80,9 @@ def setting(dataset: xr.Dataset, key: str, axes: Sequence[str]) -> Array:
     if shared is not None or not axes:
         values[...] = shared
         return values
-    configs, held = _configs(dataset), [restore_axis_values(dataset[axis].values) for axis in axes]
+    configs, on_axes = _configs(dataset), [restore_axis_values(dataset[axis].values) for axis in axes]
     for index in np.ndindex(values.shape):
-        at = {axis: of[i] for axis, of, i in zip(axes, held, index, strict=True)}
+        at = {axis: of[i] for axis, of, i in zip(axes, on_axes, index, strict=True)}
         values[index] = find_entry(configs.get(frozenset(at.items()), {}), key)
     return values
 
@@ -118,8 +118,8 @@ class Reach(NamedTuple):
 def reaches(dataset: xr.Dataset) -> list[Reach]:
     """Compare the errors of a store with the targets of its last run, as far as it holds their measures."""
     targets = read_targets(json.loads(dataset.attrs.get("sweep", "{}")))
-    held = [target for target in targets if target.measure in measures_of(dataset)]
-    return [Reach(target, dict(_cells(dataset, target))) for target in held]
+    available = [target for target in targets if target.measure in measures_of(dataset)]
+    return [Reach(target, dict(_cells(dataset, target))) for target in available]
 
 
 def remember_precision(dataset: xr.Dataset) -> xr.Dataset:
@@ -127,23 +127,23 @@ def remember_precision(dataset: xr.Dataset) -> xr.Dataset:
     targets = read_targets(json.loads(dataset.attrs.get("sweep", "{}")))
     if TOLD in dataset.coords or not any(target.difference for target in targets):
         return dataset
-    told = reached_column(dataset)
-    return dataset if told is None else dataset.assign_coords({TOLD: (name_axes(dataset), told)})
+    reached = reached_column(dataset)
+    return dataset if reached is None else dataset.assign_coords({TOLD: (name_axes(dataset), reached)})
 
 
 def reached_column(dataset: xr.Dataset) -> Array | None:
     """Return whether each cell, over the axes, reaches all targets; None for a store that has no target."""
     if TOLD in dataset.coords:
         return np.asarray(dataset[TOLD].transpose(*name_axes(dataset)).values, object)
-    found = reaches(dataset)
-    if not found:
+    progress = reaches(dataset)
+    if not progress:
         return None
     shape = tuple(dataset.sizes[axis] for axis in name_axes(dataset))
-    told = np.full(shape, None, object)
+    reached = np.full(shape, None, object)
     for position in np.ndindex(*shape):
-        of_cell = [reach.reaches_target(position) for reach in found]
-        told[position] = False if False in of_cell else None if None in of_cell else True
-    return told
+        of_cell = [reach.reaches_target(position) for reach in progress]
+        reached[position] = False if False in of_cell else None if None in of_cell else True
+    return reached
 
 
 def _cells(dataset: xr.Dataset, target: PrecisionTarget) -> Iterator[tuple[Position, ErrorProgress]]:
@@ -163,8 +163,8 @@ def _cells(dataset: xr.Dataset, target: PrecisionTarget) -> Iterator[tuple[Posit
             continue
         pairs = [(position, other) for other in _neighbours(position, influence) if ran[position] and ran[other]]
         gaps = [(pair, *gap(*(influence[place] for place in pair))) for pair in pairs]
-        found = [judge_error(of, pair, clusters) for pair, of, clusters in gaps]
-        yield position, max(found, key=_distance, default=judge_error(np.empty(0), []))
+        progress = [judge_error(of, pair, clusters) for pair, of, clusters in gaps]
+        yield position, max(progress, key=_distance, default=judge_error(np.empty(0), []))
 
 
 def _neighbours(position: Position, influence: Floats) -> Iterator[Position]:
@@ -184,8 +184,8 @@ def find_companion(dataset: xr.Dataset, names: Sequence[str]) -> str | None:
     """Name the measure of a store that says what was found beside these; None where nothing is lacking, or known."""
     if not EMPTINESS & set(names) or set(FOUND) & set(names):
         return None
-    held = (name for name in FOUND if name in measures_of(dataset))
-    return next((name for name in held if np.isfinite(dataset[name].values).any()), None)
+    companions = (name for name in FOUND if name in measures_of(dataset))
+    return next((name for name in companions if np.isfinite(dataset[name].values).any()), None)
 
 
 def add_companion(dataset: xr.Dataset, names: Sequence[str]) -> xr.Dataset:
@@ -208,13 +208,13 @@ def ensure_measures(dataset: xr.Dataset, names: Sequence[str]) -> xr.Dataset:
     Of a measure and an outcome of one name the measure is meant. Raises InputError for a name that is neither, and
     where the store keeps no outcomes.
     """
-    held = measures_of(dataset)
-    if all(name in held for name in names):
+    stored = measures_of(dataset)
+    if all(name in stored for name in names):
         return dataset
     known = {**means(declared_outcomes(dataset)), **all_measures()}
     for name in names:
-        if name not in held and name not in known:
-            choices = dict.fromkeys([*held, *known])
+        if name not in stored and name not in known:
+            choices = dict.fromkeys([*stored, *known])
             raise InputError(f"the store does not have the measure {name}; {suggest(name, choices)}")
     return add_measures(dataset, {name: known[name] for name in names if name in known})
 
@@ -259,11 +259,11 @@ def records(dataset: xr.Dataset, measures: Sequence[str]) -> list[dict[str, Any]
     """
     axes = name_axes(dataset)
     columns = [column for name in measures for column in _columns(dataset, name).items()]
-    columns += [] if (told := reached_column(dataset)) is None else [(REACHED, told)]
+    columns += [] if (reached := reached_column(dataset)) is None else [(REACHED, reached)]
     cells = itertools.product(*(restore_axis_values(dataset[axis].values) for axis in axes))
     fields = [*axes, *(field for field, _ in columns)]
     rows = zip(*(np.asarray(values).ravel().tolist() for _, values in columns), strict=True)
-    fixed = {HELD_FIXED: held} if (held := read_notes(dataset, measures)) else {}
+    fixed = {HELD_FIXED: notes} if (notes := read_notes(dataset, measures)) else {}
     fixed |= {RESERVATION: dataset.attrs[RESERVATION]} if RESERVATION in dataset.attrs else {}
     return [dict(zip(fields, [*cell, *values], strict=True)) | fixed for cell, values in zip(cells, rows, strict=True)]
 
@@ -274,14 +274,14 @@ def build_views(dataset: xr.Dataset, measures: Sequence[str]) -> xr.Dataset:
 
     axes = name_axes(dataset)
     columns = {name: _columns(dataset, name) for name in measures}
-    held = [field for told in columns.values() for field in told if field in dataset]
+    stored = [field for by_field in columns.values() for field in by_field if field in dataset]
     views = {
         field: xr.Variable(axes, values, _describe_view(dataset[name].attrs, field.removeprefix(name)))
-        for name, told in columns.items()
-        for field, values in told.items()
-        if field not in held
+        for name, by_field in columns.items()
+        for field, values in by_field.items()
+        if field not in stored
     }
-    return dataset[held].assign(views)[[field for told in columns.values() for field in told]].load()
+    return dataset[stored].assign(views)[[field for by_field in columns.values() for field in by_field]].load()
 
 
 def _describe_view(attributes: Mapping[str, Any], view: str) -> dict[str, Any]:
@@ -347,11 +347,11 @@ def _move_absent(dataset: xr.Dataset, axis: int, kept: Sequence[int]) -> xr.Data
 def place_on(dataset: xr.Dataset, axis: str, value: Any) -> int:
     """Find a value on an axis, as it is typed or as it is; null is None or NaN. Raises InputError where it is not."""
     text = word(None if value != value else value)
-    held = restore_axis_values(dataset[axis].values)
-    for index, other in enumerate(held):
+    choices = restore_axis_values(dataset[axis].values)
+    for index, other in enumerate(choices):
         if text == word(other) or (type(other) in (int, float) and _number(text) == other):
             return index
-    raise InputError(f"{axis}={text} is not in the store; {suggest(text, map(word, held))}")
+    raise InputError(f"{axis}={text} is not in the store; {suggest(text, map(word, choices))}")
 
 
 def _number(text: str) -> float | None:

@@ -167,8 +167,8 @@ def _read_page(store: Path) -> str:
         return (store / PAGE).read_text(encoding="utf-8", errors="replace")
     from simlab.store.archive import reading
 
-    with reading(store) as held:
-        return held.read(PAGE).decode("utf-8", "replace")
+    with reading(store) as archive:
+        return archive.read(PAGE).decode("utf-8", "replace")
 
 
 def _command_lines(command: str, more: str) -> list[str]:
@@ -186,8 +186,8 @@ def _page(
     size = math.prod(len(axis["values"]) for axis in declared["axes"]) if cells is None else cells
     counted, settings = (_calculation if "calculation" in declared else _studies)(declared, size)
     head = [f"{declared['name']}{OURS}", *([_wrap_lines(declared["aim"])] if declared["aim"] else [])]
-    head += [_wrap_lines(f"Reservation: {said}.")] if (said := declared.get("reservation")) else []
-    head += [_wrap_lines(f"Adapted: {said}.")] if (said := declared.get("adapted")) else []
+    head += [_wrap_lines(f"Reservation: {note}.")] if (note := declared.get("reservation")) else []
+    head += [_wrap_lines(f"Adapted: {note}.")] if (note := declared.get("adapted")) else []
     listed = "\n".join(f"{name:<14} {about}" for name, about in files)
     measures = [f"    {name}: {labels.get(name, {}).get('label', name)}" for name in declared["measures"]]
     in_order = sort_axes(declared["axes"])[0]

@@ -80,10 +80,10 @@ def is_from_table(sweep: Mapping[str, Any], config: Mapping[str, Any]) -> bool:
 
 def find_entry(config: Mapping[str, Any], key: str) -> Any:
     """Return what stands under a dotted key; None where nothing does."""
-    held: Any = config
+    value: Any = config
     for part in key.split("."):
-        held = held.get(part) if isinstance(held, Mapping) else None
-    return held
+        value = value.get(part) if isinstance(value, Mapping) else None
+    return value
 
 
 def _values(sweep: Mapping[str, Any], config: Mapping[str, Any], key: str) -> set[Any]:
@@ -121,8 +121,8 @@ def add_notes(dataset: xr.Dataset, measures: Iterable[str]) -> xr.Dataset:
         return dataset
     of = replication(sweep, config)
     for name in measures:
-        if told := words(name, of):
-            dataset[name].attrs[HELD_FIXED] = told
+        if note := words(name, of):
+            dataset[name].attrs[HELD_FIXED] = note
     return dataset
 
 

@@ -69,11 +69,11 @@ def select_cells(dataset: xr.Dataset, bounds: Sequence[Bound], order: SortOrder 
         lacking += np.where(meets[k], 0.0, np.abs(value - bound.value) / _spread(value))
     meets_all: Bools = np.asarray(meets.all(0))
     within: Bools = np.asarray((meets | straddling).all(0) & ~meets_all)
-    found = np.flatnonzero(meets_all)
+    cells = np.flatnonzero(meets_all)
     by_distance = np.argsort(lacking, kind="stable")
-    nearest = by_distance[np.isfinite(lacking[by_distance])] if not len(found) else found[:0]
+    nearest = by_distance[np.isfinite(lacking[by_distance])] if not len(cells) else cells[:0]
     missed = by_distance[within[by_distance]]
-    return Selection(found[_sort_cells(dataset, found, order)] if order else found, straddling, missed, nearest)
+    return Selection(cells[_sort_cells(dataset, cells, order)] if order else cells, straddling, missed, nearest)
 
 
 def flat_values(dataset: xr.Dataset, name: str) -> Floats:
@@ -123,7 +123,7 @@ def gather(dataset: xr.Dataset, cells: Ints) -> xr.Dataset:
         if absent := fill_values.absent_cells(taken[name].attrs):
             flat = np.ravel_multi_index(np.transpose(absent), shape).tolist()
             kept = sorted(places[cell] for cell in flat if cell in places)
-            about = {key: held for key, held in taken[name].attrs.items() if key != fill_values.ABSENT}
+            about = {key: value for key, value in taken[name].attrs.items() if key != fill_values.ABSENT}
             taken[name].attrs = about | fill_values.absence_attributes([[k] for k in kept])
     sweep: dict[str, Any] = json.loads(dataset.attrs["sweep"])
     return taken.assign_attrs(sweep=json.dumps(sweep | {"axes": [{"name": CELL, "key": CELL, "values": []}]}))

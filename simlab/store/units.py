@@ -108,8 +108,8 @@ KEEP_POINTS = frozenset(name_target(part) for part in (normalization.none, norma
 
 def outcome_unit(name: str, outcomes: Collection[str]) -> str | None:
     """Return the unit of an outcome beside the others that its store holds; None for codes and indices."""
-    told = [units for outcome, units in OF_STUDIES.items() if outcome in outcomes]
-    answers, quality = told[0] if len(told) == 1 else (None, None)
+    matches = [units for outcome, units in OF_STUDIES.items() if outcome in outcomes]
+    answers, quality = matches[0] if len(matches) == 1 else (None, None)
     if name in ANSWERS:
         return answers
     return quality if name in QUALITY else UNITS.get(name)

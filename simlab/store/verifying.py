@@ -49,8 +49,8 @@ def list_missing(book: Ledger) -> list[Address]:
         seal = whole.seal(cells)
         shards = list_shards(one for one in noted if one["seal"] == seal)
     else:
-        whole, asked = replace(whole, block=whole.studies), book.read_requested_sizes()
-        wanted = {cell: asked.studies_by_world(cell) for cell in cells}
+        whole, sizes = replace(whole, block=whole.studies), book.read_requested_sizes()
+        wanted = {cell: sizes.studies_by_world(cell) for cell in cells}
 
     def gaps(cell: str, at: Place) -> list[tuple[int, int]]:
         studies = wanted[cell]
@@ -227,7 +227,7 @@ class StoreComparison:
 
     def problems(self) -> Iterator[str]:
         """Go through what is wrong; arrays that only a measure of somebody else could tell are read."""
-        yield from (held.wrong for held in self._held.values() if held.wrong)
+        yield from (check.wrong for check in self._held.values() if check.wrong)
         for name in sorted(self._arrays.keys() - self._held.keys()):
             array = self._arrays[name]
             for run in cut(array.shape, array.dtype.itemsize).runs(array.shape):

@@ -103,11 +103,11 @@ class FilesOfFolder:
         """List a folder; nothing lies in one that is not there. Links are nothing that a store has."""
         try:
             with os.scandir(self.path / name) as entries:
-                found = list(entries)
+                children = list(entries)
         except OSError:
-            found = []
-        inner = frozenset(entry.name for entry in found if entry.is_dir(follow_symlinks=False))
-        return Listing(inner, frozenset(entry.name for entry in found if entry.is_file(follow_symlinks=False)))
+            children = []
+        inner = frozenset(entry.name for entry in children if entry.is_dir(follow_symlinks=False))
+        return Listing(inner, frozenset(entry.name for entry in children if entry.is_file(follow_symlinks=False)))
 
 
 class CheckedStore(LocalStore):
@@ -123,12 +123,12 @@ class CheckedStore(LocalStore):
     ) -> Buffer | None:
         """Return the bytes of a file; None where there is no such metadata."""
         try:
-            held = await super().get(key, prototype or default_buffer_prototype(), byte_range)
+            buffer = await super().get(key, prototype or default_buffer_prototype(), byte_range)
         except OSError as error:
             raise self._damage_error(key, files.reason(error)) from error
-        if is_chunk(key) and (why := damage(held, self.sizes[key.partition("/")[0]])):
+        if is_chunk(key) and (why := damage(buffer, self.sizes[key.partition("/")[0]])):
             raise self._damage_error(key, why)
-        return held
+        return buffer
 
     def _damage_error(self, key: str, why: str) -> InputError:
         return InputError(f"{clip(self.root / key)} is damaged ({why}); {remedy(self.root)}")

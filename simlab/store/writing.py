@@ -80,9 +80,9 @@ def lay_store(book: Ledger, measures: Measures, labels: Labels, jobs: int = 1) -
 def _describe_origin(book: Ledger, measures: Measures, labels: Labels) -> StoreOrigin:
     """Name what a store is laid from, and what lies there; measures by parts and keys, those of plug-ins by nobody."""
     named = [
-        [name, name_target(one.func), one.args, one.keywords, labels.get(name)]
-        for name, one in measures.items()
-        if isinstance(one, partial) and is_own({"_target_": name_target(one.func)})
+        [name, name_target(measure.func), measure.args, measure.keywords, labels.get(name)]
+        for name, measure in measures.items()
+        if isinstance(measure, partial) and is_own({"_target_": name_target(measure.func)})
     ]
     own = json.dumps(named, default=repr) if len(named) == len(measures) else ""
     return StoreOrigin(digest_installation(), own, book.state(), content(book.folder) or "")
@@ -215,10 +215,10 @@ class OutcomeArrays:
     def _lay_whole(self, names: Sequence[str], whole: Cut) -> None:
         """Lay in one chunk what might have been large and is not."""
         for name in names:
-            held = self._arrays[name][...]
+            values = self._arrays[name][...]
             self._drop(name)
             self._start(name, whole)
-            self._arrays[name][...] = held
+            self._arrays[name][...] = values
 
     def _drop(self, name: str) -> None:
         del self._arrays[name], self._root[name]
@@ -251,10 +251,10 @@ def _add_influence(root: Any, name: str, size: Grid, tally: Tally, measure: int,
     """Write the influence of each cluster on a measure, run by run."""
     runs = cut(size.shape, 8 * tally.n_clusters)
     shape, dims = (*size.shape, tally.n_clusters), (*size.names, "cluster")
-    told = units.describe_variable(name, about, units.find_unit(name, about))
-    array = _create(root, name, dims, shape, np.dtype(float), float("nan"), told, runs.chunk(size.shape))
-    for run, held in tally.influence(measure, runs.runs(size.shape)):
-        array[(*run.region, slice(None))] = held
+    description = units.describe_variable(name, about, units.find_unit(name, about))
+    array = _create(root, name, dims, shape, np.dtype(float), float("nan"), description, runs.chunk(size.shape))
+    for run, values in tally.influence(measure, runs.runs(size.shape)):
+        array[(*run.region, slice(None))] = values
 
 
 def _add_all(root: Any, variables: Variables) -> None:

@@ -75,8 +75,8 @@ class Asking:
         if self._by_output:
             order = np.lexsort((unit, at))
             unit, at = unit[order], at[order]
-        for one in unit.tolist():
-            self._lack[one] += 1
+        for index in unit.tolist():
+            self._lack[index] += 1
         self._unit += unit.tolist()
         self._at += at.tolist()
         self._handed_in += [False] * len(unit)
@@ -136,12 +136,12 @@ class Hearing:
 
     def select_values(self, task: Ints, person: Ints) -> Array:
         """Return what was said, `[unit, k]`, where these people's answers to these tasks are the ones that count."""
-        said = self._would.copy()
+        values = self._would.copy()
         if self._lapses:
-            for one in zip(task.tolist(), person.tolist(), strict=True):
-                if one in self._lapses:
-                    said[self._asking.locate(one[0])] = self._lapses[one]
-        return said
+            for pair in zip(task.tolist(), person.tolist(), strict=True):
+                if pair in self._lapses:
+                    values[self._asking.locate(pair[0])] = self._lapses[pair]
+        return values
 
     def _pick_other(self, before: list[int]) -> Array:
         other = before[int(self._rng.integers(len(before)))]

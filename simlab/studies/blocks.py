@@ -145,9 +145,9 @@ def _status(campaign: Campaign | DesignFailure) -> int:
 def _fail_impossible(kind: Kind, block: Block) -> Block:
     """Let campaigns fail that conclude what cannot be, and empty what they, and others that met it before, hold."""
     arrays = dict(block.arrays)
-    found = list(find_impossible(kind.outcomes, arrays))
+    impossible = list(find_impossible(kind.outcomes, arrays))
     wrong = arrays["status"] == IMPOSSIBLE
-    wrong[[row for row, _ in found]] = True
+    wrong[[row for row, _ in impossible]] = True
     if not wrong.any():
         return block
     for name, array in arrays.items():
@@ -155,7 +155,7 @@ def _fail_impossible(kind: Kind, block: Block) -> Block:
         if outcome is not None and outcome.dims[0] == "replicate" and name != "document_set":
             arrays[name] = array.copy()
             arrays[name][wrong] = IMPOSSIBLE if name == "status" else outcome.fill
-    return Block(arrays, sorted([*block.failures, *found]))
+    return Block(arrays, sorted([*block.failures, *impossible]))
 
 
 def _identity(kind: Kind, prepared: Any, world: World, places: Sequence[Place]) -> dict[str, Array]:

@@ -66,8 +66,8 @@ class CampaignTasks:
         if all(tasks.apart is None for tasks in self._tasks):
             return False
         apart = np.concatenate([np.full(len(t.size), -1) if t.apart is None else t.apart for t in self._tasks])[task]
-        held = np.column_stack([apart, person])[apart >= 0]
-        return len(np.unique(held, axis=0)) < len(held)
+        pairs = np.column_stack([apart, person])[apart >= 0]
+        return len(np.unique(pairs, axis=0)) < len(pairs)
 
     def number(self, log: Log, which: Bools) -> Ints:
         """Number some answers of a log: all that was asked for, one task after the other."""
@@ -126,9 +126,9 @@ def _limit_time(name: str) -> Iterator[None]:
 
 def refuse_misfit(name: str, log: Log, planned: CampaignTasks, deadline: float | None) -> None:
     """Raise InputError where a log says what cannot have happened."""
-    for wrong, said in _misfits(log, planned, deadline):
+    for wrong, fault in _misfits(log, planned, deadline):
         if wrong:
-            raise InputError(f"design.collection={name} gives a log in which {said}; mend the part")
+            raise InputError(f"design.collection={name} gives a log in which {fault}; mend the part")
 
 
 def _misfits(log: Log, planned: CampaignTasks, deadline: float | None) -> Iterator[tuple[bool, str]]:

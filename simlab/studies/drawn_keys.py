@@ -127,39 +127,41 @@ def read_law(key: str, text: str) -> AnyLaw:
     call = _CALL.fullmatch(text)
     if call is None:
         raise InputError(f"{key}={clip(text, 60)} is no law; write {HOW}")
-    said = f"{key}={clip(text, 60)}"
+    setting = f"{key}={clip(text, 60)}"
     name, numbers = call[1], [part.strip() for part in call[2].split(",")]
     if name not in FORMS:
-        raise InputError(f"{said}: {name} is no law; write {HOW}")
+        raise InputError(f"{setting}: {name} is no law; write {HOW}")
     if name == POSTERIOR:
-        return _read_draws(said, call[2])
+        return _read_draws(setting, call[2])
     if len(numbers) != 2 or not all(_NUMBER.fullmatch(one) for one in numbers):
-        raise InputError(f"{said}: a law has two numbers; write {FORMS[name]}")
+        raise InputError(f"{setting}: a law has two numbers; write {FORMS[name]}")
     first, second = map(float, numbers)
     if not (math.isfinite(first) and math.isfinite(second)):
-        raise InputError(f"{said} must have finite numbers")
+        raise InputError(f"{setting} must have finite numbers")
     if name == "uniform" and not first < second:
-        raise InputError(f"{said}: the first number must be less than the second; a fixed value is {key}=A")
+        raise InputError(f"{setting}: the first number must be less than the second; a fixed value is {key}=A")
     if name != "uniform" and not second > 0:
-        raise InputError(f"{said}: the second number is a standard deviation and must be above 0")
+        raise InputError(f"{setting}: the second number is a standard deviation and must be above 0")
     if name == "lognormal" and not first > 0:
         raise InputError(
-            f"{said}: the first number is the median and must be above 0 (for a mean M of the logarithm it is exp(M))"
+            f"{setting}: the first number is the median and must be above 0 (for a mean M of the logarithm it "
+            "is exp(M))"
         )
     law = KeyLaw(name, first, second)
     if name == "lognormal" and law.ends[1] > MOST:
         raise InputError(
-            f"{said} reaches more than {MOST:g}; give a smaller second number, the standard deviation of the logarithm"
+            f"{setting} reaches more than {MOST:g}; give a smaller second number, the standard deviation of the "
+            "logarithm"
         )
     return law
 
 
 def _read_draws(where: str, inside: str) -> PosteriorDraws:
-    found = _DRAWS.fullmatch(inside.strip())
-    draws = tuple(map(float, found[2].split(";"))) if found else ()
-    if found is None or not all(map(math.isfinite, draws)):
+    match = _DRAWS.fullmatch(inside.strip())
+    draws = tuple(map(float, match[2].split(";"))) if match else ()
+    if match is None or not all(map(math.isfinite, draws)):
         raise InputError(f"{where}: the draws of the file are not there; start from the command that named the file")
-    return PosteriorDraws(found[1].lower(), draws)
+    return PosteriorDraws(match[1].lower(), draws)
 
 
 def takes_number(annotation: Any) -> bool:
@@ -192,12 +194,12 @@ def _calls(section: object, plugins: Sequence[str]) -> Iterator[tuple[str, str]]
     """List the keys of a section that are laws; none of a section that is no part, as studies without a metric have."""
     if not isinstance(section, Mapping):
         return
-    found = [(name, value) for name, value in section.items() if is_call(value)]
-    if not found:
+    calls = [(name, value) for name, value in section.items() if is_call(value)]
+    if not calls:
         return
     known = is_own(section) or str(section["_target_"]).partition(".")[0] in plugins
     rules = parameters(section["_target_"], plugins) if known else {}
-    for name, value in found:
+    for name, value in calls:
         if takes_number(rules[name]) if known else value.startswith(tuple(FORMS)):
             yield name, value
 

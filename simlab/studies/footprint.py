@@ -128,16 +128,16 @@ def read_extent(config: Mapping[str, Any]) -> Extent:
 
 
 def _read_fitted_extent(systems: Mapping[str, Any]) -> Extent:
-    held = read_world(systems["path"], systems["sha256"])
-    n_systems = len(held.system_names if systems["names"] is None else systems["names"])
-    segments = systems["n_documents"] * sum(held.document_sizes) / len(held.document_sizes)
-    seats = systems["raters_per_bucket"] or max(USUAL_SEATS, *map(len, held.seats))
+    world = read_world(systems["path"], systems["sha256"])
+    n_systems = len(world.system_names if systems["names"] is None else systems["names"])
+    segments = systems["n_documents"] * sum(world.document_sizes) / len(world.document_sizes)
+    seats = systems["raters_per_bucket"] or max(USUAL_SEATS, *map(len, world.seats))
     return Extent(
         CountedSize(n_systems, "systems", "systems.names"),
         CountedSize(segments, "segments", "systems.n_documents"),
         CountedSize(systems["n_documents"], "documents", "systems.n_documents"),
         CountedSize(seats, "raters of a bucket", "systems.raters_per_bucket"),
-        _raters(systems, len(held.rater_names)),
+        _raters(systems, len(world.rater_names)),
         CountedSize(0, "bytes of the table", "systems.path"),
     )
 

@@ -44,8 +44,8 @@ def find_kind(question: str, plugins: Sequence[str] = ()) -> Kind:
     by_question = {kind.question: kind for kind in kinds(plugins)}
     # What a file says may be a list.
     if not isinstance(question, str) or question not in by_question:
-        said = show(question)
-        raise InputError(f"question={said} is asked by no kind of study; {suggest(said, by_question)}")
+        text = show(question)
+        raise InputError(f"question={text} is asked by no kind of study; {suggest(text, by_question)}")
     return by_question[question]
 
 

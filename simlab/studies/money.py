@@ -107,7 +107,7 @@ def reduce_payment(paid: Mapping[str, float], short: int, prices: Prices) -> Map
         return paid
     price = bill(prices, answers=short)
     less = {"ratings": short, "cost": price, "human_cost": price, "open": -short}
-    return {name: held - less.get(name, 0) for name, held in paid.items()}
+    return {name: amount - less.get(name, 0) for name, amount in paid.items()}
 
 
 def count_payable(prices: Prices, money: float) -> float:

@@ -135,7 +135,7 @@ def find_impossible(declared: Mapping[str, Outcome], arrays: Mapping[str, Array]
 
     Raises ImpossibleValue where what is said to be true of a world cannot be.
     """
-    found: dict[int, str] = {}
+    reasons: dict[int, str] = {}
     carried_out = arrays["status"] == OK
     for name, array in arrays.items():
         outcome = declared.get(name)
@@ -147,8 +147,8 @@ def find_impossible(declared: Mapping[str, Outcome], arrays: Mapping[str, Array]
             reason = _reason(name, outcome, array, tuple(where.tolist()))
             if of_world:
                 raise ImpossibleValue(reason)
-            found.setdefault(int(where[0]), reason)
-    yield from sorted(found.items())
+            reasons.setdefault(int(where[0]), reason)
+    yield from sorted(reasons.items())
 
 
 def _are_possible(outcome: Outcome, array: Array) -> bool:

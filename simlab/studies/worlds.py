@@ -96,10 +96,10 @@ def _check(drawn: Drawn, group: str, section: Mapping[str, Any]) -> Drawn:
     """Make what a part has drawn read-only; raise InputError where a number in it cannot be."""
     for name, value in numbers(drawn):
         if not is_in_bounds(value):
-            said = find_worst(value)
+            worst = find_worst(value)
             raise InputError(
-                f"{group}={name_of(section)} draws a world with {name} {said:.3g}; "
-                f"{explain_impossible(said)}; change its keys"
+                f"{group}={name_of(section)} draws a world with {name} {worst:.3g}; "
+                f"{explain_impossible(worst)}; change its keys"
             )
     if isinstance(drawn, World):
         seal([drawn.frame.document, drawn.frame.bucket, drawn.frame.rater])

@@ -108,8 +108,8 @@ def _efficiency(quality: Quality, fraction: float | None) -> Floats:
 def blank(prepared: PreparedJudgements, world: World, laid: JudgingBasis) -> dict[str, Array]:
     """Fill in the outcomes of a campaign that gave, or was given, what cannot be: collecting never fails."""
     n = world.frame.n_systems
-    told = is_enough_for_baseline(laid.needs.human, require_judgements(world).contest.documents.size)
-    lacking = () if told else BASELINE
+    enough = is_enough_for_baseline(laid.needs.human, require_judgements(world).contest.documents.size)
+    lacking = () if enough else BASELINE
     lacking = (*lacking, *(ADJUSTED if prepared.multiplicity == "none" else ()))
     lacking = (*lacking, *(() if prepared.rates and world.metric is not None else YOUDEN))
     if prepared.stops is None:

@@ -98,45 +98,45 @@ def _try(config: Mapping[str, Any], world: World) -> None:
 def check_stopping(config: Mapping[str, Any], law: Judgements) -> None:
     """Raise InputError for what a rule cannot promise anything of, or would leave unused."""
     plugins, decision = config.get("plugins", ()), config["decision"]
-    estimator, said = config["analysis"]["estimator"], f"decision={name_of(decision)}"
+    estimator, choice = config["analysis"]["estimator"], f"decision={name_of(decision)}"
     if get_type_hints(resolve(decision["_target_"], plugins)).get("return") not in (Stops, None):
         raise InputError(
-            f"{said}: studies of judgements are decided by a test of means; choose decision=significance, or a rule "
+            f"{choice}: studies of judgements are decided by a test of means; choose decision=significance, or a rule "
             "that ends judging, such as decision=fixed_width"
         )
     if is_chosen(estimator, binary, plugins):
         raise InputError(
-            f"{said} ends the judging of each system by itself, and analysis.estimator=binary is for a number that is "
-            "planned; choose analysis.estimator=sample_mean, control_variates or ppi"
+            f"{choice} ends the judging of each system by itself, and analysis.estimator=binary is for a number that "
+            "is planned; choose analysis.estimator=sample_mean, control_variates or ppi"
         )
     if law.contest.documents.size > 1:
         raise InputError(
-            f"{said} takes outputs as independent, and systems.outputs_per_document={law.contest.documents.size} makes "
-            "them come in documents; set it to 1, or choose decision=significance"
+            f"{choice} takes outputs as independent, and systems.outputs_per_document={law.contest.documents.size} "
+            "makes them come in documents; set it to 1, or choose decision=significance"
         )
     if is_chosen(decision, fixed_width, plugins):
         return
     alone = is_chosen(estimator, sample_mean, plugins)
     if is_chosen(decision, ppi_width, plugins) and alone:
         raise InputError(
-            f"{said} bets with the metric, and analysis.estimator=sample_mean leaves it out; choose "
+            f"{choice} bets with the metric, and analysis.estimator=sample_mean leaves it out; choose "
             "analysis.estimator=control_variates, or decision=betting_width"
         )
     if not is_chosen(decision, ppi_width, plugins) and not alone:
         raise InputError(
-            f"{said} looks at human judgements alone; choose analysis.estimator=sample_mean, or decision=ppi_width"
+            f"{choice} looks at human judgements alone; choose analysis.estimator=sample_mean, or decision=ppi_width"
         )
     if law.contest.fixed and not config["design"]["replacement"]:
         raise InputError(
-            f"{said} takes each judged output as drawn anew; set design.replacement=true or systems.test_set=fresh"
+            f"{choice} takes each judged output as drawn anew; set design.replacement=true or systems.test_set=fresh"
         )
     rest, human = config["budget"]["metric_ratings"], config["budget"]["human_ratings"]
     if is_chosen(decision, ppi_width, plugins) and rest is not None and rest < human:
         raise InputError(
-            f"{said} needs fresh outputs of the metric's at each step, and budget.metric_ratings={rest} are fewer than "
-            f"budget.human_ratings={human}; raise them, or choose systems.test_set=fixed"
+            f"{choice} needs fresh outputs of the metric's at each step, and budget.metric_ratings={rest} are fewer "
+            f"than budget.human_ratings={human}; raise them, or choose systems.test_set=fixed"
         )
-    _check_scale(decision, law, said)
+    _check_scale(decision, law, choice)
 
 
 def _check_scale(decision: Mapping[str, Any], law: Judgements, where: str) -> None:

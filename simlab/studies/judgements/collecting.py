@@ -249,13 +249,13 @@ def reveal_in_time(
         return short
     came = _select_seen(whole, heard.select_values(carried.task, carried.person), person >= 0, at)
     known = {**whole.known, "outputs": would.shape[1], "log": carried.log, "person": person[came.unit, came.item]}
-    held = replace(whole, seen=came, known=known)
+    collected = replace(whole, seen=came, known=known)
     narrow = np.zeros(n_systems, bool)
     if prepared.stops is not None:
-        ended = apply_stopping_rule(prepared, held)
+        ended = apply_stopping_rule(prepared, collected)
         narrow = ended.narrow
-        held = replace(held, known={**known, "ended": ended})
-    return replace(held, paid=_account(prepared, carried, held, beside, would.size, narrow=narrow))
+        collected = replace(collected, known={**known, "ended": ended})
+    return replace(collected, paid=_account(prepared, carried, collected, beside, would.size, narrow=narrow))
 
 
 def _carry_out(
@@ -306,8 +306,8 @@ def _stops(
         if np.array_equal(read_values()[system, :n], would[system, :n]):
             return bool(expected.narrow[system] and expected.n[system] <= n)
         came = (np.arange(len(would)) == system)[:, None] & read
-        one = replace(whole, seen=_select_seen(whole, read_values(), came, None))
-        return bool(apply_stopping_rule(prepared, one, np.array([system])).narrow[0])
+        part = replace(whole, seen=_select_seen(whole, read_values(), came, None))
+        return bool(apply_stopping_rule(prepared, part, np.array([system])).narrow[0])
 
     def stops(end: Ints) -> Bools:
         for system, look in enumerate(end.tolist()):
@@ -392,9 +392,9 @@ def stopping_facts(
         return facts
     if needs.test_set is not None and needs.test_set.said is not None:
         # g is standardised over the test set.
-        said = needs.test_set.said
-        spread = said.std(1)
-        ends = (np.stack([said.min(1), said.max(1)]) - said.mean(1)) / np.where(spread > 0, spread, 1.0)
+        scores = needs.test_set.said
+        spread = scores.std(1)
+        ends = (np.stack([scores.min(1), scores.max(1)]) - scores.mean(1)) / np.where(spread > 0, spread, 1.0)
         return facts | {"other": np.zeros((n_systems, planned)), "metric_scale": ends}
     fresh = 0 if potential.others is None else potential.others.shape[1] // planned
     if potential.others is None or not fresh:

@@ -128,21 +128,21 @@ def _baseline(prepared: PreparedJudgements, judged: Judged, campaigns: Sequence[
 
 def _contrasts(prepared: PreparedJudgements, estimates: Estimates) -> dict[str, Array]:
     """Hold each two systems against each other, as the estimator says or by a z test."""
-    found = _compare_means(prepared, estimates) if estimates.contrasts is None else estimates.contrasts
-    direction = sign(np.where(np.abs(found.difference) < SLACK, 0.0, found.difference))
+    contrasts = _compare_means(prepared, estimates) if estimates.contrasts is None else estimates.contrasts
+    direction = sign(np.where(np.abs(contrasts.difference) < SLACK, 0.0, contrasts.difference))
     family: dict[str, Array] = {}
     if prepared.multiplicity in ("holm", "bh"):
         family["adjusted_p_value"] = np.stack(
-            [adjust_p_values(pairs, prepared.multiplicity) for pairs in found.p_value]
+            [adjust_p_values(pairs, prepared.multiplicity) for pairs in contrasts.p_value]
         )
     return {
         "direction": direction,
-        "significant": passes(family.get("adjusted_p_value", found.p_value), prepared.level) & (direction != 0),
-        "p_value": found.p_value,
+        "significant": passes(family.get("adjusted_p_value", contrasts.p_value), prepared.level) & (direction != 0),
+        "p_value": contrasts.p_value,
         **family,
-        "difference_se": found.sd,
-        "difference_low": found.low,
-        "difference_high": found.high,
+        "difference_se": contrasts.sd,
+        "difference_low": contrasts.low,
+        "difference_high": contrasts.high,
     }
 
 
@@ -263,10 +263,10 @@ def _judge_overlap(gap: Floats, error: Floats, ended: StoppedJudging) -> dict[st
     first, second = np.triu_indices(len(ended.claim_low), 1)
     low = ended.claim_low[first] - ended.claim_high[second]
     high = ended.claim_high[first] - ended.claim_low[second]
-    said = (low > 0).astype(np.int8) - (high < 0).astype(np.int8)
+    verdict = (low > 0).astype(np.int8) - (high < 0).astype(np.int8)
     return {
-        "direction": np.where(said != 0, said, sign(gap)).astype(np.int8),
-        "significant": said != 0,
+        "direction": np.where(verdict != 0, verdict, sign(gap)).astype(np.int8),
+        "significant": verdict != 0,
         "difference_se": error,
         "difference_low": low,
         "difference_high": high,
@@ -280,8 +280,8 @@ def stacks(judged: Sequence[Judged], *, together: bool) -> Iterator[Judged]:
     """
     for _, alike in groupby(judged, key=_layout):
         group = list(alike)
-        one = group[0]
-        size = max(MOST // max(one.y.size, 1), 1) if together and one.document is None else 1
+        first = group[0]
+        size = max(MOST // max(first.y.size, 1), 1) if together and first.document is None else 1
         for start in range(0, len(group), size):
             some = group[start : start + size]
             yield stack_campaigns(some) if len(some) > 1 else some[0]
@@ -326,5 +326,5 @@ def split(estimates: Estimates, n_campaigns: int) -> Estimates:
             )
         return None if record is None else np.reshape(record, (n_campaigns, -1, *np.shape(record)[1:]))
 
-    found: Estimates = of_campaigns(estimates)
-    return found
+    split_estimates: Estimates = of_campaigns(estimates)
+    return split_estimates

@@ -55,8 +55,8 @@ def _make_sequence(
 
     def interval(n: int, level: float) -> tuple[float, float]:
         part = one_system(collected, y, g, k, came[:n])
-        found = prepared.estimate_at(level)(collected.streams(f"estimator {k}"), seal(part))
-        return float(found.low[0]), float(found.high[0])
+        estimates = prepared.estimate_at(level)(collected.streams(f"estimator {k}"), seal(part))
+        return float(estimates.low[0]), float(estimates.high[0])
 
     return JudgementSequence(
         y=y[k, came],

@@ -136,7 +136,7 @@ def _ask_once(config: Mapping[str, Any], world: World, wanted: int) -> None:
 def _make_empty_trail(world: World) -> Trail:
     """Follow a pair that nobody was asked about, through the outputs that there are."""
     n_outputs = 0 if world.metric is None else world.metric.n_outputs
-    said = None if world.metric is None else np.ones((1, n_outputs), np.int64)
+    answers = None if world.metric is None else np.ones((1, n_outputs), np.int64)
     nothing = np.zeros((1, 0), np.int64)
     rest_document = rest_documents(world, n_outputs)
-    return follow(nothing, nothing, said, make_places(world.frame.document, None, n_outputs, rest_document))
+    return follow(nothing, nothing, answers, make_places(world.frame.document, None, n_outputs, rest_document))

@@ -138,12 +138,13 @@ def collect(
         ]
     stop, cost, order = _protocol(prepared, places, verdicts, evidence)
     end = find_last_looks(stop, cost, most_annotations(prepared, world.frame.n_systems), order)
-    said = decide_in_the_end(prepared, evidence, verdicts, end.ravel())
+    decisions = decide_in_the_end(prepared, evidence, verdicts, end.ravel())
     paid = accounts(prepared, stop, cost, order, end)
     return [
         Campaign(
             _add_account(
-                _reveal(prepared, world, b, annotations, end[k], said.take_campaign(k, len(places)), place), paid[k]
+                _reveal(prepared, world, b, annotations, end[k], decisions.take_campaign(k, len(places)), place),
+                paid[k],
             ),
             b,
         )
@@ -223,9 +224,9 @@ def _collect_on_clock(
     would = np.take_along_axis(backstage.test_set.human, backstage.order[:, : annotations[-1]], axis=1)
     order = AskingOrder(would, annotations, _pair_order(prepared, place, len(would)))
     came = follow_on_clock(prepared, clock, order, rule.stops, place, world.frame.n_systems)
-    said = rule.conclude(came.said, came.end)
+    decisions = rule.conclude(came.said, came.end)
     as_said = backstage._replace(test_set=replace_answers(backstage.test_set, backstage.order, came.said))
-    collected = _reveal(prepared, world, as_said, annotations, came.end, said, place)
+    collected = _reveal(prepared, world, as_said, annotations, came.end, decisions, place)
     seen = collected.seen
     where = seen.unit, seen.order
     person = came.person[where]
@@ -233,7 +234,7 @@ def _collect_on_clock(
         collected,
         seen=replace(seen, at=came.at[where]),
         known={**collected.known, "log": came.carried.log, "person": person},
-        paid=account(came, said.stop, person),
+        paid=account(came, decisions.stop, person),
     )
 
 
@@ -262,9 +263,9 @@ def _reveal(
 
 def _describe_places(places: Places) -> dict[str, Array]:
     """Return where outputs belong, as far as an analyst would not guess."""
-    told = {} if places.can_be_rated is None else {"can_be_rated": places.can_be_rated}
+    known = {} if places.can_be_rated is None else {"can_be_rated": places.can_be_rated}
     plain = (places.rest_document == np.arange(len(places.rest_document))).all()
-    return told if plain else told | {"rest_document": places.rest_document}
+    return known if plain else known | {"rest_document": places.rest_document}
 
 
 def _list_comparisons(world: World, backstage: PreferenceBackstage, requested: Ints) -> Seen:
@@ -299,8 +300,8 @@ class FollowedRule:
         """Take the k-th of n campaigns."""
         size = len(self.verdicts.stop) // n
         rows = slice(k * size, (k + 1) * size)
-        held = {name: getattr(self.verdicts, name)[rows] for name in ("verdict", "stop", "theta")}
-        return replace(self, verdicts=replace(self.verdicts, **held), test_set=test_set, order=order, places=places)
+        fields = {name: getattr(self.verdicts, name)[rows] for name in ("verdict", "stop", "theta")}
+        return replace(self, verdicts=replace(self.verdicts, **fields), test_set=test_set, order=order, places=places)
 
     def stops(self, verdicts: Array, end: Ints) -> Bools:
         """Mark which pairs the rule ends at their looks, given what was said of each, `[pair, k]`."""
@@ -408,12 +409,12 @@ def follow_on_clock(
     where = asking.unit[carried.task], asking.at[carried.task]
     person[where], at[where] = carried.person, carried.at
     end = find_complete_looks(person >= 0, can, order.looks, rounds.end)
-    said = hearing.select_values(carried.task, carried.person)
+    values = hearing.select_values(carried.task, carried.person)
     planned = carried.planned
     if not rounds.ran_out:
         # Rules may leave batches that others could not have been asked for.
         planned = max(planned, int(count_requests(cost[None], prepared.budget["annotations"], order.pairs[None])[0]))
-    return ClockedPreferences(said, person, at, end, carried, planned, cost.shape[1] - 1)
+    return ClockedPreferences(values, person, at, end, carried, planned, cost.shape[1] - 1)
 
 
 def account(came: ClockedPreferences, stop: Bools, person: Ints) -> dict[str, float]:

@@ -19,16 +19,16 @@ def conclude(prepared: PreparedPreferences, campaigns: Sequence[Collected]) -> d
     parts = [count_evidence(prepared, collected) for collected in campaigns]
     evidence = join_evidence(parts)
     end = np.concatenate([find_end_looks(part, collected) for part, collected in zip(parts, campaigns, strict=True)])
-    said = _find_outcomes(prepared, campaigns, evidence, end)
+    verdicts = _find_outcomes(prepared, campaigns, evidence, end)
     rows, count = np.arange(len(end)), len(campaigns)
     human, confusion, metric = seal(
         [counts[rows, end] for counts in (evidence.human, evidence.confusion, evidence.metric)]
     )
-    summary = said.summarise(human, confusion, metric)
+    summary = verdicts.summarise(human, confusion, metric)
     by_pair = {
-        "verdict": said.verdict.astype(np.int8),
-        "decided": said.stop,
-        "theta": said.theta,
+        "verdict": verdicts.verdict.astype(np.int8),
+        "decided": verdicts.stop,
+        "theta": verdicts.theta,
         "used": human.sum(-1).astype(np.int32),
         "rounds": end.astype(np.int32),
         "direction": np.sign(summary.mean[:, 0] - summary.mean[:, 2]).astype(np.int8),
@@ -48,7 +48,7 @@ def conclude(prepared: PreparedPreferences, campaigns: Sequence[Collected]) -> d
         "significant": outcome["verdict"] != 0,
         "estimate": _win_rates(outcome["p_mean"], n_systems),
         "cyclic": is_on_cycle(outcome["verdict"]),
-        **_trace(prepared, said.stop, evidence, end, count),
+        **_trace(prepared, verdicts.stop, evidence, end, count),
         **account(campaigns),
     }
 

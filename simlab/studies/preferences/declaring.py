@@ -84,7 +84,9 @@ def footprint(config: Mapping[str, Any]) -> Footprint:
     block = config["engine"]["block"]
     studies = CountedSize(min(config["studies"], block), "studies of a block", "engine.block")
     looks = CountedSize(n_rounds(config), "looks", "budget.annotations_per_pair")
-    asked = CountedSize(min(budget["annotations_per_pair"], items.n), "annotations", "budget.annotations_per_pair")
+    n_annotations = CountedSize(
+        min(budget["annotations_per_pair"], items.n), "annotations", "budget.annotations_per_pair"
+    )
     world = [
         measure_array(240, pairs),
         measure_array(8, items),
@@ -96,10 +98,10 @@ def footprint(config: Mapping[str, Any]) -> Footprint:
         measure_array(16, systems, drawn),
         measure_array(12, studies, pairs, items),
         measure_array(1, studies, pairs, rated),
-        measure_array(60, studies, pairs, asked),
-        measure_array(_step_bytes(config), studies, pairs, asked),
+        measure_array(60, studies, pairs, n_annotations),
+        measure_array(_step_bytes(config), studies, pairs, n_annotations),
         measure_array(_look_bytes(config), studies, pairs, looks),
-        measure_array(_LOG_BYTES if has_clock(config) else 0, studies, pairs, asked),
+        measure_array(_LOG_BYTES if has_clock(config) else 0, studies, pairs, n_annotations),
     ]
     return Footprint(world, [measure_array(14, size.table), measure_array(400, pairs)], campaigns)
 

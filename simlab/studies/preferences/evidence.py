@@ -111,8 +111,8 @@ def _places(collected: Collected) -> Places:
 def find_end_looks(evidence: Evidence, collected: Collected) -> Ints:
     """Return the look of each pair at which collecting ended: as one is told, else the first that has all that came."""
     if "rounds" in collected.known:
-        told: Ints = collected.known["rounds"]
-        return told
+        rounds: Ints = collected.known["rounds"]
+        return rounds
     total = evidence.human.sum(-1)
     return np.asarray((total == total[:, -1:]).argmax(axis=1))
 

@@ -15,8 +15,8 @@ from simlab.types.collection import ALL_CAME, DECIDED, MONEY
 
 def most_annotations(prepared: PreparedPreferences, n_systems: int) -> int | None:
     """Return how many comparisons a campaign has at most: as many as are asked for, and paid; None: no limit."""
-    asked, paid = prepared.budget["annotations"], count_affordable(prepared, n_systems)
-    return asked if paid == math.inf else int(min(paid, math.inf if asked is None else asked))
+    limit, paid = prepared.budget["annotations"], count_affordable(prepared, n_systems)
+    return limit if paid == math.inf else int(min(paid, math.inf if limit is None else limit))
 
 
 def count_affordable(prepared: PreparedPreferences, n_systems: int) -> float:
@@ -33,11 +33,11 @@ def accounts(prepared: PreparedPreferences, stop: Bools, cost: Ints, order: Ints
     """
     if not prepared.cuts:
         return [{} for _ in end]
-    used, asked = _sum_to(cost, end), prepared.budget["annotations"]
-    without_money = find_last_looks(stop, cost, asked, order)
+    used, limit = _sum_to(cost, end), prepared.budget["annotations"]
+    without_money = find_last_looks(stop, cost, limit, order)
     # Where annotations ran out, rules that ended some pairs had left these batches for the others.
     ran_out, came = np.any(_open(stop, without_money), axis=1), _sum_to(cost, without_money)
-    planned = np.where(ran_out, came, np.maximum(came, count_requests(cost, asked, order)))
+    planned = np.where(ran_out, came, np.maximum(came, count_requests(cost, limit, order)))
     money: Bools = np.any(_open(stop, end), axis=1)
     return [
         settle_account(planned=int(p), used=int(u), lost=0, ended_by=ALL_CAME if u == p else MONEY if m else DECIDED)

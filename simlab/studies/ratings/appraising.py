@@ -78,12 +78,12 @@ def _twin(prepared: PreparedRatings, world: World, table: DealTable, campaign: C
         # What somebody else rated, or nobody, is no repetition of what was dealt.
         return _no_twin(world)
     try:
-        asked = _other_deal(rng, prepared, table, first)
+        assignment = _other_deal(rng, prepared, table, first)
     except DesignFailure:
         return _no_twin(world)
     if first.documents is None:
         raise ValueError("a campaign that was dealt has documents")
-    repeated = seal(reveal_ratings(prepared, world, first.documents, asked, None, Place(0)))
+    repeated = seal(reveal_ratings(prepared, world, first.documents, assignment, None, Place(0)))
     refuse_impossible(repeated)
     concluded = compare_systems(prepared, repeated, rng)
     return {"twin_direction": concluded["direction"], "twin_significant": concluded["significant"]}

@@ -119,11 +119,11 @@ def _check_ratings_per_item(design: Mapping[str, Any], frame: Frame) -> None:
 
 
 def _check_documents(design: Mapping[str, Any], frame: Frame, table: DealTable, *, recorded: bool) -> None:
-    asked, rateable = design["documents"], int(table.rateable.sum())
-    if asked > frame.n_documents:
+    planned, rateable = design["documents"], int(table.rateable.sum())
+    if planned > frame.n_documents:
         more = "" if recorded else " or raise systems.n_documents"
         raise InputError(
-            f"design.documents={asked} exceeds the {frame.n_documents} documents of this world; "
+            f"design.documents={planned} exceeds the {frame.n_documents} documents of this world; "
             f"lower design.documents{more}"
         )
     if rateable == 0:
@@ -131,18 +131,18 @@ def _check_documents(design: Mapping[str, Any], frame: Frame, table: DealTable, 
             "systems.path: in this table no document was rated throughout by one rater, as every grouping needs; "
             "such ratings cannot be dealt again"
         )
-    if asked > rateable:
+    if planned > rateable:
         rule = name_of(design["grouping"])
         raise InputError(
-            f"design.documents={asked}: under design.grouping={rule} only {rateable} of {frame.n_documents} documents "
-            "can be asked about, for the others nobody rated all outputs that go together; lower design.documents "
-            "or choose design.grouping=ungrouped"
+            f"design.documents={planned}: under design.grouping={rule} only {rateable} of {frame.n_documents} "
+            "documents can be asked about, for the others nobody rated all outputs that go together; lower "
+            "design.documents or choose design.grouping=ungrouped"
         )
-    if asked < design["min_documents"]:
+    if planned < design["min_documents"]:
         raise InputError(
-            f"design.documents={asked} is fewer than {design['min_documents']}: with so few documents hardly anything "
-            "can be significant and SRP is 1 by emptiness; raise design.documents, or set "
-            f"design.min_documents={asked} if you mean it"
+            f"design.documents={planned} is fewer than {design['min_documents']}: with so few documents hardly "
+            "anything can be significant and SRP is 1 by emptiness; raise design.documents, or set "
+            f"design.min_documents={planned} if you mean it"
         )
 
 

@@ -58,17 +58,17 @@ def _campaign(
     documents = chosen_documents(prepared, world, table, place)
     rng = stream(prepared.seed, *place.of_study, "deal")
     try:
-        asked = add_overlap(prepared, table, documents, deal(rng, prepared, table, documents), place)
+        assignment = add_overlap(prepared, table, documents, deal(rng, prepared, table, documents), place)
         if prepared.clock is not None:
-            came = collect_on_clock(prepared, prepared.clock, world, table, documents, asked, noise, place)
+            came = collect_on_clock(prepared, prepared.clock, world, table, documents, assignment, noise, place)
             return Campaign(came, RatingBackstage(rng))
     except DesignFailure as failure:
         return failure
-    held = reveal_ratings(prepared, world, documents, asked, noise, place)
+    collected = reveal_ratings(prepared, world, documents, assignment, noise, place)
     if not prepared.cuts:
-        return Campaign(held, RatingBackstage(rng))
-    told = _account(prepared, world, table, held, place)
-    return told if isinstance(told, DesignFailure) else Campaign(told, RatingBackstage(rng))
+        return Campaign(collected, RatingBackstage(rng))
+    result = _account(prepared, world, table, collected, place)
+    return result if isinstance(result, DesignFailure) else Campaign(result, RatingBackstage(rng))
 
 
 def _account(

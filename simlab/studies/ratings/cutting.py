@@ -96,8 +96,8 @@ def count_ratings(frame: Frame, table: DealTable, documents: int, *, longest: bo
     size = np.bincount(frame.document, minlength=frame.n_documents)
     rateable, bucket = table.rateable, frame.bucket
     n_buckets = int(bucket.max()) + 1
-    held = np.bincount(bucket[rateable], minlength=n_buckets)
-    quotas = [spread_over_buckets(held, documents, np.roll(np.arange(n_buckets), k)) for k in range(n_buckets)]
+    counts = np.bincount(bucket[rateable], minlength=n_buckets)
+    quotas = [spread_over_buckets(counts, documents, np.roll(np.arange(n_buckets), k)) for k in range(n_buckets)]
     quota = np.min(quotas, axis=0)
     sign = -1 if longest else 1
     ordered = [sign * np.sort(sign * size[rateable & (bucket == b)]) for b in range(n_buckets)]

@@ -69,17 +69,17 @@ def covers(config: Mapping[str, Any], world: World) -> list[str]:
     chosen = [chosen_documents(prepared, world, table, Place(0, study=k * per_set)) for k in range(sets)]
     documents = np.array([int(one.sum()) for one in chosen])
     segments = np.array([int(one[world.frame.document].sum()) for one in chosen])
-    systems, each, asked = world.frame.n_systems, int(table.slots.shape[2]), prepared.design.documents
+    systems, each, planned = world.frame.n_systems, int(table.slots.shape[2]), prepared.design.documents
     about = _span(segments) + ("" if np.ptp(segments) == 0 else f", {segments.mean():,.0f} on average,")
     lines = [
         f"a rating is of one segment by one rater: {_span(documents)} documents are {about} outputs of each of "
         f"{systems} systems, by {pluralise(each, 'rater')}"
     ]
     money = find_limit(prepared.budget, systems)
-    if money is not None and prepared.cuts and (documents.min() < asked or each < prepared.design.ratings_per_item):
+    if money is not None and prepared.cuts and (documents.min() < planned or each < prepared.design.ratings_per_item):
         less = f", with {each} of {prepared.design.ratings_per_item} ratings of each segment"
         less = less if each < prepared.design.ratings_per_item else ""
-        lines.append(f"{money.said} pays {_span(documents)} of {asked} documents{less}")
+        lines.append(f"{money.said} pays {_span(documents)} of {planned} documents{less}")
     return lines
 
 
@@ -153,13 +153,13 @@ def _campaigns(config: Mapping[str, Any], size: Extent, *, fresh: bool) -> list[
     # More documents than there are are refused as such.
     chosen = CountedSize(min(design["documents"], documents.n), "documents asked about", "design.documents")
     share = chosen.n / documents.n
-    asked = CountedSize(items.n * share, "segments asked about", "design.documents")
+    segments = CountedSize(items.n * share, "segments asked about", "design.documents")
     flips = "flips" if "flips" in test else "permutations"
     permutations = CountedSize(test.get(flips, 1), flips, f"analysis.test.{flips}")
     studies = min(config["studies"], config["engine"]["block"])
     return [
         measure_array(32 if fresh else 0, systems, items, seats),
-        measure_array(200, systems, asked, each),
+        measure_array(200, systems, segments, each),
         measure_array(12, systems, items, each),
         measure_array(_count_flip_bytes(config), size.pairs, permutations),
         measure_array(8, systems, chosen, permutations) if permutations.n > 1 else measure_array(0, permutations),

@@ -239,10 +239,10 @@ def is_as_dealt(campaign: Collected) -> bool:
         return True
     frame, seen = campaign.frame, campaign.seen
     slot = campaign.asked.slot[:, frame.document, :]
-    asked = np.nonzero(slot >= 0)
-    if len(seen.rater) < len(asked[0]):
+    indices = np.nonzero(slot >= 0)
+    if len(seen.rater) < len(indices[0]):
         return False
-    return bool((frame.rater[asked[0], asked[1], slot[asked]] == seen.rater).all())
+    return bool((frame.rater[indices[0], indices[1], slot[indices]] == seen.rater).all())
 
 
 def newcomers(seed: int, world: World, place: Place, turn: int) -> World:

@@ -185,13 +185,13 @@ def _bind_beside(
 ) -> Callable[..., Any] | None:
     """Bind the function that stands beside the chosen test to the keys of the test."""
     keys = {key: value for key, value in section.items() if key != "_target_"}
-    found = (function for test, function in functions.items() if is_chosen(section, test, plugins))
-    return next((functools.partial(function, **keys) for function in found), None)
+    matches = (function for test, function in functions.items() if is_chosen(section, test, plugins))
+    return next((functools.partial(function, **keys) for function in matches), None)
 
 
 def same_layout(prepared: PreparedRatings) -> str:
     """Write down what decides who can be asked about what."""
-    asked = [prepared.design.grouping, prepared.design.ratings_per_item]
+    settings = [prepared.design.grouping, prepared.design.ratings_per_item]
     # Money may lower the ratings per item, and with fewer documents it lowers them less.
     cut = [*prepared.prices, dict(prepared.budget), prepared.design.min_documents] if prepared.cuts else []
-    return json.dumps([*asked, *cut])
+    return json.dumps([*settings, *cut])
