@@ -81,12 +81,12 @@ def measurable_difference(
         if name not in plan | several:
             raise InputError(f"{name} cannot be an axis of this calculation; choose from {', '.join(plan | several)}")
     _check(wanted, every | dict(axes))
-    found = _calculate(axes, wanted, every)
+    outcomes = _calculate(axes, wanted, every)
     shape = tuple(len(values) for values in axes.values())
-    of = {key: key.removesuffix("_influence") for key in found}
+    of = {key: key.removesuffix("_influence") for key in outcomes}
     return {
         key: np.broadcast_to(values, shape + np.shape(values)[len(shape) :] if key != of[key] else shape)
-        for key, values in found.items()
+        for key, values in outcomes.items()
         if of[key] in wanted
     }
 
@@ -121,11 +121,11 @@ def _calculate(axes: Mapping[str, Sequence[Any]], wanted: Sequence[str], every: 
             return _calculate_one_by_one(name, axes, wanted, every)
     named = dict(every) | dict(axes)
     systems = Among(named["n_systems"], named["multiplicity"], named["find"]).validate()
-    asked = {"level": systems.level(named["level"]), "constrain": named["constrain"]}
-    found = _calculate_expected(axes, wanted, named, systems, asked)
+    options = {"level": systems.level(named["level"]), "constrain": named["constrain"]}
+    outcomes = _calculate_expected(axes, wanted, named, systems, options)
     if named["counts"] == "drawn":
-        found |= _calculate_drawn(axes, named, systems, asked)
-    return found
+        outcomes |= _calculate_drawn(axes, named, systems, options)
+    return outcomes
 
 
 def _calculate_expected(
@@ -137,16 +137,16 @@ def _calculate_expected(
 ) -> dict[str, Floats]:
     """Return what follows from expected counts, which have one measurable difference: its own quantiles."""
     plan, power = _broadcast(axes, settings), systems.power(settings["power"])
-    found: dict[str, Floats] = {}
+    outcomes: dict[str, Floats] = {}
     if settings["counts"] == "expected" and {"measurable_difference", *QUANTILES} & set(wanted):
-        found |= dict.fromkeys(("measurable_difference", *QUANTILES), _published_epsilon(axes, settings, **options))
+        outcomes |= dict.fromkeys(("measurable_difference", *QUANTILES), _published_epsilon(axes, settings, **options))
     if "joint_difference" in wanted:
-        found["joint_difference"] = joint_difference(plan, power=power, **options).epsilon
+        outcomes["joint_difference"] = joint_difference(plan, power=power, **options).epsilon
     if "detectable_difference" in wanted:
-        found["detectable_difference"] = detectable_difference(plan, power=power, **options)
+        outcomes["detectable_difference"] = detectable_difference(plan, power=power, **options)
     if settings["counts"] == "expected" and settings["difference"] is not None:
-        found["difference_power"] = systems.family_power(approximate_power(plan, settings["difference"], **options))
-    return found
+        outcomes["difference_power"] = systems.family_power(approximate_power(plan, settings["difference"], **options))
+    return outcomes
 
 
 def _calculate_drawn(
@@ -160,12 +160,12 @@ def _calculate_drawn(
     slope = (systems.family_power(np.minimum(power + STEP, 1)) - systems.family_power(np.maximum(power - STEP, 0))) / (
         np.minimum(power + STEP, 1) - np.maximum(power - STEP, 0)
     )
-    found = {"measurable_difference": mean, "difference_power": systems.family_power(power)}
-    found["measurable_difference_influence"] = drawn.epsilon - mean[..., None]
-    found["difference_power_influence"] = slope[..., None] * (drawn.found - power[..., None])
+    outcomes = {"measurable_difference": mean, "difference_power": systems.family_power(power)}
+    outcomes["measurable_difference_influence"] = drawn.epsilon - mean[..., None]
+    outcomes["difference_power_influence"] = slope[..., None] * (drawn.found - power[..., None])
     for name, share in QUANTILES.items():
-        found[name], found[f"{name}_influence"] = quantile(drawn.epsilon, share)
-    return found
+        outcomes[name], outcomes[f"{name}_influence"] = quantile(drawn.epsilon, share)
+    return outcomes
 
 
 def _calculate_one_by_one(
@@ -199,10 +199,10 @@ def _published_epsilon(
     if size < GRID_FROM or named["accuracy"] is not None:
         return difference_of(_broadcast(axes, named), level=level, constrain=constrain).epsilon
     lists = {name: list(named[name]) if name in axes else [named[name]] for name in Plan._fields}
-    held = [name for name in Plan._fields if name != "n_calibration" or lists[name] != [None]]
-    calibration = lists["n_calibration"] if "n_calibration" in held else None
+    names = [name for name in Plan._fields if name != "n_calibration" or lists[name] != [None]]
+    calibration = lists["n_calibration"] if "n_calibration" in names else None
     grid = measurable_grid(**lists | {"n_calibration": calibration}, level=level, constrain=constrain)  # type: ignore[arg-type]
-    return np.moveaxis(grid, [held.index(name) for name in axes], range(len(axes))).reshape(
+    return np.moveaxis(grid, [names.index(name) for name in axes], range(len(axes))).reshape(
         [len(values) for values in axes.values()]
     )
 

@@ -77,9 +77,9 @@ def control_variates(
     if judged.document is not None:
         return estimate_from_documents(rng, judged, interval, level, g=g, slope=slope)
     rest = None if judged.rest is None else Rest(*judged.rest)
-    found = estimates.control_variates(judged.y, g, rest, slope, _finite_test_set(judged))
+    estimate = estimates.control_variates(judged.y, g, rest, slope, _finite_test_set(judged))
     return estimate_from_judgements(
-        rng, found, judged, interval, level, lost=2 if slope is None else 1, g=g, slope=slope
+        rng, estimate, judged, interval, level, lost=2 if slope is None else 1, g=g, slope=slope
     )
 
 
@@ -142,16 +142,16 @@ def binary(
         )
     n_plus, n = judged.y.sum(1), np.full(len(judged.y), float(judged.y.shape[1]))
     if judged.g is None:
-        found = alpha_posterior(n_plus, n, level=level)
-        return Estimates(found.mean, found.sd, found.low, found.high)
+        posterior = alpha_posterior(n_plus, n, level=level)
+        return Estimates(posterior.mean, posterior.sd, posterior.low, posterior.high)
     if judged.rest is None:
         raise InputError(
             "analysis.estimator=binary takes outputs as drawn from a population; set systems.test_set=fresh"
         )
-    m, said = judged.rest[0], judged.rest[1]
+    m, calls = judged.rest[0], judged.rest[1]
     if not np.isin(np.unique(judged.g), (0.0, 1.0)).all() or not isinstance(judged.nominal, KnownRates):
         raise InputError("analysis.estimator=binary needs a metric that says adequate or not; choose metric=rho_eta")
-    counts = AdequacyCounts(n_plus, n, np.round(m * said), np.full(len(n), float(m)))
+    counts = AdequacyCounts(n_plus, n, np.round(m * calls), np.full(len(n), float(m)))
     if quality == "known":
         return estimate_with_known_rates(counts, judged.nominal, level)
     if sharing == "own":

@@ -109,10 +109,10 @@ def _errors_to_claim(bar: float, freedom: float) -> float:
     if freedom >= NORMAL_FROM:
         return float(bar + ndtri(POWER))
     spread = np.sqrt(chdtri(freedom, (np.arange(PARTS) + 0.5) / PARTS) / freedom)
-    held = bar * spread
+    bound = bar * spread
 
     def excess_power(size: float) -> float:
-        return float(ndtr(size * spread[:, None] - held).mean()) - POWER
+        return float(ndtr(size * spread[:, None] - bound).mean()) - POWER
 
     most = bar + 1.0
     while excess_power(most) < 0:

@@ -53,9 +53,9 @@ def check_sharing(quality: str, sharing: str, youden_bound: float, alpha_slope_s
 def estimate_with_known_rates(counts: AdequacyCounts, rates: KnownRates, level: float) -> Estimates:
     """Estimate each alpha by its posterior given rho and eta."""
     rho, eta = rates
-    found = alpha_posterior(*counts, rho=rho, eta=eta, level=level)
+    posterior = alpha_posterior(*counts, rho=rho, eta=eta, level=level)
     known = np.full(len(counts.n), rho + eta - 1)
-    return Estimates(found.mean, found.sd, found.low, found.high, youden=Youden(known, known, known))
+    return Estimates(posterior.mean, posterior.sd, posterior.low, posterior.high, youden=Youden(known, known, known))
 
 
 def estimate_with_own_rates(counts: AdequacyCounts, calibration: Floats, constrain: bool, level: float) -> Estimates:
@@ -64,9 +64,9 @@ def estimate_with_own_rates(counts: AdequacyCounts, calibration: Floats, constra
     What is said of rho + eta - 1 is what the calibration alone says.
     """
     tp, p, tn, n = calibration.T
-    found = alpha_posterior(*counts, calibration=(tp, p, tn, n), constrain=constrain, level=level)
+    posterior = alpha_posterior(*counts, calibration=(tp, p, tn, n), constrain=constrain, level=level)
     quality = Youden(*youden_index(calibration, constrain, level))
-    return Estimates(found.mean, found.sd, found.low, found.high, youden=quality)
+    return Estimates(posterior.mean, posterior.sd, posterior.low, posterior.high, youden=quality)
 
 
 def estimate_with_joint_rates(
@@ -80,14 +80,14 @@ def estimate_with_joint_rates(
     the larger of both over rho + eta - 1: the interval is widened by it on both sides.
     """
     rates = shared_rates(counts, calibration, constrain)
-    found = infer_mixtures(rates.weight, rates.mean, rates.variance, level)
+    posterior = infer_mixtures(rates.weight, rates.mean, rates.variance, level)
     quality = youden(rates, level)
     first, second = np.triu_indices(len(counts.n), 1)
-    farther = np.maximum(found.mean, 1 - found.mean)
+    farther = np.maximum(posterior.mean, 1 - posterior.mean)
     beside = youden_bound * np.maximum(farther[first], farther[second]) / max(abs(quality[0]), 1e-9)
     apart, p_value = contrasts(rates.weight, rates.mean, rates.variance, level, np.minimum(beside, 2.0))
     return Estimates(
-        *_cut_tails(found),
+        *_cut_tails(posterior),
         contrasts=Contrasts(*apart, p_value),
         youden=Youden(*(np.full(len(counts.n), value) for value in quality)),
     )
@@ -101,11 +101,13 @@ def estimate_with_partial_rates(
     `calibration[system, 4]` is each system's own. With `alpha_slope_sd` the logits of rho and eta may also rise or fall
     with the logit of alpha; that takes some tens of times as long.
     """
-    found = partial_rates(counts, calibration, constrain, alpha_slope_sd)
-    apart, p_value = contrasts(np.full(found.mean.shape[1], 1.0), found.mean, found.variance, level)
-    each = [infer_mixtures(own.weight, own.mean[None], own.variance[None], level) for own in found.own]
-    points = [[quantile_of_points(p, own.weight, own.youden) for own in found.own] for p in (level / 2, 1 - level / 2)]
-    quality = np.array([own.weight @ own.youden for own in found.own])
+    posterior = partial_rates(counts, calibration, constrain, alpha_slope_sd)
+    apart, p_value = contrasts(np.full(posterior.mean.shape[1], 1.0), posterior.mean, posterior.variance, level)
+    each = [infer_mixtures(own.weight, own.mean[None], own.variance[None], level) for own in posterior.own]
+    points = [
+        [quantile_of_points(p, own.weight, own.youden) for own in posterior.own] for p in (level / 2, 1 - level / 2)
+    ]
+    quality = np.array([own.weight @ own.youden for own in posterior.own])
     return Estimates(
         *_cut_tails(Inferred(*(np.concatenate(column) for column in zip(*each, strict=True)))),
         contrasts=Contrasts(*apart, p_value),

@@ -140,8 +140,8 @@ def _header(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
 def _array(content: bytes) -> Array:
     """Read an array; one with a header that is not of the first version is left to numpy."""
     if content[: npy.MAGIC_LEN] != npy.magic(1, 0):
-        held: Array = npy.read_array(io.BytesIO(content), allow_pickle=False)
-        return held
+        array: Array = npy.read_array(io.BytesIO(content), allow_pickle=False)
+        return array
     begin = npy.MAGIC_LEN + 2 + int.from_bytes(content[npy.MAGIC_LEN : npy.MAGIC_LEN + 2], "little")
     shape, by_columns, dtype = _read_header(content[:begin])
     if dtype.hasobject:
@@ -155,8 +155,8 @@ def _read_header(header: bytes) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     """Read the header of an array: its shape, whether columns come first, and its type."""
     file = io.BytesIO(header)
     npy.read_magic(file)
-    told: tuple[tuple[int, ...], bool, np.dtype[Any]] = npy.read_array_header_1_0(file)
-    return told
+    layout: tuple[tuple[int, ...], bool, np.dtype[Any]] = npy.read_array_header_1_0(file)
+    return layout
 
 
 def gaps(done: Iterable[tuple[int, int]], stop: int) -> list[tuple[int, int]]:

@@ -82,8 +82,8 @@ class ErrorQuestion(NamedTuple):
 
     def find_estimates(self, estimates: Estimates) -> list[Estimate] | None:
         """Return what was measured in the cells; None where one has no value."""
-        found = [estimates.get(cell, {}).get(self.target.measure) for cell in self.cells]
-        known = [one for one in found if one is not None and math.isfinite(one.value)]
+        measured = [estimates.get(cell, {}).get(self.target.measure) for cell in self.cells]
+        known = [one for one in measured if one is not None and math.isfinite(one.value)]
         return known if len(known) == len(self.cells) else None
 
     def standing(self, estimates: Estimates) -> ErrorProgress | None:
@@ -106,9 +106,9 @@ def combine_influence(known: Sequence[Estimate]) -> tuple[Floats, int]:
 def questions(targets: Sequence[PrecisionTarget], entries: Sequence[LedgerEntry]) -> list[ErrorQuestion]:
     """List what is asked: each target in each cell, or of each two cells that differ in the value on one axis."""
     neighbours = [
-        (one.cell, other.cell)
-        for one, other in combinations(entries, 2)
-        if sum(a != b for a, b in zip(one.position, other.position, strict=True)) == 1
+        (entry.cell, other.cell)
+        for entry, other in combinations(entries, 2)
+        if sum(a != b for a, b in zip(entry.position, other.position, strict=True)) == 1
     ]
     return [
         ErrorQuestion(target, cells)
@@ -148,13 +148,17 @@ def choose_studies(
     goal: Goal, questions: Sequence[ErrorQuestion], halves: tuple[Estimates, Estimates], fits: Fits
 ) -> Goal:
     """Choose how many studies a world has, for all cells: as few campaigns and worlds, by their costs, as will do."""
-    told = [(question, found) for question in questions if (found := _parts(question, halves, goal.studies // 2))]
+    known = [
+        (question, variance_parts)
+        for question in questions
+        if (variance_parts := _parts(question, halves, goal.studies // 2))
+    ]
     candidates = [n for n in _list_doublings(goal.studies) if fits(n)]
-    if not told or not candidates:
+    if not known or not candidates:
         return replace(goal, chosen=True)
-    best = min(candidates, key=lambda n: _cost(told, n, goal.ratio))
+    best = min(candidates, key=lambda n: _cost(known, n, goal.ratio))
     shares: dict[str, list[float]] = {}
-    for question, of in told:
+    for question, of in known:
         shares.setdefault(str(question.target), []).append(
             of.between / of.compute_variance(best) if of.compute_variance(best) else 1.0
         )
@@ -173,10 +177,10 @@ def _list_doublings(first: int) -> Iterator[int]:
 
 
 def _parts(question: ErrorQuestion, halves: tuple[Estimates, Estimates], studies: int) -> VarianceParts | None:
-    found = [known for half in halves if (known := question.find_estimates(half)) is not None]
-    if len(found) < len(halves):
+    measured = [known for half in halves if (known := question.find_estimates(half)) is not None]
+    if len(measured) < len(halves):
         return None
-    first, second = (combine_influence(known)[0] for known in found)
+    first, second = (combine_influence(known)[0] for known in measured)
     return parts(Halves(first, second, studies)) if len(first) == len(second) else None
 
 

@@ -57,10 +57,10 @@ class Fitting:
             return [_try_block(self, config, places) for config in configs]
         ended = self.blocks(configs, places)
         return [
-            one
-            if isinstance(one, Exception | SystemExit)
-            else _try_block(partial(self._check_fit, one), config, places)
-            for one, config in zip(ended, configs, strict=True)
+            result
+            if isinstance(result, Exception | SystemExit)
+            else _try_block(partial(self._check_fit, result), config, places)
+            for result, config in zip(ended, configs, strict=True)
         ]
 
     def _check_fit(self, done: BlockLike, config: Mapping[str, Any], places: Sequence[Place]) -> BlockLike:

@@ -72,10 +72,10 @@ def forecast_memory(configs: Sequence[Mapping[str, Any]]) -> Memory:
 
 def _largest_memory(prints: Iterable[Footprint], kept: int) -> Memory:
     most = Memory(PROCESS_BYTES, 0.0, "", ())
-    for one in prints:
-        if (worker := PROCESS_BYTES + one.peak(kept)) > most.worker:
-            factor = one.find_largest()
-            most = Memory(worker, total(one.world), factor.of, factor.keys)
+    for footprint in prints:
+        if (worker := PROCESS_BYTES + footprint.peak(kept)) > most.worker:
+            factor = footprint.find_largest()
+            most = Memory(worker, total(footprint.world), factor.of, factor.keys)
     return most
 
 

@@ -44,10 +44,10 @@ def gather_conclusions(declared: Mapping[str, Any], configs: Sequence[Config]) -
 
 def join_declarations(stored: Mapping[str, Any], requested: Mapping[str, Any]) -> dict[str, Any]:
     """Join what two declarations say of the kinds of plug-ins: a folder that grows keeps what its cells conclude."""
-    said = [declared[FOREIGN] for declared in (stored, requested) if FOREIGN in declared]
-    if len(said) < 2:
-        return {FOREIGN: said[0]} if said else {}
-    first, second = said
+    declarations = [declared[FOREIGN] for declared in (stored, requested) if FOREIGN in declared]
+    if len(declarations) < 2:
+        return {FOREIGN: declarations[0]} if declarations else {}
+    first, second = declarations
     together = {part: {**first[part], **second[part]} for part in ("outcomes", "along")}
     return {FOREIGN: together | {"sizes": _merge_sizes(first["sizes"], second["sizes"])}}
 
@@ -71,8 +71,8 @@ def campaign_bytes(config: Config, n_systems: int) -> int:
     kind = identify_kind(config)
     sizes = {"replicate": 1, "of_world": 0, "system": n_systems, "pair": n_systems * (n_systems - 1) // 2}
     sizes |= kind.sizes(config)
-    held = [kind.outcomes[name] for name in omit_account(kind.outcomes, accounted=has_account(config))]
-    return 8 + sum(np.dtype(o.dtype).itemsize * math.prod(sizes[dim] for dim in o.dims) for o in held)
+    kept_outcomes = [kind.outcomes[name] for name in omit_account(kind.outcomes, accounted=has_account(config))]
+    return 8 + sum(np.dtype(o.dtype).itemsize * math.prod(sizes[dim] for dim in o.dims) for o in kept_outcomes)
 
 
 def _merge_sizes(first: Mapping[str, int], second: Mapping[str, int]) -> dict[str, int]:

@@ -113,11 +113,11 @@ def _extend_axis(stored: Mapping[str, Any], requested: Mapping[str, Any], where:
         return {**stored, "values": values}
     sets: dict[Any, Mapping[str, Any]] = {}
     both = [pair for axis in (stored, requested) for pair in zip(axis["values"], axis["sets"], strict=True)]
-    for value, one in both:
-        if sets.setdefault(value, one) != one:
+    for value, settings in both:
+        if sets.setdefault(value, settings) != settings:
             raise InputError(
                 f"{where} holds another sweep: {stored['name']}={show(value)} sets {_settings(sets[value])} there, "
-                f"{_settings(one)} asked; give another name, or another --out"
+                f"{_settings(settings)} asked; give another name, or another --out"
             )
     along = {key: name for key, name in stored["along"].items() if key in requested["along"]}
     return {**stored, "values": values, "sets": [dict(sets[value]) for value in values], "along": along}
@@ -143,9 +143,9 @@ def positions(grown: Declaration, declaration: Declaration) -> Callable[[Sequenc
     axes = [(keys.index(axis["key"]), axis["values"], _number_values(axis["values"])) for axis in grown["axes"]]
 
     def find_position(values: Sequence[Any]) -> tuple[int, ...]:
-        found = ((listed, numbers, values[k]) for k, listed, numbers in axes)
+        places = ((listed, numbers, values[k]) for k, listed, numbers in axes)
         return tuple(
-            numbers[value] if isinstance(value, Hashable) else listed.index(value) for listed, numbers, value in found
+            numbers[value] if isinstance(value, Hashable) else listed.index(value) for listed, numbers, value in places
         )
 
     return find_position
@@ -232,8 +232,8 @@ def _intersect(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str,
 
 
 def _union(stored: Sequence[Any], requested: Sequence[Any]) -> list[Any]:
-    held = _number_values(stored)
-    return [*stored, *(v for v in requested if (v not in held if isinstance(v, Hashable) else v not in stored))]
+    numbers = _number_values(stored)
+    return [*stored, *(v for v in requested if (v not in numbers if isinstance(v, Hashable) else v not in stored))]
 
 
 def _describe_key(key: str, config: Mapping[str, Any]) -> str:

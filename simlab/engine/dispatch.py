@@ -68,9 +68,9 @@ class Bundles:
         with self._lock:
             self._seconds = OLD * self._seconds + carried.seconds
             self._campaigns = OLD * self._campaigns + sum(one.address.count for one in carried.finished)
-            for one in carried.finished:
-                if one.seconds:
-                    self._of_cell[one.address.cell] = one.seconds / one.address.count
+            for block in carried.finished:
+                if block.seconds:
+                    self._of_cell[block.address.cell] = block.seconds / block.address.count
 
     def _limit_campaigns(self) -> float:
         """Return how many campaigns the next bundle shall have at most."""
@@ -132,12 +132,12 @@ def dispatch(
         if alone := not group:
             group = [waiting[address] for address in deaths]
         with closing(backend.results(block, group, limits, alone=alone)) as came:
-            for one in came:
-                if isinstance(one, Died):
-                    several = _list_given_up(one, waiting, deaths, limits.retries if alone else None)
+            for result in came:
+                if isinstance(result, Died):
+                    several = _list_given_up(result, waiting, deaths, limits.retries if alone else None)
                 else:
                     # Where blocks were handed out twice the first result counts.
-                    several = [finished for finished in one if finished.address in waiting]
+                    several = [finished for finished in result if finished.address in waiting]
                 if several:
                     accept(several)
                 for finished in several:

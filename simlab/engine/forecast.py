@@ -199,9 +199,9 @@ def _times(block: BlockFunction, tasks: Sequence[BlockTask], others: Sequence[Bl
     for task in tasks:
         try:
             run = partial(_seconds, start, block, task, began + LONGEST_SECONDS)
-            (_, first), (one, again) = run(1), run(1)
+            (_, first), (first_seconds, again) = run(1), run(1)
             some = min(task.address.count, SOME) if again < SHORT_SECONDS else 1
-            took.append((one, again if some == 1 else run(some)[1] / some))
+            took.append((first_seconds, again if some == 1 else run(some)[1] / some))
         except Exception:
             # Too slow, or the end of its process: no more can be said, and the run itself will say why.
             return _Times(took, warm, time.monotonic() - began)

@@ -98,22 +98,22 @@ class Laboratory:
         """
         from simlab.studies.checks import check
 
-        held = {entry.cell: entry for entry in self.book.entries()}
+        known = {entry.cell: entry for entry in self.book.entries()}
         new: list[LedgerEntry] = []
         for design in designs:
             config = omit_resources(self.compose(design))
             key = cell_key(config)
-            if key not in held:
+            if key not in known:
                 names = tuple(check_shape(config, "", check).system_names)
-                new.append(LedgerEntry((len(held),), key, config, names))
-                held[key] = new[-1]
-            elif determining_settings(held[key].config) != determining_settings(config):
-                new.append(replace(held[key], config=config))
-                held[key] = new[-1]
-            self.cells[design] = held[key]
+                new.append(LedgerEntry((len(known),), key, config, names))
+                known[key] = new[-1]
+            elif determining_settings(known[key].config) != determining_settings(config):
+                new.append(replace(known[key], config=config))
+                known[key] = new[-1]
+            self.cells[design] = known[key]
         if new:
             sizes = {entry.cell: (1, self.base.studies) for entry in new}
-            self.book.admit(self._declare_designs(list(held.values())), new, sizes)
+            self.book.admit(self._declare_designs(list(known.values())), new, sizes)
 
     def _declare_designs(self, entries: Sequence[LedgerEntry]) -> dict[str, Any]:
         """Write down what the folder holds: designs along one axis, named by their keys."""
@@ -166,8 +166,8 @@ def open_laboratory(
     )
     with open_backend(base.base["engine"], processes, quiet=quiet) as backend, opened as book:
         folder = book.folder
-        held = book.declaration()
-        if held is not None and not same_numbers(held["base"], declare(base)["base"]):
+        declaration = book.declaration()
+        if declaration is not None and not same_numbers(declaration["base"], declare(base)["base"]):
             raise InputError(f"{folder} holds campaigns of another plan; give another --out")
         refuse_other_program(book, allowed=allow_version)
         if torn := [row for row, _ in find_unusable(book, seen=book.is_seen(digest_installation()))]:

@@ -211,8 +211,10 @@ class Ledger:
                 )
         if stored and new:
             # Cells that are held as they are asked were held against each other when they came.
-            held, asked = ([(one.position, one.config) for one in of] for of in (stored.values(), entries))
-            refuse_mixture(axes, held, asked, str(self.folder))
+            stored_configs, requested_configs = (
+                [(one.position, one.config) for one in of] for of in (stored.values(), entries)
+            )
+            refuse_mixture(axes, stored_configs, requested_configs, str(self.folder))
 
     def admit(
         self, grown: Mapping[str, Any], entries: Sequence[LedgerEntry], sizes: Mapping[str, tuple[int, int]]
@@ -398,14 +400,14 @@ class Ledger:
         """
 
         def read() -> dict[tuple[Any, ...], list[tuple[int, int]]]:
-            held: dict[tuple[Any, ...], list[tuple[int, int]]] = {}
+            blocks: dict[tuple[Any, ...], list[tuple[int, int]]] = {}
             for *place, first, count in self._select(
                 "SELECT cell, world, pool, draw, first, count FROM blocks"
                 " WHERE status IN ('ok', ?) AND typeof(first) = 'integer' AND typeof(count) = 'integer'",
                 "ok" if failed else "failed",
             ):
-                held.setdefault(tuple(place), []).append((first, count))
-            return held
+                blocks.setdefault(tuple(place), []).append((first, count))
+            return blocks
 
         kept = self._read_once("blocks", f"held, {failed}", read)
         return gaps(kept.get((cell, at.world, at.pool, at.draw), ()), studies)
@@ -437,8 +439,8 @@ class Ledger:
         wanted = self.read_requested_sizes().campaigns()
         rows = self._select("SELECT cell, sum(count) FROM blocks GROUP BY cell")
         known = {cell for (cell,) in self._select("SELECT cell FROM cells")}
-        held = {cell: count for cell, count in rows if type(count) is int and cell in known}
-        return sum(min(held.get(cell, 0), count) for cell, count in wanted.items()), sum(wanted.values())
+        counts = {cell: count for cell, count in rows if type(count) is int and cell in known}
+        return sum(min(counts.get(cell, 0), count) for cell, count in wanted.items()), sum(wanted.values())
 
     def count_orphans(self) -> dict[str, int]:
         """Count the blocks of the cells that the grid does not hold any more, whose rows are lost.
@@ -580,5 +582,5 @@ class Ledger:
         kept = self._read.setdefault(table, {})
         if what not in kept:
             kept[what] = read()
-        held: Held = kept[what]
-        return held
+        value: Held = kept[what]
+        return value

@@ -160,9 +160,9 @@ def seal_row(table: str, *values: object) -> str:
 
 def _refuse_bad_pages(database: sqlite3.Connection, path: Path) -> None:
     """Ask SQLite whether its file is whole: its pages, and that its index is that of its rows."""
-    (said,) = database.execute("PRAGMA integrity_check(1)").fetchone()
-    if said != "ok":
-        raise damaged_ledger(path, " ".join(said.split()).removeprefix("*** in database main *** "))
+    (report,) = database.execute("PRAGMA integrity_check(1)").fetchone()
+    if report != "ok":
+        raise damaged_ledger(path, " ".join(report.split()).removeprefix("*** in database main *** "))
 
 
 def _is_empty(database: sqlite3.Connection, path: Path) -> bool:

@@ -79,8 +79,8 @@ def block_row(block: Finished) -> tuple[Any, ...]:
     """Write a finished block as a row of its table."""
     status = "failed" if block.failed else "ok"
     at = block.address
-    held = (status, block.reason, json.dumps(block.failures), block.checksum, block.payload)
-    return at.cell, at.world, at.first, at.count, *held, at.pool, at.draw
+    columns = (status, block.reason, json.dumps(block.failures), block.checksum, block.payload)
+    return at.cell, at.world, at.first, at.count, *columns, at.pool, at.draw
 
 
 def read_block(row: Sequence[Any]) -> LedgerRow:

@@ -133,8 +133,8 @@ def run(
         measured: dict[Position, Estimate] = {}
         while True:
             for at, entry in placed.items():
-                found = look(book, entry, worlds=wanted[at])
-                measured |= {at: found[measure]} if measure in found else {}
+                estimates = look(book, entry, worlds=wanted[at])
+                measured |= {at: estimates[measure]} if measure in estimates else {}
             following = choose(measured, wanted)
             if following == wanted:
                 break
@@ -156,5 +156,5 @@ def narrow_to(sweep: Sweep, wanted: Worlds) -> Sweep:
 
 def narrow_job(job: PreparedSweep, part: Sweep, cells: Mapping[Position, CheckedCell], wanted: Worlds) -> PreparedSweep:
     """Return the job of a part of a sweep."""
-    asked = job.asked | {"axes": declare(part)["axes"], "worlds": part.worlds}
-    return replace(job, asked=asked, cells=tuple(cells[at] for at in sorted(wanted)))
+    requested = job.asked | {"axes": declare(part)["axes"], "worlds": part.worlds}
+    return replace(job, asked=requested, cells=tuple(cells[at] for at in sorted(wanted)))

@@ -163,11 +163,11 @@ def run(
 def _run_goals(rounds: _Rounds) -> list[str]:
     """Go from goal to goal; return a line where an end other than the targets came first."""
     goal = _resume_goal(rounds)
-    asked = questions(rounds.until.targets, rounds.entries)
+    asked_errors = questions(rounds.until.targets, rounds.entries)
     while True:
         if why := _run_goal(rounds, goal):
             return [f"{why}; the same command goes on"]
-        following, goal = _choose_next_goal(rounds, goal, asked)
+        following, goal = _choose_next_goal(rounds, goal, asked_errors)
         if following is None:
             return [line] if (line := goal.describe_variance()) else []
         if more := _explain_excess(rounds, following):
@@ -230,7 +230,7 @@ def _measure_cells(rounds: _Rounds, goal: Goal) -> Estimates:
         size = rounds.size(goal, entry.cell, goal.along[entry.cell])
         if entry.cell not in rounds.looked or rounds.looked[entry.cell][0] != size:
             rounds.looked[entry.cell] = size, rounds.look(rounds.book, entry, None)
-    return {cell: found for cell, (_, found) in rounds.looked.items()}
+    return {cell: estimates for cell, (_, estimates) in rounds.looked.items()}
 
 
 def _run_goal(rounds: _Rounds, goal: Goal) -> str:
@@ -254,16 +254,16 @@ def _tasks(rounds: _Rounds, goal: Goal, end: int) -> list[BlockTask]:
     """Cut what is missing of a goal into blocks, those that come first in front; what failed just now is left out."""
     sizes = {entry.cell: rounds.size(goal, entry.cell, end) for entry in rounds.entries}
     tried = {task.address for task in rounds.done}
-    found: list[BlockTask] = []
+    missing: list[BlockTask] = []
     for studies in sorted({studies for _, studies in sizes.values()}):
         entries = [entry for entry in rounds.entries if sizes[entry.cell][1] == studies]
         worlds = max(sizes[entry.cell][0] for entry in entries)
-        found += [
+        missing += [
             task
             for task in list_missing(replace_sizes(rounds.sweep, worlds, studies), rounds.book, entries)
             if task.address.world < sizes[task.address.cell][0] and task.address not in tried
         ]
-    return sorted(found, key=rounds.unit)
+    return sorted(missing, key=rounds.unit)
 
 
 def _ask(rounds: _Rounds, goal: Goal, end: int) -> None:
@@ -373,10 +373,10 @@ def world_in_studies(
     ratios: list[float] = []
 
     def note(finished: Sequence[Finished]) -> None:
-        for one in finished:
-            if not one.failed:
-                whole, study = unpack(one.payload)["took"]
-                world = max(whole - study, 0.0) / shared[one.address.cell]
+        for finished_block in finished:
+            if not finished_block.failed:
+                whole, study = unpack(finished_block.payload)["took"]
+                world = max(whole - study, 0.0) / shared[finished_block.address.cell]
                 ratios.append((world + BLOCK_SECONDS) / max(study, 1e-4))
 
     dispatch(Stopwatch(block), tasks, backend, limits, note)

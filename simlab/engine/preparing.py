@@ -89,8 +89,8 @@ def check_shape(config: Config, where: str, check: CheckFunction) -> ShapeLike:
             if isinstance(error, SystemExit):
                 raise RuntimeError(f"SystemExit({error.code!r}) in {where or 'the cell'}") from error
             raise
-        said = " ".join(f"{type(error).__name__}: {error}".split())
-        raise InputError(f"{where}{', ' if where else ''}{named}: {said}; mend the plug-in") from error
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise InputError(f"{where}{', ' if where else ''}{named}: {reason}; mend the plug-in") from error
 
 
 def _name_culprit(traceback: TracebackType | None, plugins: Sequence[str]) -> str:
@@ -167,10 +167,10 @@ def prepare(
     keys = [cell_key(cell.config, written) for cell in cells]
     passed = [check_key(key, cell.config) if check is None else None for key, cell in zip(keys, cells, strict=True)]
     named = None if None in passed else _digest(passed, sweep.base["engine"])
-    held = known.sizes if named and named == known.named else None
+    sizes = known.sizes if named and named == known.named else None
     memory = None
-    if held is not None:
-        memory = Memory(*held[0])
+    if sizes is not None:
+        memory = Memory(*sizes[0])
     elif check is None:
         memory = forecast_memory([cell.config for cell in cells])
     if memory is not None:
@@ -182,11 +182,11 @@ def prepare(
         CheckedCell(cell.values, keys[k], alike(omit_resources(cell.config)), names[k]) for k, cell in enumerate(cells)
     )
     declared = declare(sweep) | describe_plugin_kinds([cell.config for cell in cells])
-    if held is None:
+    if sizes is None:
         of_campaign = [campaign_bytes(cell.config, len(cell.systems)) for cell in checked]
-        held = memory and astuple(memory), max(of_campaign), sum(of_campaign)
+        sizes = memory and astuple(memory), max(of_campaign), sum(of_campaign)
     systems = {key: names[k] for k, key in enumerate(passed) if key is not None}
-    return PreparedSweep(declared, checked, Sizes(memory, *held[1:]), Known(systems, named, held if named else None))
+    return PreparedSweep(declared, checked, Sizes(memory, *sizes[1:]), Known(systems, named, sizes if named else None))
 
 
 def _names(sweep: Sweep, cells: Mapping[int, Cell], check: CheckFunction) -> dict[int, tuple[str, ...]]:

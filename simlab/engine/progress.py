@@ -40,17 +40,17 @@ def _bar(total: int, of: str, left: Left) -> Iterator[Advance]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     columns = (TextColumn(of), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}"))
-    began, said, done = time.monotonic(), 0.0, 0
+    began, last_shown, done = time.monotonic(), 0.0, 0
     with Progress(*columns, TextColumn("{task.fields[left]}"), console=Console(stderr=True)) as bar:
         task = bar.add_task("", total=total, rate="", left="")
 
         def advance(campaigns: int) -> None:
-            nonlocal done, said
+            nonlocal done, last_shown
             done += campaigns
             now = time.monotonic()
             bar.update(task, advance=campaigns, rate=_rate(done, now - began))
-            if now - said >= SOON_SECONDS or done >= total:
-                said = now
+            if now - last_shown >= SOON_SECONDS or done >= total:
+                last_shown = now
                 bar.update(task, left=_ending(done, total, now - began, left))
 
         yield advance
@@ -58,16 +58,16 @@ def _bar(total: int, of: str, left: Left) -> Iterator[Advance]:
 
 def _lines(total: int, of: str, left: Left) -> Advance:
     """Write a line every 5 seconds, or every tenth of the way where that takes over a second, and at the end."""
-    began = said = time.monotonic()
+    began = last_shown = time.monotonic()
     done = shown = 0
 
     def advance(campaigns: int) -> None:
-        nonlocal done, said, shown
+        nonlocal done, last_shown, shown
         done += campaigns
         now = time.monotonic()
-        tenth = (done - shown) / total >= SHARE and now - said >= SOON_SECONDS
-        if tenth or now - said >= LINE_SECONDS or done >= total:
-            said, shown = now, done
+        tenth = (done - shown) / total >= SHARE and now - last_shown >= SOON_SECONDS
+        if tenth or now - last_shown >= LINE_SECONDS or done >= total:
+            last_shown, shown = now, done
             ending = _ending(done, total, now - began, left)
             line = f"{done} of {total} {of} ({done / total:.0%}), {_rate(done, now - began)}, {ending}"
             print(line, file=sys.stderr, flush=True)
@@ -103,12 +103,12 @@ class Remaining:
 
     def record_blocks(self, finished: Sequence[Finished]) -> None:
         """Take note of blocks; those that say not how long they took are only counted."""
-        for one in finished:
-            cell, count = one.address.cell, one.address.count
+        for block in finished:
+            cell, count = block.address.cell, block.address.count
             self._count(cell, -1)
             self._left[cell] -= count
-            if one.seconds:
-                took = (*self._took.get(cell, ()), one.seconds / count)[-LATELY:]
+            if block.seconds:
+                took = (*self._took.get(cell, ()), block.seconds / count)[-LATELY:]
                 self._took[cell], usual = took, median_low(took)
                 self._of_all_usual += usual - self._usual.get(cell, 0.0)
                 self._usual[cell] = usual

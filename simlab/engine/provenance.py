@@ -66,23 +66,23 @@ def refuse_other_program(book: Ledger, *, allowed: bool) -> list[str]:
     """
     before, codes, now, where = book.provenance(), book.read_note("code", []), provenance(), str(book.folder)
     known = {name: now.get(name, UNKNOWN) for name in PROGRAM} | {"code": code_digest()}
-    for one in [*({"code": code} for code in codes), *reversed(before)]:
-        held = {name: one.get(name, UNKNOWN) for name in PROGRAM if "code" not in one} or one
-        differing = [name for name in held if held[name] != known[name]]
+    for program in [*({"code": code} for code in codes), *reversed(before)]:
+        versions = {name: program.get(name, UNKNOWN) for name in PROGRAM if "code" not in program} or program
+        differing = [name for name in versions if versions[name] != known[name]]
         if not differing:
             continue
-        there, here = (", ".join(f"{name} {of[name][:15]}" for name in differing) for of in (held, known))
-        if UNKNOWN in held.values() and not allowed:
+        there, here = (", ".join(f"{name} {of[name][:15]}" for name in differing) for of in (versions, known))
+        if UNKNOWN in versions.values() and not allowed:
             raise InputError(
                 f"{where}: its ledger does not say any more which simlab filled it, so that its numbers may be others "
                 f"than those of simlab {known['simlab']}; give another --out, or --allow-version to go on with it"
             )
-        said = f"{where} was filled by another program ({there}) than this one ({here})"
+        message = f"{where} was filled by another program ({there}) than this one ({here})"
         if not allowed:
             raise InputError(
-                f"{said}, which may give other numbers; give another --out, or --allow-version to mix the two"
+                f"{message}, which may give other numbers; give another --out, or --allow-version to mix the two"
             )
-        return [f"{said}; both are noted in its store"]
+        return [f"{message}; both are noted in its store"]
     return []
 
 

@@ -153,8 +153,8 @@ def _run_campaigns(start: bytes, block: BlockFunction, config: Mapping[str, Any]
         why = f"no campaign came to its end within {FIRST_SECONDS:g} s" if not parts else ""
     except Exception as error:
         why = " ".join(f"{type(error).__name__}: {error}".split())
-    held = [name for name in (parts[0].arrays if parts else ()) if all(name in part.arrays for part in parts)]
-    arrays = {name: np.concatenate([part.arrays[name] for part in parts]) for name in held}
+    names = [name for name in (parts[0].arrays if parts else ()) if all(name in part.arrays for part in parts)]
+    arrays = {name: np.concatenate([part.arrays[name] for part in parts]) for name in names}
     return CampaignCosts(arrays, next((part.why for part in parts if part.why), why))
 
 
@@ -176,8 +176,8 @@ def campaigns(block: BlockFunction, config: Mapping[str, Any], first: int, stop:
     with one_thread(), np.errstate(all="ignore"):
         done = block(config, [Place(world, 0, 0, 0) for world in range(first, stop)])
     pace = np.full(stop - first, (time.process_time() - began) / (stop - first))
-    held = {name: done.arrays[name] for name in ("status", "ended_by", *TAKEN) if name in done.arrays}
-    return CampaignCosts(held | {PACE: pace}, next((reason for _, reason in done.failures), ""))
+    costs = {name: done.arrays[name] for name in ("status", "ended_by", *TAKEN) if name in done.arrays}
+    return CampaignCosts(costs | {PACE: pace}, next((reason for _, reason in done.failures), ""))
 
 
 @dataclass(frozen=True, slots=True)

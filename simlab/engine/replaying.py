@@ -56,10 +56,10 @@ def _campaign(kind: Kind, config: Mapping[str, Any], place: Place) -> Campaign:
     prepared, world = kind.prepare(config), draw_world(config, *place[:3])
     laid = find_layout(kind, config, prepared, world, place)
     noise = seal(kind.draw(prepared, world, laid, place))
-    (found,) = kind.collect(prepared, world, laid, iter([noise]), [place])
-    if isinstance(found, DesignFailure):
-        raise found
-    return found
+    (campaign,) = kind.collect(prepared, world, laid, iter([noise]), [place])
+    if isinstance(campaign, DesignFailure):
+        raise campaign
+    return campaign
 
 
 def differs(config: Mapping[str, Any], collected: Collected, finished: Finished, study: int) -> list[str]:
@@ -81,8 +81,8 @@ def withdraw_what_does_not_come_again(
     def compare(several: Sequence[Finished]) -> None:
         for alone in several:
             at = owners[alone.address]
-            held = book.block(at)
-            why = None if held is None else difference(held, alone)
+            stored = book.block(at)
+            why = None if stored is None else difference(stored, alone)
             if why is not None:
                 book.withdraw(at, why)
 

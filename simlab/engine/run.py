@@ -129,8 +129,8 @@ def open_for_sweep(job: PreparedSweep, folder: Path, allow_version: bool) -> Abs
         *_, entries = _find_place(job, book, allow_version=allow_version)
         if book.is_damaged("sweep") or book.declaration() is None:
             # Without a declaration only the cells tell that it is this sweep's.
-            held = {*book.cells().values(), *(cell for cell, _ in book.campaigns())}
-            if held.isdisjoint(entry.cell for entry in entries):
+            cells = {*book.cells().values(), *(cell for cell, _ in book.campaigns())}
+            if cells.isdisjoint(entry.cell for entry in entries):
                 raise lost_ledger(folder / ledger.FILE, "what its sweep is cannot be read")
 
     return ledger.open_to_write(folder, look)
@@ -175,7 +175,7 @@ def take_in(
 
     Raises InputError, before anything is written, where the folder holds another sweep, or what another program filled.
     """
-    before, now, held = book.provenance(), provenance(), bool(book.cells())
+    before, now, has_cells = book.provenance(), provenance(), bool(book.cells())
     mixed, grown, entries = _find_place(job, book, allow_version=allow_version)
     mended, torn = (
         book.list_damaged(),
@@ -183,7 +183,7 @@ def take_in(
     )
     if torn:
         book.discard(torn)
-    if shard is None or not held or book.read_note("shards", []):
+    if shard is None or not has_cells or book.read_note("shards", []):
         # A folder that was asked for a whole sweep goes on to hold that.
         book.note(shards=_shards(book, sweep_sizes(sweep, entries), entries, shard))
     book.admit(grown, entries, {entry.cell: (sweep.worlds, sweep.studies) for entry in entries})

@@ -146,10 +146,10 @@ def _name_subjects(question: str, collected: Collected, log: Log) -> dict[int, s
     people = log.person[came] if named else np.zeros(len(came), int)
     tasks = dict(zip(zip(people.tolist(), log.ended[came].tolist(), strict=True), log.task[came].tolist(), strict=True))
     given = zip((seen.rater if named else np.zeros(len(seen.at), int)).tolist(), seen.at.tolist(), strict=True)
-    found = {tasks.get(answer, CONTROL): k for k, answer in enumerate(given)}
+    subjects = {tasks.get(answer, CONTROL): k for k, answer in enumerate(given)}
     return {
         task: _name(question, collected.frame, int(seen.unit[k]), int(seen.item[k]))
-        for task, k in found.items()
+        for task, k in subjects.items()
         if task != CONTROL
     }
 
@@ -167,8 +167,8 @@ def _name(question: str, frame: Frame, unit: int, item: int) -> str:
 def _name_people(collected: Collected, n: int, rows: Ints) -> list[str]:
     """Name people in the order of their seats, those who came later below whom they replaced."""
     names = collected.frame.rater_names
-    told = list(names) if len(names) == n else [f"person {k + 1}" for k in range(n)]
-    return [told[k] for k in np.argsort(rows)]
+    people = list(names) if len(names) == n else [f"person {k + 1}" for k in range(n)]
+    return [people[k] for k in np.argsort(rows)]
 
 
 def _order_rows(values: Any, rows: Ints) -> Any:

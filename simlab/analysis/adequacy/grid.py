@@ -171,12 +171,12 @@ def drawn_differences(
     step = max(ROWS // draws, 1)
 
     def slice_rows(start: int) -> Floats:
-        held = [MetricSetting(*map(float, setting)) for setting in settings[start : start + step]]
-        return _drawn_block(held, human, draws, seed, difference, level, constrain)
+        block = [MetricSetting(*map(float, setting)) for setting in settings[start : start + step]]
+        return _drawn_block(block, human, draws, seed, difference, level, constrain)
 
     with ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
-        found = np.concatenate(list(pool.map(slice_rows, range(0, len(settings), step))))
-    each = found[at.ravel(), :, which.ravel()]
+        blocks = np.concatenate(list(pool.map(slice_rows, range(0, len(settings), step))))
+    each = blocks[at.ravel(), :, which.ravel()]
     return DrawnDifferences(*(each[..., k].reshape(*flipped.shape, draws) for k in range(2)))
 
 
@@ -193,12 +193,12 @@ def _drawn_block(
     mean, sd = _posteriors(settings, human, draws, seed, "one", constrain)
     rated = (human > 0) | (np.array([s.n_metric for s in settings]) > 0)[:, None, None]
     epsilon = np.where(rated, critical_value(level) * np.sqrt(2) * sd, 1.0)
-    found = np.full(sd.shape, np.nan)
+    differs = np.full(sd.shape, np.nan)
     if difference is not None:
         away = [s._replace(alpha=float(other_alpha(np.array(s.alpha), difference))) for s in settings]
         other, spread = _posteriors(away, human, draws, seed, "other", constrain)
-        found = np.where(rated, np.abs(mean - other) > critical_value(level) * np.hypot(sd, spread), np.nan)
-    return np.stack([epsilon, found], axis=-1)
+        differs = np.where(rated, np.abs(mean - other) > critical_value(level) * np.hypot(sd, spread), np.nan)
+    return np.stack([epsilon, differs], axis=-1)
 
 
 def _posteriors(

@@ -75,8 +75,10 @@ def measurable_epsilon(plan: Numbers, *, level: float = 0.05, constrain: bool = 
     rows = ravel(check(plan, level)[0])
     if not joint:
         return float(_epsilon(rows, level, constrain)[0])
-    one = set_expected_counts(rows, whole=False)
-    return float(one.measurable_difference(difference_moments(one, None, constrain)[1] / np.sqrt(2), level)[0])
+    expected = set_expected_counts(rows, whole=False)
+    return float(
+        expected.measurable_difference(difference_moments(expected, None, constrain)[1] / np.sqrt(2), level)[0]
+    )
 
 
 def _epsilon(rows: Plan[Floats], level: float, constrain: bool) -> Floats:
@@ -259,14 +261,14 @@ def _count_missing_humans(
     The precision 1 / epsilon^2 is nearly linear in the number of human ratings: the Illinois variant of the secant
     method finds where it is enough.
     """
-    one = np.ones(len(points))
-    known = [plan.rho * one, plan.eta * one, plan.alpha * one, *points.T[1:]]
+    ones = np.ones(len(points))
+    known = [plan.rho * ones, plan.eta * ones, plan.alpha * ones, *points.T[1:]]
     wanted = 1 / difference**2
 
     def count_missing(n_human: Floats) -> Floats:
         return 1 / _epsilon(Plan(n_human, points[:, 0], *known), level, constrain) ** 2 - wanted
 
-    low, high = 0 * one, alone * one
+    low, high = 0 * ones, alone * ones
     at_low, at_high = count_missing(low), count_missing(high)
     enough = at_low >= 0
     for _ in range(6):
@@ -359,7 +361,8 @@ def _columns(rows: Sequence[Row], first: Row, difference: float | None) -> dict[
     if "posterior" in first:
         unknown = np.full(len(rows), np.nan)
         answer |= {
-            name: unknown if one is None else one for name, one in (("r_hat", published.r_hat), ("ess", published.ess))
+            name: unknown if value is None else value
+            for name, value in (("r_hat", published.r_hat), ("ess", published.ess))
         }
     if difference is not None:
         answer["power_published"] = systems.family_power(approximate_power(plan, difference, level=level))

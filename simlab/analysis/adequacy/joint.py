@@ -101,9 +101,9 @@ def difference(
     moments = np.zeros((2, len(first.n)))
     for start in range(0, len(first.n), BLOCK):
         some = slice(start, start + BLOCK)
-        one, other = first.rows(some), second.rows(some) if second else None
-        rho, eta, log_weight = plane([one, other or one], [x[some] for x in calibration], constrain)
-        moments[:, some] = _mixture(one, other, rho, eta, log_weight, correlation)
+        counts, other = first.rows(some), second.rows(some) if second else None
+        rho, eta, log_weight = plane([counts, other or counts], [x[some] for x in calibration], constrain)
+        moments[:, some] = _mixture(counts, other, rho, eta, log_weight, correlation)
     return moments[0], moments[1]
 
 
@@ -122,14 +122,18 @@ def _mixture(
     log_weight: Floats,
     correlation: float,
 ) -> tuple[Floats, Floats]:
-    one = integrate_alpha(rho, eta, first)
-    two = integrate_alpha(rho, eta, second) if second else one
-    log_weight = log_weight + one.log_evidence + two.log_evidence
+    first_alpha = integrate_alpha(rho, eta, first)
+    second_alpha = integrate_alpha(rho, eta, second) if second else first_alpha
+    log_weight = log_weight + first_alpha.log_evidence + second_alpha.log_evidence
     weight = np.exp(log_weight - log_weight.max(1, keepdims=True))
     weight /= weight.sum(1, keepdims=True)
-    apart = one.mean - two.mean
+    apart = first_alpha.mean - second_alpha.mean
     mean = (weight * apart).sum(1)
-    within = one.variance + two.variance - 2 * _covariance_of_means(one, two, rho + eta - 1, first, correlation)
+    within = (
+        first_alpha.variance
+        + second_alpha.variance
+        - 2 * _covariance_of_means(first_alpha, second_alpha, rho + eta - 1, first, correlation)
+    )
     return mean, np.sqrt((weight * (within + (apart - mean[:, None]) ** 2)).sum(1))
 
 
@@ -222,9 +226,9 @@ def _add_misses_of_two(first: Floats, missed: list[tuple[Floats, Floats]], sprea
 
     It is `_of_many` for two, kept in this form for the sake of the last bits of published numbers.
     """
-    one, two = missed
-    determinant = spread * (one[1] + two[1]) + one[1] * two[1]
-    square = spread * (one[0] - two[0]) ** 2 + one[1] * two[0] ** 2 + two[1] * one[0] ** 2
+    miss_1, miss_2 = missed
+    determinant = spread * (miss_1[1] + miss_2[1]) + miss_1[1] * miss_2[1]
+    square = spread * (miss_1[0] - miss_2[0]) ** 2 + miss_1[1] * miss_2[0] ** 2 + miss_2[1] * miss_1[0] ** 2
     return np.asarray(first - square / determinant / 2 - np.log(determinant) / 2)
 
 

@@ -76,12 +76,12 @@ def joint_detectable_difference(
 def _expected_quantile(rows: Plan[Floats], difference: Floats | float, constrain: bool) -> Floats:
     """Return T `[row]`: minus the normal quantile of the probability that the worse system is the better one."""
     away = other_alpha(rows.alpha, difference)
-    one, two = (set_expected_counts(rows._replace(alpha=alpha), whole=False) for alpha in (rows.alpha, away))
+    first, second = (set_expected_counts(rows._replace(alpha=alpha), whole=False) for alpha in (rows.alpha, away))
     both = set_expected_counts(rows._replace(alpha=(rows.alpha + away) / 2), whole=False)
     tail = np.empty(len(rows.alpha))
     for start in range(0, len(tail), BLOCK):
         some = slice(start, start + BLOCK)
-        tail[some] = _tail(one.counts.rows(some), two.counts.rows(some), _rows(both, some), constrain)
+        tail[some] = _tail(first.counts.rows(some), second.counts.rows(some), _rows(both, some), constrain)
     return np.asarray(-ndtri(np.clip(np.where(rows.alpha >= 0.5, tail, 1 - tail), 1e-300, 1.0)))
 
 

@@ -130,8 +130,8 @@ def measurable_difference(
             raise InputError("posterior=nuts goes with counts=expected; take posterior=quadrature for drawn counts")
         planned = set_expected_counts(rows, calibration_counts)
         sampled = planned.sample(constrain, SHORT)
-        found = planned.measurable_difference(sampled.posterior.sd, level), sampled.r_hat, sampled.ess
-        epsilon, r_hat, ess = (one.reshape(shape) for one in found)
+        results = planned.measurable_difference(sampled.posterior.sd, level), sampled.r_hat, sampled.ess
+        epsilon, r_hat, ess = (one.reshape(shape) for one in results)
         return Measurable(epsilon, flipped, r_hat=r_hat, ess=ess)
     if counts == "expected":
         epsilon = set_expected_counts(rows, calibration_counts).epsilon(level, constrain)
@@ -188,13 +188,13 @@ def joint_difference(
     if not -1 <= correlation <= 1:
         raise InputError(f"correlation={correlation:g} is not between -1 and 1")
     shape, rows = flipped.shape, ravel(checked)
-    one = set_expected_counts(rows)
-    _, sd = difference_moments(one, None, constrain, correlation)
-    epsilon = one.measurable_difference(sd / np.sqrt(2), level)
-    two = set_expected_counts(rows, metric=_rates_of_second_system(rows, flipped, rho_other, eta_other)).counts
-    bias = difference_moments(one, two, constrain)[0]
+    planned = set_expected_counts(rows)
+    _, sd = difference_moments(planned, None, constrain, correlation)
+    epsilon = planned.measurable_difference(sd / np.sqrt(2), level)
+    second = set_expected_counts(rows, metric=_rates_of_second_system(rows, flipped, rho_other, eta_other)).counts
+    bias = difference_moments(planned, second, constrain)[0]
     detectable = (1 + float(ndtri(power)) / critical_value(level)) * epsilon
-    detectable[(detectable > np.maximum(rows.alpha, 1 - rows.alpha)) | ~one.rated] = np.nan
+    detectable[(detectable > np.maximum(rows.alpha, 1 - rows.alpha)) | ~planned.rated] = np.nan
     return Joint(*(x.reshape(shape) for x in (epsilon, bias, detectable)))
 
 
@@ -289,9 +289,9 @@ def _expected_differences(
         )
         sd = np.sqrt(posteriors[0].variance + posteriors[1].variance)[:, 0]
         return (posteriors[0].mean - posteriors[1].mean)[:, 0], sd, np.sqrt(variance)
-    one, two = (plan.sd(constrain) for plan in plans)
-    sd = np.hypot(one[1], two[1])
-    return one[0] - two[0], sd, sd
+    first, second = (plan.sd(constrain) for plan in plans)
+    sd = np.hypot(first[1], second[1])
+    return first[0] - second[0], sd, sd
 
 
 class Among(NamedTuple):
@@ -355,8 +355,10 @@ class Among(NamedTuple):
         if self._alone:
             return power
         known = np.nan_to_num(power.ravel(), nan=0.5)
-        found = self._separation_probability(np.asarray(ndtri(np.clip(known, 1e-300, 1 - 1e-16)))).reshape(power.shape)
-        return np.where(np.isnan(power), np.nan, found)
+        joint_power = self._separation_probability(np.asarray(ndtri(np.clip(known, 1e-300, 1 - 1e-16)))).reshape(
+            power.shape
+        )
+        return np.where(np.isnan(power), np.nan, joint_power)
 
     @property
     def _alone(self) -> bool:

@@ -95,9 +95,9 @@ def partial_rates(systems: AdequacyCounts, calibration: Floats, constrain: bool,
     """
     nodes = [(0.0, 1.0)] if slope_sd == 0 else [(-np.sqrt(3), 1 / 6), (0.0, 2 / 3), (np.sqrt(3), 1 / 6)]
     fits, log_weights = [], []
-    for (b, one), (c, two) in itertools.product(nodes, nodes):
+    for (b, weight_b), (c, weight_c) in itertools.product(nodes, nodes):
         fits.append(_fit(systems, calibration, constrain, (b * slope_sd, c * slope_sd) if slope_sd else None))
-        log_weights.append(fits[-1].log_evidence + np.log(one * two))
+        log_weights.append(fits[-1].log_evidence + np.log(weight_b * weight_c))
     share = np.exp(np.array(log_weights) - max(log_weights))
     share /= share.sum()
     moments = [_moments(fit, round(POINTS * k)) for fit, k in zip(fits, share, strict=True)]
@@ -112,16 +112,18 @@ def _fit(
     tp, p, tn, n = calibration.T
     first, second = _axis(tp, p), _axis(tn, n)
     allowed = (first.at[:, None] + second.at > 0) | (not constrain)
-    told = [_system_evidence(first, second, systems, calibration, k, allowed, slopes) for k in range(len(systems.n))]
-    evidence = np.stack([first.kernel @ one.evidence @ second.kernel.T for one in told])
+    systems_evidence = [
+        _system_evidence(first, second, systems, calibration, k, allowed, slopes) for k in range(len(systems.n))
+    ]
+    evidence = np.stack([first.kernel @ one.evidence @ second.kernel.T for one in systems_evidence])
     log_weight = np.log(first.prior)[:, None] + np.log(second.prior)
-    for one in evidence:
-        log_weight += np.log(np.maximum(one, TINY))
+    for density in evidence:
+        log_weight += np.log(np.maximum(density, TINY))
     top = float(log_weight.max())
     weight = np.exp(log_weight - top)
     total = float(weight.sum())
-    log_evidence = top + float(np.log(total)) + sum(one.log_top for one in told)
-    return _SlopeFit((first, second), told, log_evidence, evidence, weight / total)
+    log_evidence = top + float(np.log(total)) + sum(one.log_top for one in systems_evidence)
+    return _SlopeFit((first, second), systems_evidence, log_evidence, evidence, weight / total)
 
 
 def _system_evidence(
@@ -169,8 +171,8 @@ def _moments(fit: _SlopeFit, n: int) -> tuple[Floats, Floats]:
     rows, columns = np.unravel_index(_choose_representatives(fit.weight.ravel(), n), fit.weight.shape)
     first, second = fit.axes[0].kernel[rows], fit.axes[1].kernel[columns]
     means, variances = [], []
-    for one, evidence in zip(fit.told, fit.evidence, strict=True):
-        terms = [one.evidence * one.mean, one.evidence * (one.variance + one.mean**2)]
+    for system, evidence in zip(fit.told, fit.evidence, strict=True):
+        terms = [system.evidence * system.mean, system.evidence * (system.variance + system.mean**2)]
         mean, square = (
             np.einsum("kv,kv->k", first @ term, second) / np.maximum(evidence[rows, columns], TINY) for term in terms
         )
@@ -181,11 +183,11 @@ def _moments(fit: _SlopeFit, n: int) -> tuple[Floats, Floats]:
 
 def _own_rates(fit: _SlopeFit, k: int) -> Own:
     """Return a system's posterior over its own rates: its evidence times what all hyperparameters say of them."""
-    told, (first, second) = fit.told[k], fit.axes
+    system, (first, second) = fit.told[k], fit.axes
     pull = fit.weight / np.maximum(fit.evidence[k], TINY)
-    weight = told.evidence * (first.kernel.T @ pull @ second.kernel)
+    weight = system.evidence * (first.kernel.T @ pull @ second.kernel)
     kept = weight > 1e-9 * weight.max()
-    return Own(weight[kept] / weight[kept].sum(), told.youden[kept], told.mean[kept], told.variance[kept])
+    return Own(weight[kept] / weight[kept].sum(), system.youden[kept], system.mean[kept], system.variance[kept])
 
 
 def _mix_posteriors(parts: list[Own], share: Floats) -> Own:
@@ -246,7 +248,7 @@ def sloped_evidence(
     # Where the calibration alone rules a node out, at any alpha, nothing is computed.
     bound = (of_rho + own).max(1)[:, None] + of_eta.max(1)
     where = np.nonzero(allowed & (bound > bound[allowed].max() - DROPPED))
-    found = np.empty((3, len(where[0])))
+    moments = np.empty((3, len(where[0])))
     for start in range(0, len(where[0]), BLOCK):
         some = slice(start, start + BLOCK)
         i, j = where[0][some], where[1][some]
@@ -256,10 +258,10 @@ def sloped_evidence(
         mass = np.exp(log_f - top[:, None])
         total = mass.sum(1)
         mean = mass @ alpha / total
-        found[:, some] = np.log(total) + top, mean, np.maximum(mass @ alpha**2 / total - mean**2, 0.0)
-    at = logit(np.clip(found[1], alpha[0], alpha[-1])) - centre
+        moments[:, some] = np.log(total) + top, mean, np.maximum(mass @ alpha**2 / total - mean**2, 0.0)
+    at = logit(np.clip(moments[1], alpha[0], alpha[-1])) - centre
     youden = expit(first[where[0]] + slopes[0] * at) + expit(second[where[1]] + slopes[1] * at) - 1
-    return _lay_on_grid(where, bound.shape, found[0], found[1], found[2], youden)
+    return _lay_on_grid(where, bound.shape, moments[0], moments[1], moments[2], youden)
 
 
 def _binomial(x: Floats, successes: float, trials: float) -> Floats:
@@ -272,12 +274,12 @@ def _calibration_evidence(first: Floats, second: Floats, calibration: Floats) ->
 
 def _given_rates(rho: Floats, eta: Floats, counts: AdequacyCounts) -> Floats:
     """Return log-evidence, mean and variance of alpha `[3, node]`, a few nodes at a time: they fit into the cache."""
-    found = np.empty((3, len(rho)))
+    moments = np.empty((3, len(rho)))
     for start in range(0, len(rho), BLOCK):
         some = slice(start, start + BLOCK)
         known = integrate_alpha(rho[None, some], eta[None, some], counts)
-        found[:, some] = known.log_evidence[0], known.mean[0], known.variance[0]
-    return found
+        moments[:, some] = known.log_evidence[0], known.mean[0], known.variance[0]
+    return moments
 
 
 def _alphas(counts: AdequacyCounts) -> tuple[Floats, Floats]:

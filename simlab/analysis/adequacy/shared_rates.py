@@ -65,8 +65,8 @@ def youden_index(calibration: Floats, constrain: bool, level: float) -> tuple[Fl
     """
     rows = len(calibration)
     shared = rows > 1 and bool((calibration == calibration[0]).all())
-    found = _youden(np.asarray(calibration[:1] if shared else calibration, float).tobytes(), constrain, level)
-    mean, low, high = (np.repeat(part, rows if shared else 1) for part in found)
+    index = _youden(np.asarray(calibration[:1] if shared else calibration, float).tobytes(), constrain, level)
+    mean, low, high = (np.repeat(part, rows if shared else 1) for part in index)
     return mean, low, high
 
 
@@ -126,10 +126,10 @@ def contrasts(
     first, second = np.triu_indices(len(mean), 1)
     weight, mean, variance = thin_nodes(weight, mean, variance)
     apart, spread = mean[first] - mean[second], variance[first] + variance[second]
-    found = infer_mixtures(weight, apart, spread, level)
-    toward = np.where(found.mean > 0, 1.0, -1.0)[:, None]
+    posterior = infer_mixtures(weight, apart, spread, level)
+    toward = np.where(posterior.mean > 0, 1.0, -1.0)[:, None]
     tail = probability_below_x(np.broadcast_to(beside, len(first)), weight, toward * apart, np.sqrt(spread))
-    return found._replace(low=found.low - beside, high=found.high + beside), np.minimum(2 * tail, 1.0)
+    return posterior._replace(low=posterior.low - beside, high=posterior.high + beside), np.minimum(2 * tail, 1.0)
 
 
 def thin_nodes(weight: Floats, *others: Floats) -> tuple[Floats, ...]:

@@ -102,10 +102,10 @@ def tuned_threshold(score: ArrayLike, adequate: ArrayLike, *, folds: int = 5, se
             " 2 folds and as many outputs of each class"
         )
     fold = _folds(good, folds, seed)
-    said = np.zeros(len(good), bool)
+    calls = np.zeros(len(good), bool)
     for k in range(folds):
-        said[fold == k] = values[fold == k] > _best_cut(values[fold != k], good[fold != k])
-    tp, p, tn, n = (int(x) for x in ((said & good).sum(), good.sum(), (~said & ~good).sum(), (~good).sum()))
+        calls[fold == k] = values[fold == k] > _best_cut(values[fold != k], good[fold != k])
+    tp, p, tn, n = (int(x) for x in ((calls & good).sum(), good.sum(), (~calls & ~good).sum(), (~good).sum()))
     return Tuned(_best_cut(values, good), tp / p, tn / n, (tp, p, tn, n))
 
 

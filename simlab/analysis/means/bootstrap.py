@@ -244,11 +244,11 @@ def _resampled_documents(
 ) -> tuple[Floats, Floats]:
     """Return estimate and squared standard error of each resample, a few at a time: there may be many documents."""
     step = max(1, CHUNK // len(parts))
-    found = [
+    moments = [
         _means(parts, _counts(rng, parts[:, N] > 0, min(step, resamples - first)), slope, rest)
         for first in range(0, resamples, step)
     ]
-    values, variances = (np.concatenate(part) for part in zip(*found, strict=True))
+    values, variances = (np.concatenate(part) for part in zip(*moments, strict=True))
     return values, variances
 
 

@@ -97,9 +97,9 @@ def _tune_for_differences(parts: Apart) -> Floats:
     whole = products_of_differences(parts.g, parts.g)
     remain = square.sum() - square
     # What little the metric adds where nearly all it saw was judged tells lambda badly: it is drawn towards 0.
-    held = remain + HELD * whole.sum()
+    divisor = remain + HELD * whole.sum()
     safe = remain > 1e-9 * whole.sum()
-    return np.asarray(np.divide(product.sum() - product, held, out=np.zeros_like(remain), where=safe))
+    return np.asarray(np.divide(product.sum() - product, divisor, out=np.zeros_like(remain), where=safe))
 
 
 def products_of_differences(first: Floats, second: Floats) -> Floats:
@@ -147,15 +147,17 @@ def compare_by_flips(
     towards = _find_shrinkage_target(of, pairs, stretch, pool)
     se = np.sqrt(towards.shrink_squares(np.einsum("pd,pd->p", part, part)))
     observed = ratio(np.abs(gap), se, np.abs(gap))
-    told = np.asarray(of.part.any(0) | of.share.any(0))
-    n = int(told.sum())
+    informative = np.asarray(of.part.any(0) | of.share.any(0))
+    n = int(informative.sum())
     pattern, every = _patterns(rng, n, flips)
     own, adjusted, bar = np.zeros(len(gap)), np.zeros(len(gap)), 0.0
     # Of a single pair nothing is moderated, and flips of systems that are equal are exact.
     as_found = n >= MANY and len(gap) > 1 and bool((se > 0).all())
     hypotheses, further = ((0 * gap,), 1 + MARGIN / n) if as_found else ((gap, 0 * gap), 1.0)
     for nearer in hypotheses:
-        reached, largest = _count_flips(_sides(of, pairs, nearer, stretch, told), pattern, observed / further, towards)
+        reached, largest = _count_flips(
+            _sides(of, pairs, nearer, stretch, informative), pattern, observed / further, towards
+        )
         beyond = len(largest) - np.searchsorted(np.sort(largest), _lower_to_reach(observed / further))
         own, adjusted = (np.maximum(p, _share(n, largest, every)) for p, n in ((own, reached), (adjusted, beyond)))
         bar = max(bar, further * _bar(largest, level, every=every))
@@ -194,8 +196,8 @@ def _find_shrinkage_target(
     first, second = (of.share[system] for system in pairs)
     if pool is not None:
         return _Towards(np.ones(len(first)), np.full(len(first), pool), np.mean)
-    told = 1 / (((first + second) / 2) ** 2).sum(1) - 1
-    return _Towards((stretch**2 * (first**2 + second**2)).sum(1), PRIOR / (PRIOR + told), np.median)
+    freedom = 1 / (((first + second) / 2) ** 2).sum(1) - 1
+    return _Towards((stretch**2 * (first**2 + second**2)).sum(1), PRIOR / (PRIOR + freedom), np.median)
 
 
 class _Sides(NamedTuple):
@@ -212,14 +214,14 @@ class _Sides(NamedTuple):
 def _sides(of: MeanInfluence, pairs: tuple[Ints, Ints], gap: Floats, stretch: Floats, variances: Array) -> _Sides:
     """Lay documents out about means that lie `gap` nearer to each other than found."""
     nearer, stretch = gap[:, None] / 2, stretch[:, variances]
-    one, two = (
+    left, right = (
         of.part[system][:, variances] + sign * of.share[system][:, variances] * nearer
         for system, sign in zip(pairs, (1, -1), strict=True)
     )
     first, second = (of.share[system][:, variances] * stretch for system in pairs)
-    each = (one - two) * stretch
+    each = (left - right) * stretch
     products = ((each, each), (first, first), (second, second), (first, second))
-    sums = tuple(np.ascontiguousarray(x.T) for x in (one, two, each * first, each * second))
+    sums = tuple(np.ascontiguousarray(x.T) for x in (left, right, each * first, each * second))
     return _Sides(sums, tuple(np.einsum("pd,pd->p", a, b) for a, b in products))
 
 
@@ -238,8 +240,8 @@ def _count_flips(sides: _Sides, pattern: Floats, observed: Floats, towards: _Tow
 def _t(sums: Sequence[Floats], own: Sequence[Floats], towards: _Towards) -> Floats:
     """Return `t[pattern, pair]` of flipped documents from sums over them."""
     first, second, by_first, by_second = sums
-    each, one, other, both = own
-    square = each + first**2 * one + second**2 * other - 2 * first * second * both
+    each, first_square, second_square, cross = own
+    square = each + first**2 * first_square + second**2 * second_square - 2 * first * second * cross
     square -= 2 * (first * by_first - second * by_second)
     top = np.abs(first - second)
     # What is left of documents that all say the same is rounding.
@@ -338,13 +340,13 @@ def some_claims(
 
     A study in which a system lost all of its judged documents but one claims nothing.
     """
-    world, found, documents = equalise_means(of), np.zeros(studies, bool), []
+    world, claims, documents = equalise_means(of), np.zeros(studies, bool), []
     for study in range(studies):
         again, at = redraw_documents(rng, world)
         documents.append(at)
         if int((again.n > 0).sum(1).min()) > 1:
             means = bundle_documents(influence(again, corrected=corrected))
-            found[study] = bool(
+            claims[study] = bool(
                 (
                     compare_by_flips(
                         rng, means, pairs, level=level, flips=max(FLIPS, int(np.ceil(5 / level)) - 1)
@@ -352,7 +354,7 @@ def some_claims(
                     <= level
                 ).any()
             )
-    return found, documents
+    return claims, documents
 
 
 def decide_without_documents(of: Segments, documents: list[Ints], level: float) -> Bools:

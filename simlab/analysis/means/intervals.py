@@ -146,24 +146,26 @@ def estimate_from_documents(
     """
     of = _totals(judged, g)
     finite = None if judged.test_set is None else Finite(judged.test_set, judged.annotator_variance)
-    found = document_mean(of, slope, finite)
+    estimate = document_mean(of, slope, finite)
     if kind in RESAMPLED:
         _refuse_finite(judged, kind)
         bounds = document_bootstrap(rng, of, slope, studentise=kind == "bootstrap_t", level=level)
     elif kind in OF_SHARES:
-        bounds = _share_interval(kind, found.value, _effective_number(of, found, level), _share_left(judged), level)
+        bounds = _share_interval(
+            kind, estimate.value, _effective_number(of, estimate, level), _share_left(judged), level
+        )
     else:
-        bounds = _symmetric_interval(found.value, found.se, kind, found.freedom, level)
-    noise = np.zeros_like(found.value) if judged.test_set is None else judged.annotator_variance / judged.test_set
+        bounds = _symmetric_interval(estimate.value, estimate.se, kind, estimate.freedom, level)
+    noise = np.zeros_like(estimate.value) if judged.test_set is None else judged.annotator_variance / judged.test_set
     return Estimates(
-        found.value,
-        found.se,
+        estimate.value,
+        estimate.se,
         bounds.low,
         bounds.high,
         own=np.sqrt(noise),
-        by_document=found.contribution * np.sqrt(_share_left(judged)),
-        freedom=None if kind in PUBLISHED else found.freedom,
-        skewed=is_too_skewed(found.contribution, of.n > 0) if kind in SYMMETRIC else None,
+        by_document=estimate.contribution * np.sqrt(_share_left(judged)),
+        freedom=None if kind in PUBLISHED else estimate.freedom,
+        skewed=is_too_skewed(estimate.contribution, of.n > 0) if kind in SYMMETRIC else None,
     )
 
 

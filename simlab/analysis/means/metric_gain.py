@@ -37,13 +37,13 @@ def gain(rng: np.random.Generator, of: Totals, *, flips: int) -> Gain:
     """
     parts = split_errors(of)
     product = products_of_differences(parts.y, parts.g)
-    told = product[product != 0]
-    if not len(told):
+    products = product[product != 0]
+    if not len(products):
         return Gain(0.0, 1.0)
-    exact = len(told) < 63 and 2 ** (len(told) - 1) <= flips
-    pattern = signs.list_half_patterns(len(told)) if exact else signs.draw_sign_patterns(rng, flips, len(told))
-    observed, length = float(told.sum()), float(np.sqrt((told**2).sum()))
-    extreme = int((np.abs(pattern @ told) >= abs(observed) - 1e-9 * length).sum())
+    exact = len(products) < 63 and 2 ** (len(products) - 1) <= flips
+    pattern = signs.list_half_patterns(len(products)) if exact else signs.draw_sign_patterns(rng, flips, len(products))
+    observed, length = float(products.sum()), float(np.sqrt((products**2).sum()))
+    extreme = int((np.abs(pattern @ products) >= abs(observed) - 1e-9 * length).sum())
     return Gain(observed / length, extreme / len(pattern) if exact else (extreme + 1) / (flips + 1))
 
 
@@ -97,11 +97,11 @@ def correct_by_metric(seen: Seen, metric: Floats) -> Seen:
     segments)`, so that a system's mean over segments is corrected by control variates with a plug-in coefficient.
     Source: Chaganty, Mussmann and Liang 2018, algorithm 1.
     """
-    said = metric[seen.system, seen.item]
-    y, g = (_centre_within_groups(values, seen.system, len(metric)) for values in (seen.value, said))
+    scores = metric[seen.system, seen.item]
+    y, g = (_centre_within_groups(values, seen.system, len(metric)) for values in (seen.value, scores))
     variation = float(g @ g)
     slope = float(y @ g) / variation if variation > 0 else 0.0
-    return replace(seen, value=seen.value - slope * (said - metric.mean(1)[seen.system]))
+    return replace(seen, value=seen.value - slope * (scores - metric.mean(1)[seen.system]))
 
 
 def _centre_within_groups(values: Floats, group: Ints, n: int) -> Floats:

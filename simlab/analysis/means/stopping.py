@@ -301,8 +301,8 @@ def _stake(variance: Floats, width: float, level: float) -> Floats:
 
 def _slopes(covariance: Floats, variance: Floats) -> Floats:
     """Return the slope before each judgement; 0 as long as few have come, or the metric says one thing."""
-    told = (variance > 1e-12) & (np.arange(len(variance)) >= UNTIL_SLOPE)
-    return np.divide(covariance, variance, out=np.zeros_like(variance), where=told)
+    defined = (variance > 1e-12) & (np.arange(len(variance)) >= UNTIL_SLOPE)
+    return np.divide(covariance, variance, out=np.zeros_like(variance), where=defined)
 
 
 def _find_largest_excesses(metric: StoppingMetric) -> tuple[Floats, Floats]:

@@ -187,14 +187,14 @@ def list_steps(trail: Trail, planned: int, unit: Unit) -> Steps:
     row, k = np.nonzero(came)
     at = (row, _document_number(trail.document)[row, k])
     shape = (len(y), int(at[1].max(initial=-1)) + 1)
-    total, said, count = np.zeros(shape), np.zeros(shape), np.zeros(shape, np.int64)
+    total, metric_sum, count = np.zeros(shape), np.zeros(shape), np.zeros(shape, np.int64)
     size, read = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
     size[at] = trail.document_size[row, k]
-    for into, values in ((total, y), (said, g), (count, came)):
+    for into, values in ((total, y), (metric_sum, g), (count, came)):
         np.add.at(into, at, values[row, k])
     np.maximum.at(read, at, k + 1)
     whole, largest = (count == size) & (count > 0), np.maximum(trail.largest_document, 1)[:, None]
-    y, g, share = (np.where(whole, values, 0) / largest for values in (total, said, size))
+    y, g, share = (np.where(whole, values, 0) / largest for values in (total, metric_sum, size))
     steps = -(-planned * trail.n_documents // np.maximum(trail.n_outputs, 1))
     return Steps(y, g, share, np.where(whole, read, NEVER), trail.n_documents, np.maximum(steps, 1))
 

@@ -104,8 +104,8 @@ def sum_clusters(c: csr_matrix[Any], n: csr_matrix[Any]) -> ClusterSums:
 
     square, n_square = c.multiply(c), n.multiply(n)
     signed = hstack([c, c.multiply(n), square.multiply(c), c.multiply(n_square)]).tocsr()
-    held = (square, square.multiply(n), n, n_square, n_square.multiply(n))
-    return ClusterSums(signed, *(np.asarray(one.sum(0), float).ravel() for one in held))
+    weights = (square, square.multiply(n), n, n_square, n_square.multiply(n))
+    return ClusterSums(signed, *(np.asarray(one.sum(0), float).ravel() for one in weights))
 
 
 def pool_variances(sums: Sequence[ClusterSums], squares: Floats, tested: Bools) -> Pooling:
@@ -117,9 +117,9 @@ def pool_variances(sums: Sequence[ClusterSums], squares: Floats, tested: Bools) 
     ways = sums[:2] if len(sums) == 3 else sums
     n = sums[0].n
     expected = n * float(squares[tested].sum() / max(n[tested].sum(), SLACK))
-    for one in ways:
-        together = np.maximum(one.e - n, 0.0)
-        shared = float((one.squares - squares)[tested].sum() / max(together[tested].sum(), SLACK))
+    for way in ways:
+        together = np.maximum(way.e - n, 0.0)
+        shared = float((way.squares - squares)[tested].sum() / max(together[tested].sum(), SLACK))
         expected = expected + max(shared, 0.0) * together
     freedom = np.minimum.reduce([one.effective for one in ways]) - 1
     # Votes of few clusters are often all alike, and their median says nothing: then it is what is expected about 0.
@@ -137,8 +137,8 @@ def measure_lead(sums: Sequence[ClusterSums]) -> Lead:
     rater, item, cell = each
     # The noise of single votes is in both errors, and what is left after taking it off once errs more than flips show:
     # the fewer raters or items tell it, the less of it is taken off.
-    told = np.maximum(1 - 1 / sums[0].effective - 1 / sums[1].effective, 0.0)
-    both = rater.variance + item.variance - told * cell.variance
+    share = np.maximum(1 - 1 / sums[0].effective - 1 / sums[1].effective, 0.0)
+    both = rater.variance + item.variance - share * cell.variance
     variance = np.maximum.reduce([rater.variance, item.variance, both])
     return Lead(rater.total, variance, rater.third + item.third - cell.third)
 
@@ -185,12 +185,12 @@ def _flips(rng: np.random.Generator, of: ClusterSums, patterns: int, drawn: Floa
     turned = of.signed.T.tocsr()
     if drawn is not None:
         return np.asarray((turned @ drawn.T).T)
-    found = np.empty((patterns, turned.shape[0]))
+    flipped = np.empty((patterns, turned.shape[0]))
     step = max(_AT_ONCE // max(turned.shape[1], 1), 1)
     for start in range(0, patterns, step):
         rows = slice(start, min(start + step, patterns))
-        found[rows] = np.asarray(turned @ signs.draw_sign_patterns(rng, rows.stop - rows.start, turned.shape[1]).T).T
-    return found
+        flipped[rows] = np.asarray(turned @ signs.draw_sign_patterns(rng, rows.stop - rows.start, turned.shape[1]).T).T
+    return flipped
 
 
 class Studentized(NamedTuple):
@@ -284,6 +284,6 @@ def exact_flip_p_values(total: Ints) -> Floats:
         from_below = np.where(at >= step, np.take_along_axis(chance, np.maximum(at - step, 0), 1), 0.0)
         from_above = np.where(at + step <= 2 * far, np.take_along_axis(chance, np.minimum(at + step, 2 * far), 1), 0.0)
         chance = (from_below + from_above) / 2
-    found = np.abs(total.sum(-1)).reshape(-1, 1)
-    share = np.where(np.abs(at - far) >= found, chance, 0.0).sum(1)
+    distance = np.abs(total.sum(-1)).reshape(-1, 1)
+    share = np.where(np.abs(at - far) >= distance, chance, 0.0).sum(1)
     return np.asarray(np.minimum(share, 1.0)).reshape(total.shape[:-1])

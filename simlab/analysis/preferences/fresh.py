@@ -73,12 +73,12 @@ def weigh_anytime(votes: Votes, family: Bools, level: float, ordered: bool) -> t
     """
     counts = votes.counts()
     n, total = counts.sum(1).astype(float), (counts[:, 0] - counts[:, 2]).astype(float)
-    held = family & (n > 0)
+    tested = family & (n > 0)
     log_e, ahead = highest_evidence(votes, ordered)
     p_value, adjusted = np.exp(-np.maximum(log_e, 0.0)), np.full(votes.n_pairs, np.nan)
-    adjusted[held] = holm(p_value[held])
-    claimed = held & (np.nan_to_num(adjusted, nan=1.0) <= level + SLACK) & (ahead != 0)
-    m = max(int(held.sum()), 1)
+    adjusted[tested] = holm(p_value[tested])
+    claimed = tested & (np.nan_to_num(adjusted, nan=1.0) <= level + SLACK) & (ahead != 0)
+    m = max(int(tested.sum()), 1)
     low, high = np.full((2, len(n)), np.nan)
     some = n > 0
     low[some], high[some] = anytime_bounds(counts[some], np.log(m / level))

@@ -80,18 +80,18 @@ def weigh_votes(
     one_way = known_orders(votes).one_way
     contributed = contributions(votes)
     total, weight = (np.asarray(np.bincount(votes.pair, each, minlength=votes.n_pairs), float) for each in contributed)
-    held = family & (n > 0) & ~one_way
+    tested = family & (n > 0) & ~one_way
     if way == "vote":
         spreads = list_spreads(votes, way, contributed)
-        p_value, adjusted, critical, critical_open = _apply_exact_test(votes, held, level)
+        p_value, adjusted, critical, critical_open = _apply_exact_test(votes, tested, level)
         with np.errstate(invalid="ignore", divide="ignore"):
             sd = np.sqrt(largest_spread(spreads, total / weight)) / weight
         low, high = bounds(total, weight, spreads, critical)
     else:
         p_value, adjusted, critical, critical_open, sd, (low, high) = _test_by_flips(
-            rng, votes, way, held, level, contributed, n_patterns
+            rng, votes, way, tested, level, contributed, n_patterns
         )
-    claimed = held & (np.nan_to_num(adjusted, nan=1.0) <= level + SLACK) & (np.abs(total) > SLACK)
+    claimed = tested & (np.nan_to_num(adjusted, nan=1.0) <= level + SLACK) & (np.abs(total) > SLACK)
     with np.errstate(invalid="ignore", divide="ignore"):
         difference = total / weight
     low, high = reconcile_bounds(low, high, np.sign(total), claimed)
@@ -111,11 +111,11 @@ def list_spreads(votes: Votes, way: Way, contributed: tuple[Floats, Floats] | No
     `contributed` is what each vote adds, and what it weighs: the vote and 1, if nothing else is told.
     """
     each = (votes.value.astype(float), np.ones(len(votes.pair))) if contributed is None else contributed
-    found = [_spread(votes, each, one) for one in clusters(votes, way)]
+    squares = [_spread(votes, each, one) for one in clusters(votes, way)]
     if way == "both":
         cell = _spread(votes, each, cells(votes))
-        found.append(ClusterSquares(*(x + y - z for x, y, z in zip(*found, cell, strict=True))))
-    return found
+        squares.append(ClusterSquares(*(x + y - z for x, y, z in zip(*squares, cell, strict=True))))
+    return squares
 
 
 def largest_spread(spreads: Sequence[ClusterSquares], d: Floats | float) -> Floats:
@@ -130,14 +130,16 @@ def bounds(total: Floats, n: Floats, spreads: Sequence[ClusterSquares], critical
     whatever came (all ties do not say that there are only ties).
     """
     nothing = np.zeros_like(n)
-    found = [_roots(total, n, spread, critical) for spread in spreads]
+    ranges = [_roots(total, n, spread, critical) for spread in spreads]
     low_part, high_part = _roots(total, n, ClusterSquares(nothing, -n / 2, -n), critical)
-    found.append(
+    ranges.append(
         (np.where(high_part >= 0, np.maximum(low_part, 0), np.nan), np.where(high_part >= 0, high_part, np.nan))
     )
     low_part, high_part = _roots(total, n, ClusterSquares(nothing, n / 2, -n), critical)
-    found.append((np.where(low_part <= 0, low_part, np.nan), np.where(low_part <= 0, np.minimum(high_part, 0), np.nan)))
-    low, high = (np.stack(side) for side in zip(*found, strict=True))
+    ranges.append(
+        (np.where(low_part <= 0, low_part, np.nan), np.where(low_part <= 0, np.minimum(high_part, 0), np.nan))
+    )
+    low, high = (np.stack(side) for side in zip(*ranges, strict=True))
     return np.clip(np.fmin.reduce(low), -1, 1), np.clip(np.fmax.reduce(high), -1, 1)
 
 
@@ -187,11 +189,11 @@ def _test_by_flips(
     lead = measure_lead(sums)
     seen = studentise_lead(lead, by, sums[0].n)
     p_value, adjusted = np.full((2, votes.n_pairs), np.nan)
-    found = flip(rng, sums, by, seen.statistic, compared, patterns)
-    p_value[compared], adjusted[compared] = found.p_values(), found.max_t()
+    flips = flip(rng, sums, by, seen.statistic, compared, patterns)
+    p_value[compared], adjusted[compared] = flips.p_values(), flips.max_t()
     open_ = adjusted[compared] > level + SLACK
-    highest = found.null.max(1, initial=0.0)
-    highest_open = found.null[:, open_].max(1, initial=0.0) if open_.any() else highest
+    highest = flips.null.max(1, initial=0.0)
+    highest_open = flips.null[:, open_].max(1, initial=0.0) if open_.any() else highest
     # Flips of contributions that cancel out vary by nothing, and bound nothing.
     least = float(ndtri(1 - level / 2))
     critical, critical_open = (

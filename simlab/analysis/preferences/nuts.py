@@ -81,8 +81,8 @@ def _make_model(mu_known: bool, two_outcomes: bool) -> Callable[..., None]:
             if mu_known
             else numpyro.sample("mu", dist.Dirichlet(learned_from[outcomes].T + 1.0).to_event(1)).T
         )
-        said = (mu * p).sum(1)
+        chance = (mu * p).sum(1)
         # That of a multinomial but for a constant; what is never said, and is not possible, adds nothing.
-        numpyro.factor("m", jnp.where(metric[outcomes] > 0, metric[outcomes] * jnp.log(said), 0.0).sum())
+        numpyro.factor("m", jnp.where(metric[outcomes] > 0, metric[outcomes] * jnp.log(chance), 0.0).sum())
 
     return model

@@ -121,11 +121,11 @@ def match_orders(votes: Votes) -> Votes:
         return votes
     place, kept = votes.place.copy(), np.ones(len(votes.pair), bool)
     for pair in np.flatnonzero(orders.uneven | orders.one_way):
-        one, other = (np.flatnonzero((votes.pair == pair) & (votes.place == side)) for side in (1, -1))
-        n = min(len(one), len(other))
-        kept[one], kept[other] = False, False
-        late = np.maximum(one[:n], other[:n])
-        kept[late] = votes.value[one[:n]] == votes.value[other[:n]]
+        first, second = (np.flatnonzero((votes.pair == pair) & (votes.place == side)) for side in (1, -1))
+        n = min(len(first), len(second))
+        kept[first], kept[second] = False, False
+        late = np.maximum(first[:n], second[:n])
+        kept[late] = votes.value[first[:n]] == votes.value[second[:n]]
         place[late] = 0
     return replace(votes, place=place).select_votes(kept)
 
@@ -247,5 +247,5 @@ def list_followers(votes: Votes) -> list[Follower]:
     share = np.where(first, won_first, 1 - won_first)
     chance = np.where(first, expected_first, 1 - expected_first)
     likely = bdtrc(np.round(share * n) - 1, n, chance)
-    found = np.flatnonzero((n >= OFTEN) & (share >= NEARLY_ALL) & (likely < UNLIKELY)).tolist()
-    return [Follower(int(raters[k]), bool(first[k]), int(n[k]), float(share[k]), float(chance[k])) for k in found]
+    followers = np.flatnonzero((n >= OFTEN) & (share >= NEARLY_ALL) & (likely < UNLIKELY)).tolist()
+    return [Follower(int(raters[k]), bool(first[k]), int(n[k]), float(share[k]), float(chance[k])) for k in followers]

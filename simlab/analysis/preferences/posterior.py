@@ -218,8 +218,8 @@ def priors(confusion: Ints | Floats, pairs: int, sharing: Sharing, *, two_outcom
     kept = reversal.kept_outcomes(n_outcomes, two_outcomes=two_outcomes)
     columns = _columns(np.asarray(confusion, float)[:, kept].reshape(-1, pairs, len(kept), 3))
     decided, drawn = _draw_jointly(columns) if sharing == "joint" else _dirichlet_of_further_pair(columns)
-    found = np.stack([decided, drawn, decided[:, :, ::-1]], axis=3)
-    uniform[:, kept] = np.maximum(found.reshape(-1, len(kept), 3), _LEAST)
+    counts = np.stack([decided, drawn, decided[:, :, ::-1]], axis=3)
+    uniform[:, kept] = np.maximum(counts.reshape(-1, len(kept), 3), _LEAST)
     return uniform
 
 
@@ -252,11 +252,11 @@ def _means(columns: Floats, square: Floats) -> list[tuple[Floats, Floats]]:
     n = columns.sum(3, keepdims=True)
     weighed = columns / (1 + np.maximum(n - 1, 0) * square[:, :, None, None])
     cells = columns.shape[3]
-    found = []
+    means = []
     for counts in _sum_other_pairs(weighed):
         worth = counts.sum(2, keepdims=True) + cells
-        found.append(((1 + counts) / worth, worth))
-    return found
+        means.append(((1 + counts) / worth, worth))
+    return means
 
 
 def _squared_spread(columns: Floats, means: list[Floats]) -> Floats:

@@ -161,8 +161,8 @@ class RefinedRows:
         )
         new = [k for k, row in enumerate(rows) if int(row) not in self.peaks]
         if new:
-            found = ridge.proposals(model.select_rows(np.array(new)), self.seed)
-            for k, at, root in zip(new, found.at, found.root, strict=True):
+            proposals = ridge.proposals(model.select_rows(np.array(new)), self.seed)
+            for k, at, root in zip(new, proposals.at, proposals.root, strict=True):
                 self.peaks[int(rows[k])] = ridge.Peak(at, root)
         peak = [self.peaks[int(row)] for row in rows]
         peaks = ridge.Peak(np.stack([one.at for one in peak]), np.stack([one.root for one in peak]))
@@ -189,11 +189,11 @@ class RefinedRows:
         self, row: int, a: Floats, target: Callable[[], Floats], least_ess: float, sums: Floats, scale: Floats
     ) -> None:
         """Add chunks of points to a row until it is sure, or the fallback takes over."""
-        one, lattice = np.array([row]), len(reversal.LATTICES) - 1
+        rows, lattice = np.array([row]), len(reversal.LATTICES) - 1
         for chunk in range(1, _MOST_CHUNKS):
-            more, other = self._sums(one, a, lattice, chunk)
+            more, other = self._sums(rows, a, lattice, chunk)
             sums, scale = reversal.add_weighted_sums(sums, scale, more, other)
-            self._take(one, sums)
+            self._take(rows, sums)
             if self._missing_factor(target(), least_ess)[row] <= 1:
                 return
             # Points help slowly: give up early where they cannot get there.

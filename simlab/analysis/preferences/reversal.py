@@ -311,8 +311,8 @@ def sum_lines(p: list[Floats], weight: Floats, n: int) -> Floats:
     columns[:, 1], columns[:, 3], columns[:, 4] = whole * whole, above * above, above * whole
     total = p[0] + p[1] + p[2]
     shares = weight * _SHARE.astype(np.float32)[:, None]
-    for k, one in enumerate(p):
-        share = one / total
+    for k, density in enumerate(p):
+        share = density / total
         by_p = shares * share
         columns[:, 5 + k] = by_p.sum(1)
         by_p *= share
@@ -400,8 +400,8 @@ def _fit_roots() -> tuple[Floats, Floats]:
     log = np.where(power < -25, power, np.log(np.maximum(_quantile(_AT[:, None], x), 1e-300)))
     weight = np.exp(-(x**2) / 16) + 1e-3
     large, small = (
-        np.asarray(np.polynomial.polynomial.polyfit(x, one.T, _DEGREE, w=weight).T)
-        for one in (root, _AT[:, None] * log)
+        np.asarray(np.polynomial.polynomial.polyfit(x, curve.T, _DEGREE, w=weight).T)
+        for curve in (root, _AT[:, None] * log)
     )
     return large, small
 

@@ -232,9 +232,9 @@ def _simplex(y: Floats) -> tuple[list[Floats], list[Floats]]:
 
 def _start(model: RidgeModel) -> Floats:
     """Begin where counts, and what is known beforehand, put p and mu, each by itself."""
-    said = np.maximum(model.joint.sum(1) + model.rest, 0.0) + 1
+    marginal = np.maximum(model.joint.sum(1) + model.rest, 0.0) + 1
     column = model.joint + model.prior
-    j = column / column.sum(1, keepdims=True) * (said / said.sum(1, keepdims=True))[:, None]
+    j = column / column.sum(1, keepdims=True) * (marginal / marginal.sum(1, keepdims=True))[:, None]
     nu, log_q = np.log(j / j.sum(2, keepdims=True)), np.log(model.reach)
     ratios = [log_q[:, :-1] - log_q[:, -1:], (nu[:, :, :-1] - nu[:, :, -1:]).reshape(len(j), -1)]
     return np.concatenate(ratios, axis=1)
@@ -286,6 +286,6 @@ def _reduce_derivatives(of: Floats, share: Floats) -> Floats:
 def _curvature(model: RidgeModel, y: Floats) -> Floats:
     """Differentiate the gradient: `[row, coordinate, coordinate]`, symmetric."""
     moved = _STRIDE * np.eye(y.shape[-1])[:, None, :]
-    found = (_gradient(model, y + moved) - _gradient(model, y - moved)) / (2 * _STRIDE)
-    by_row = np.moveaxis(found, 1, 0)
+    curvature = (_gradient(model, y + moved) - _gradient(model, y - moved)) / (2 * _STRIDE)
+    by_row = np.moveaxis(curvature, 1, 0)
     return np.asarray((by_row + by_row.swapaxes(1, 2)) / 2)

@@ -162,10 +162,10 @@ def _walk(weight: Floats, steps: Ints, size: int = 1) -> Floats:
     moved = weight.copy()
     for n in np.unique(steps[steps > 0]):
         rows = np.flatnonzero(steps == n)
-        one = np.concatenate([weight[rows, :0:-1] / 2, weight[rows, :1], weight[rows, 1:] / 2], axis=1)
-        padded = np.pad(one, ((0, 0), (n * size, n * size)))
-        width = one.shape[1]
-        after = np.zeros_like(one)
+        walk = np.concatenate([weight[rows, :0:-1] / 2, weight[rows, :1], weight[rows, 1:] / 2], axis=1)
+        padded = np.pad(walk, ((0, 0), (n * size, n * size)))
+        width = walk.shape[1]
+        after = np.zeros_like(walk)
         for k, chance in enumerate(_fair_walk_probabilities(int(n))):
             at = 2 * size * (n - k)
             after += chance * padded[:, at : at + width]
@@ -220,11 +220,11 @@ def _ask(rule: Callable[[Evidence], Verdicts], chance: Floats, done: int, planne
     counts = np.stack([wins, done - wins - losses, losses], axis=1)
     # The last look is planned: nothing has come of it yet, but a rule may know that it will.
     human = np.stack([np.zeros_like(counts), counts, counts], axis=1)
-    said = rule(
+    verdicts = rule(
         Evidence(np.array([0, done, planned]), human, np.zeros((*human.shape, 3), np.int64), np.zeros_like(human))
     )
     verdict, stop = np.zeros(chance.shape, np.int8), np.zeros(chance.shape, bool)
-    verdict[wins, losses], stop[wins, losses] = said.verdict[:, 1], said.stop[:, 1]
+    verdict[wins, losses], stop[wins, losses] = verdicts.verdict[:, 1], verdicts.stop[:, 1]
     return verdict, stop
 
 

@@ -212,8 +212,8 @@ def _sum_cluster_squares(scores: csr_matrix[Any], cluster: Ints) -> Floats:
     from scipy.sparse import csr_matrix
 
     n = int(cluster.max(initial=-1)) + 1
-    one = csr_matrix((np.ones(len(cluster)), (cluster, np.arange(len(cluster)))), shape=(n, len(cluster)))
-    total = one @ scores
+    membership = csr_matrix((np.ones(len(cluster)), (cluster, np.arange(len(cluster)))), shape=(n, len(cluster)))
+    total = membership @ scores
     few = effective_clusters(cluster)
     return np.asarray((total.T @ total).toarray() * (few / max(few - 1, 0.5)) ** 2)
 

@@ -46,8 +46,8 @@ class TemperedPair:
         """Return the log posterior of joint probabilities `j[..., row, outcome]` in the particles' coordinates."""
         rows = list(self.rows)
         p = j.sum(-2)
-        said = j @ self.rater.T
-        log_l = xlogy(self.confusion[rows], said).sum((-1, -2))
+        metric_law = j @ self.rater.T
+        log_l = xlogy(self.confusion[rows], metric_law).sum((-1, -2))
         log_l += xlogy(self.human - self.confusion.sum(0), p @ self.rater.T).sum(-1)
         before = self.prior[rows]
         log_l += xlogy(before - 1, j).sum((-1, -2)) - xlogy(before.sum(0) - len(rows), p).sum(-1)

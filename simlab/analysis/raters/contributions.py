@@ -72,14 +72,14 @@ def _cells(rated: ScoredRatings, *, apart: bool) -> tuple[Ints, Ints, Floats, Fl
     # Finding who rated what by marking it is faster than sorting.
     marked = np.zeros(int(code.max(initial=-1)) + 1, bool)
     marked[code] = True
-    found = np.flatnonzero(marked)
+    cells = np.flatnonzero(marked)
     cell = (np.cumsum(marked) - 1)[code] * rated.n_systems + rated.system
-    size = len(found) * rated.n_systems
+    size = len(cells) * rated.n_systems
     weight, score = (
         np.bincount(cell, weights=values, minlength=size).astype(float, copy=False).reshape(-1, rated.n_systems)
         for values in (rated.share, rated.share * rated.value)
     )
-    return found // n_documents, found % n_documents, weight, score
+    return cells // n_documents, cells % n_documents, weight, score
 
 
 def gather_by_label(values: Floats, label: Ints) -> Floats:
@@ -135,8 +135,8 @@ def _degrees(share: Floats, stretch: Floats, size: Floats) -> Floats:
     per = np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
     q = share * stretch
     squared: Floats = np.zeros(size.shape[1])
-    for one, other, times in ((0, 0, 1), (1, 1, 1), (0, 1, 2)):
-        cross = q[one] * q[other]
-        diagonal = (share[one] * share[other]).sum(0)
-        squared += times * per[one] * per[other] * (diagonal + cross.sum(0) ** 2 - (cross**2).sum(0))
+    for first, second, times in ((0, 0, 1), (1, 1, 1), (0, 1, 2)):
+        cross = q[first] * q[second]
+        diagonal = (share[first] * share[second]).sum(0)
+        squared += times * per[first] * per[second] * (diagonal + cross.sum(0) ** 2 - (cross**2).sum(0))
     return np.asarray(np.divide(per.sum(0) ** 2, squared, out=np.zeros_like(squared), where=squared > 0))

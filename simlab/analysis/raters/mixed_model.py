@@ -109,8 +109,8 @@ class Solved(NamedTuple):
 
     def put(self, study: Ints, other: Solved) -> None:
         """Replace the equations of some studies."""
-        for one, new in zip(self._arrays(), other._arrays(), strict=True):
-            one[study] = new
+        for own, new in zip(self._arrays(), other._arrays(), strict=True):
+            own[study] = new
 
     def _arrays(self) -> list[Floats]:
         return [part for one in self for part in (one if isinstance(one, tuple) else (one,))]
@@ -212,9 +212,9 @@ def _products(counts: Any) -> Any:
     size = np.diff(counts.indptr).astype(np.int64)
     level = np.repeat(np.arange(n_levels), size**2)
     within = np.arange(len(level)) - np.repeat(np.cumsum(size**2) - size**2, size**2)
-    one, other = (counts.indptr[level] + part for part in np.divmod(within, size[level]))
-    at = counts.indices[one].astype(np.int64) * n_columns + counts.indices[other]
-    return sparse.csr_matrix((counts.data[one] * counts.data[other], (at, level)), (n_columns**2, n_levels))
+    first, second = (counts.indptr[level] + part for part in np.divmod(within, size[level]))
+    at = counts.indices[first].astype(np.int64) * n_columns + counts.indices[second]
+    return sparse.csr_matrix((counts.data[first] * counts.data[second], (at, level)), (n_columns**2, n_levels))
 
 
 def _weighted_cross_products(design: DesignProducts, weight: Floats) -> Floats:
@@ -265,20 +265,20 @@ def _information(
         left[..., some] = np.where(here, (residual * (squares @ residual)).sum(-2), left[..., some])
         gram[..., some] = np.where(here[..., None, :], lost, gram[..., some])
         gram[..., some, :] = np.where(here[..., :, None], lost.mT, gram[..., some, :])
-    found = np.zeros((*ratio.shape[:-1], m + 1, m + 1))
+    information = np.zeros((*ratio.shape[:-1], m + 1, m + 1))
     trace = np.zeros(ratio.shape)
     for k, at in enumerate(design.block):
         trace[..., k] = np.trace(gram[..., at, at], axis1=-2, axis2=-1)
-        found[..., m, k + 1] = found[..., k + 1, m] = left[..., at].sum(-1)
+        information[..., m, k + 1] = information[..., k + 1, m] = left[..., at].sum(-1)
         for j, other in enumerate(design.block[: k + 1]):
-            found[..., k + 1, j + 1] = found[..., j + 1, k + 1] = (gram[..., at, other] ** 2).sum((-2, -1))
+            information[..., k + 1, j + 1] = information[..., j + 1, k + 1] = (gram[..., at, other] ** 2).sum((-2, -1))
     trace[..., -1] = own.sum(-1) - (squares * inverse).sum((-2, -1))
     common = (_weighted_cross_products(design, own * weight**2) * inverse).sum((-2, -1))
-    found[..., m, m] = (own**2).sum(-1) - 2 * common + (twice * twice.mT).sum((-2, -1))
-    of_noise = trace - (ratio[..., None, :] @ found[..., 1:, 1:])[..., 0, :]
-    found[..., 0, 1:] = found[..., 1:, 0] = of_noise
-    found[..., 0, 0] = design.n - design.rank - np.vecdot(ratio, trace) - np.vecdot(ratio, of_noise)
-    return found
+    information[..., m, m] = (own**2).sum(-1) - 2 * common + (twice * twice.mT).sum((-2, -1))
+    of_noise = trace - (ratio[..., None, :] @ information[..., 1:, 1:])[..., 0, :]
+    information[..., 0, 1:] = information[..., 1:, 0] = of_noise
+    information[..., 0, 0] = design.n - design.rank - np.vecdot(ratio, trace) - np.vecdot(ratio, of_noise)
+    return information
 
 
 class Forms(NamedTuple):
@@ -398,12 +398,10 @@ class Fits(NamedTuple):
 
 def fit(design: DesignProducts, value: Floats) -> MixedModelFit | None:
     """Fit by REML, `value[rating]`; None where nothing is left of the scores once systems are told apart."""
-    found = fit_each(design, value[:, None])
-    if not found.scattered[0]:
+    fits = fit_each(design, value[:, None])
+    if not fits.scattered[0]:
         return None
-    return MixedModelFit(
-        design, found.component[:, 0], found.estimate[:, 0], found.at.select(0), bool(found.converged[0])
-    )
+    return MixedModelFit(design, fits.component[:, 0], fits.estimate[:, 0], fits.at.select(0), bool(fits.converged[0]))
 
 
 def fit_each(design: DesignProducts, value: Floats) -> Fits:

@@ -159,11 +159,11 @@ def model_studies(rated: ScoredRatings, *, pools: Pools) -> SimulatedStudies:
     """
     key, value = make_key(rated, pools)
     layout = _layout(*key)
-    found = _fit_by_key(key, value) if len(layout.design.cross) > MANY else None
-    if found is None:
+    whole_fit = _fit_by_key(key, value) if len(layout.design.cross) > MANY else None
+    if whole_fit is None:
         return SimulatedStudies(layout)
     within = layout.fit(np.frombuffer(value, float), layout.within)
-    return SimulatedStudies(layout, found.at, layout.shares(found.at), None if within is None else within.at)
+    return SimulatedStudies(layout, whole_fit.at, layout.shares(whole_fit.at), None if within is None else within.at)
 
 
 def compare_by_model(rated: ScoredRatings, pools: Pools = "apart") -> ModelComparisons:
@@ -300,7 +300,8 @@ class ComparisonLayout(NamedTuple):
             mean, lasts = np.where(self.met.any(0), fit.estimate, np.nan), share.lasts
             rounding = rounding_variance(component, size)
             (variance, freedom), (at_large, large_freedom) = (
-                (np.where(one > rounding, one, 0.0)[0], degrees[0]) for one, degrees in (scoped, large)
+                (np.where(variance_of > rounding, variance_of, 0.0)[0], degrees[0])
+                for variance_of, degrees in (scoped, large)
             )
             parts = variance, freedom, at_large, large_freedom, fit.component @ share.lasting
             errors = errors[0][0], errors[1][0]
@@ -373,10 +374,10 @@ class ComparisonLayout(NamedTuple):
 
     def _one_sided_variance(self, load: Floats) -> Floats:
         """Return what a unit of tastes adds to each difference by raters who rated one of the two systems only."""
-        one = ~(self.met[:, self.first] & self.met[:, self.second])
+        one_sided = ~(self.met[:, self.first] & self.met[:, self.second])
         # Tastes are numbered as raters and systems that met, rater by rater.
         rater = np.nonzero(self.met)[0]
-        return np.asarray((one[rater] * (load[..., self.first] - load[..., self.second]) ** 2).sum(-2))
+        return np.asarray((one_sided[rater] * (load[..., self.first] - load[..., self.second]) ** 2).sum(-2))
 
 
 def rounding_variance(component: Floats, size: Floats) -> Floats:
@@ -409,11 +410,11 @@ class SimulatedStudies(NamedTuple):
     def families(self, value: Floats) -> tuple[Floats, list[TFamily]]:
         """Return differences, and the t statistics of all pairs in each study."""
         layout, size = self.layout, np.abs(value).max(0)
-        found = self._fit_studies(value, layout.design, self.at)
-        share, whole, within = self.share or layout.shares(found.at), _components(found), None
+        model_fit = self._fit_studies(value, layout.design, self.at)
+        share, whole, within = self.share or layout.shares(model_fit.at), _components(model_fit), None
         if layout.within is not None and (self.at is None or self.at_within is not None):
             within = _components(self._fit_studies(value, layout.within, self.at_within))
-        difference = self._differences(found.estimate, size)
+        difference = self._differences(model_fit.estimate, size)
         variance, freedom = layout.errors(whole, within, share.scoped, share.within, ~layout.at_large)
         variance = np.where(variance > rounding_variance(whole.component, size), variance, 0.0)
         statistics = t_statistics(difference, variance, freedom, layout.comparable, layout.units)

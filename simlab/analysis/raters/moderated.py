@@ -102,12 +102,12 @@ def moderated_comparisons(rated: ScoredRatings, pools: Pools, draws: int) -> Mod
 @lru_cache(maxsize=2)
 def _compare_moderated(key: Key, score: bytes, draws: int) -> ModelComparisons:
     """Keep the comparisons of ratings for the next who asks about the same ones."""
-    layout, found, value = fit_model(key, score)
+    layout, model_fit, value = fit_model(key, score)
     of = compare_by_key(key, score)
-    if found is None or not _keeps_level(layout):
+    if model_fit is None or not _keeps_level(layout):
         return of
-    judge = make_judge(layout, found, value, draws)
-    factor = judge.factors(value[:, None])[0] / found.component[0]
+    judge = make_judge(layout, model_fit, value, draws)
+    factor = judge.factors(value[:, None])[0] / model_fit.component[0]
     return of._replace(
         variance=of.variance * factor,
         at_large_variance=of.at_large_variance * factor,
@@ -120,10 +120,10 @@ def _compare_moderated(key: Key, score: bytes, draws: int) -> ModelComparisons:
 
 def moderated_studies(rated: ScoredRatings, *, pools: Pools, draws: Count) -> Judge | SimulatedStudies:
     """Return what judges simulated studies in the design of these ratings, with the weights that these got."""
-    layout, found, value = fit_model(*make_key(rated, pools))
-    if found is None or not _keeps_level(layout):
+    layout, model_fit, value = fit_model(*make_key(rated, pools))
+    if model_fit is None or not _keeps_level(layout):
         return model_studies(rated, pools=pools)
-    return make_judge(layout, found, value, draws)
+    return make_judge(layout, model_fit, value, draws)
 
 
 def _keeps_level(layout: ComparisonLayout) -> bool:
@@ -426,10 +426,10 @@ def _side_by_side(rated: ScoredRatings, draws: int) -> tuple[Floats, SimulatedFa
     """
     if _judged and _judged[0][0] is rated and _judged[0][1] == draws:
         return _judged[0][2]
-    found = _judge_side_by_side(rated, draws)
+    comparison = _judge_side_by_side(rated, draws)
     # What might still be written into may be another table next time.
-    _judged[:] = [] if rated.value.flags.writeable else [(rated, draws, found)]
-    return found
+    _judged[:] = [] if rated.value.flags.writeable else [(rated, draws, comparison)]
+    return comparison
 
 
 def _judge_side_by_side(rated: ScoredRatings, draws: int) -> tuple[Floats, SimulatedFamily] | None:
@@ -437,19 +437,19 @@ def _judge_side_by_side(rated: ScoredRatings, draws: int) -> tuple[Floats, Simul
     if table is None:
         return None
     sums = side_by_side.sum_by_rater(table)
-    found, size = side_by_side.fit(sums), np.abs(rated.value).max()
-    if found is None or 2 * found.component[0] / found.weight.sum() <= rounding_variance(
-        found.component[:, None], size
+    model_fit, size = side_by_side.fit(sums), np.abs(rated.value).max()
+    if model_fit is None or 2 * model_fit.component[0] / model_fit.weight.sum() <= rounding_variance(
+        model_fit.component[:, None], size
     ):
         return None
-    n_systems, precision, total = sums.n_systems, found.weight, found.weight.sum()
+    n_systems, precision, total = sums.n_systems, model_fit.weight, model_fit.weight.sum()
     first, second = np.triu_indices(n_systems, 1)
-    difference = found.estimate[first] - found.estimate[second]
+    difference = model_fit.estimate[first] - model_fit.estimate[second]
     difference[np.abs(difference) <= ROUNDING * size] = 0.0
     freedom = np.full(n_systems, len(table.rater) - len(sums.load))
-    spread = _shrunken_spread(side_by_side.scatter_within_raters(sums, found.ratio), freedom)
+    spread = _shrunken_spread(side_by_side.scatter_within_raters(sums, model_fit.ratio), freedom)
     # What each rater adds to the variance of a difference: of contrasts, and of the mean where spreads differ.
-    leniency = found.ratio[side_by_side.RATER]
+    leniency = model_fit.ratio[side_by_side.RATER]
     own = precision / (1 + leniency * n_systems * precision)
     alone, common = precision / total**2, (own / own.sum() ** 2 - precision / total**2) / n_systems
     square = spread**2
@@ -462,6 +462,6 @@ def _judge_side_by_side(rated: ScoredRatings, draws: int) -> tuple[Floats, Simul
         return scale * rng.standard_normal((part.stop - part.start, *scale.shape))
 
     null = _studies_of_equals(draw, lambda score: share * score, each, draws, scale.shape, comparable)
-    ratio = _squares(share * (sums.mean - found.estimate), first, second) / null.expected
+    ratio = _squares(share * (sums.mean - model_fit.estimate), first, second) / null.expected
     error = each.sum(0) * _moderated_ratio(ratio, null.freedom, comparable)
     return difference, SimulatedFamily(np.abs(difference) / np.sqrt(error), null.freedom, null.null)

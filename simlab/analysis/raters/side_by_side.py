@@ -73,8 +73,8 @@ class RaterEquations(NamedTuple):
 
     def put(self, study: Ints, other: RaterEquations) -> None:
         """Replace the equations of some studies."""
-        for one, new in zip(self, other, strict=True):
-            one[study] = new
+        for own, new in zip(self, other, strict=True):
+            own[study] = new
 
 
 def find_whole_documents(rated: ScoredRatings) -> WholeDocuments | None:
@@ -149,17 +149,19 @@ def _information(load: Floats, n_systems: int, level: Floats, total: Floats) -> 
     # Sums over raters of powers of their loads, over powers of `total`.
     loads = np.array([np.ones_like(load), load, load * load, load**3])
     inverse = 1 / total
-    one, two, three = np.moveaxis(np.array([inverse, inverse**2, inverse**3]) @ loads.T, -1, 1)
-    precision, norm, squares = one[1], two[1], two[2]
+    inverse_1, inverse_2, inverse_3 = np.moveaxis(np.array([inverse, inverse**2, inverse**3]) @ loads.T, -1, 1)
+    precision, norm, squares = inverse_1[1], inverse_2[1], inverse_2[2]
     # Traces of P P, of Z' P P Z and of Z' P Z Z' P Z in contrasts and in the mean, where Z tells raters apart.
     traces = (
-        (load.sum() - len(load)) / level**2 + two[0] + (norm**2 / precision - 2 * three[1]) / precision,
-        norm + (norm * squares / precision - 2 * three[2]) / precision,
-        squares + (squares**2 / precision - 2 * three[3]) / precision,
+        (load.sum() - len(load)) / level**2 + inverse_2[0] + (norm**2 / precision - 2 * inverse_3[1]) / precision,
+        norm + (norm * squares / precision - 2 * inverse_3[2]) / precision,
+        squares + (squares**2 / precision - 2 * inverse_3[3]) / precision,
     )
     in_contrasts = np.where(_IN_MEAN == 0, n_systems - 1.0, 0.0)
-    found = np.array(traces)[_LEVELS] @ np.array([in_contrasts, n_systems**_IN_MEAN]).transpose(1, 2, 0)[..., None]
-    return np.asarray(np.moveaxis(found[..., 0], -1, 0))
+    information = (
+        np.array(traces)[_LEVELS] @ np.array([in_contrasts, n_systems**_IN_MEAN]).transpose(1, 2, 0)[..., None]
+    )
+    return np.asarray(np.moveaxis(information[..., 0], -1, 0))
 
 
 _LEVELS, _IN_MEAN = (np.add.outer(one, one) for one in (np.array([0, 1, 1, 0]), np.array([0.0, 1.0, 0.0, 1.0])))

@@ -17,10 +17,10 @@ CODE, FILE = "the code of ", "the file "
 
 def describe(packages: Iterable[str], files: Iterable[str]) -> Mapping[str, str | None]:
     """Return versions, and digests of packages and files, by name; None for what is missing."""
-    found: dict[str, str | None] = {"Python": platform.python_version()}
-    found |= {name: _version(name) for name in VERSIONS}
-    found |= {f"{CODE}{package}": _digest_package(package) for package in packages}
-    return found | {f"{FILE}{file}": _digest_file(file) for file in files}
+    versions: dict[str, str | None] = {"Python": platform.python_version()}
+    versions |= {name: _version(name) for name in VERSIONS}
+    versions |= {f"{CODE}{package}": _digest_package(package) for package in packages}
+    return versions | {f"{FILE}{file}": _digest_file(file) for file in files}
 
 
 def _version(name: str) -> str | None:

@@ -90,8 +90,8 @@ def parse_address(address: str) -> SchedulerAddress:
     if place.scheme == "tls":
         from distributed.security import Security
 
-        held = Security().get_tls_config_for_role("client")
-        if not held.get("tls_ca_file") and not held.get("tls_client_cert"):
+        settings = Security().get_tls_config_for_role("client")
+        if not settings.get("tls_ca_file") and not settings.get("tls_client_cert"):
             raise InputError(
                 f"engine.scheduler={place} speaks TLS, and Dask's configuration has no certificates for that; set "
                 "distributed.comm.tls.ca-file, .client.cert and .client.key, as `dask config` takes them"
@@ -108,11 +108,13 @@ async def await_scheduler(place: SchedulerAddress, waiting: WaitLimit) -> dict[s
                 f"(engine.scheduler_seconds); {REMEDY}"
             )
         await asyncio.sleep(AGAIN_SECONDS)
-    said = await _identity(place)
-    if said.get("type") != "Scheduler":
-        its = f", of the scheduler {said['scheduler']}" if isinstance(said.get("scheduler"), str) else ""
-        raise InputError(f"engine.scheduler={place} is the address of a {str(said.get('type')).lower()}{its}; {REMEDY}")
-    return said
+    identity = await _identity(place)
+    if identity.get("type") != "Scheduler":
+        its = f", of the scheduler {identity['scheduler']}" if isinstance(identity.get("scheduler"), str) else ""
+        raise InputError(
+            f"engine.scheduler={place} is the address of a {str(identity.get('type')).lower()}{its}; {REMEDY}"
+        )
+    return identity
 
 
 async def _is_listening(place: SchedulerAddress, waiting: WaitLimit) -> bool:
@@ -147,10 +149,10 @@ async def _identity(place: SchedulerAddress) -> dict[str, Any]:
     from distributed.security import Security
 
     arguments = Security().get_connection_args("client")
-    asked = rpc(str(place), timeout=ANSWERS_SECONDS / 2, connection_args=arguments)
+    connection = rpc(str(place), timeout=ANSWERS_SECONDS / 2, connection_args=arguments)
     try:
-        said: dict[str, Any] = await asyncio.wait_for(asked.identity(), ANSWERS_SECONDS)
-        return said
+        identity: dict[str, Any] = await asyncio.wait_for(connection.identity(), ANSWERS_SECONDS)
+        return identity
     except Exception as error:
         # A scheduler without TLS takes such a greeting for a message of 64 PiB, and complains in its log.
         if place.scheme == "tcp" and await _uses_tls(place):
@@ -164,7 +166,7 @@ async def _identity(place: SchedulerAddress) -> dict[str, Any]:
         ) from None
     finally:
         with suppress(Exception):
-            await asked.close_rpc()
+            await connection.close_rpc()
 
 
 async def _close(writer: asyncio.StreamWriter) -> None:
@@ -279,16 +281,16 @@ class Session:
         if self.client.status != "running":
             raise Gone(self.name)
         try:
-            said = self.client.sync(self.client.scheduler.identity, n_workers=-1, callback_timeout=ANSWERS_SECONDS)
+            identity = self.client.sync(self.client.scheduler.identity, n_workers=-1, callback_timeout=ANSWERS_SECONDS)
         except Exception as error:
             raise Gone(str(error)) from None
         now = time.monotonic()
-        self._signs = {worker: self._sign(worker, held, now) for worker, held in said["workers"].items()}
+        self._signs = {worker: self._sign(worker, state, now) for worker, state in identity["workers"].items()}
         return {
-            worker: held["nthreads"]
-            for worker, held in said["workers"].items()
-            if held["status"] in ("running", "paused")
-            and now - self._signs[worker][1] < (PAUSED_SECONDS if held["status"] == "paused" else SILENT_SECONDS)
+            worker: state["nthreads"]
+            for worker, state in identity["workers"].items()
+            if state["status"] in ("running", "paused")
+            and now - self._signs[worker][1] < (PAUSED_SECONDS if state["status"] == "paused" else SILENT_SECONDS)
         }
 
     def _sign(self, worker: str, state: dict[str, Any], now: float) -> tuple[object, float]:
@@ -326,10 +328,10 @@ def connect(address: SchedulerAddress, waiting: WaitLimit, say: Say, requirement
     try:
         client = stack.enter_context(Client(str(address), set_as_default=False, timeout=ANSWERS_SECONDS))
         session = Session(client, stack, str(address), say, requirements)
-        if said := describe_mismatch(
+        if mismatch := describe_mismatch(
             requirements.describe_here(), client.run_on_scheduler(eval, Requirements().write_expression()), ON_SCHEDULER
         ):
-            raise InputError(f"engine.scheduler={address}: this scheduler {said}")
+            raise InputError(f"engine.scheduler={address}: this scheduler {mismatch}")
         session.await_workers(waiting)
         return session
     except BaseException as error:

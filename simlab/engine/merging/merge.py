@@ -211,14 +211,14 @@ def _add(union: SourceFolder, source: SourceFolder) -> None:
         declared = source.book.declaration()
     if declared is None:
         raise InputError(f"{clip(source.folder)} holds no sweep yet: nothing of it was begun; leave it out")
-    asked = source.book.requests()
+    requests = source.book.requests()
     before = union.book.declaration()
     if before is None:
-        union.book.adopt(declared, source.rows(CELLS), asked)
+        union.book.adopt(declared, source.rows(CELLS), requests)
     elif before == declared and _same_cells(union, source):
-        union.book.adopt(declared, (), asked)
+        union.book.adopt(declared, (), requests)
     else:
-        _grow(union, source, declared, asked)
+        _grow(union, source, declared, requests)
 
 
 def _same_cells(union: SourceFolder, source: SourceFolder) -> bool:
@@ -235,8 +235,8 @@ def _grow(union: SourceFolder, source: SourceFolder, declared: Mapping[str, Any]
         placed = [_place_cell(entry, grown, declared) for entry in entries]
         union.book.check(grown["axes"], placed)
     except InputError as error:
-        said = str(error).removesuffix("; give another --out")
-        raise InputError(f"{clip(source.folder)}: {said}; merge folders of one sweep") from error
+        message = str(error).removesuffix("; give another --out")
+        raise InputError(f"{clip(source.folder)}: {message}; merge folders of one sweep") from error
     union.book.adopt(grown, map(cell_row, placed), requests)
 
 

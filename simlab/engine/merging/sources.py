@@ -74,14 +74,14 @@ def refuse_contradictions(sources: Sequence[SourceFolder], names: Mapping[str, s
     streams = [_list_blocks(number, source) for number, source in enumerate(sources)]
     for together in _group_overlaps(heapq.merge(*streams)):
         last: SourceBlock | None = None
-        for one in (one for one in together if one.ok):
+        for block in (one for one in together if one.ok):
             # Blocks that have nothing in common may stand here together beside one that failed and spans both.
-            if last is None or one.first >= last.end:
-                last = one
-            elif one.address != last.address:
-                raise InputError(_cut_differently(last, one, sources, names))
-            elif one.checksum != last.checksum and (what := _difference(last, one, sources)):
-                raise InputError(_contradiction(last, one, sources, names, what))
+            if last is None or block.first >= last.end:
+                last = block
+            elif block.address != last.address:
+                raise InputError(_cut_differently(last, block, sources, names))
+            elif block.checksum != last.checksum and (what := _difference(last, block, sources)):
+                raise InputError(_contradiction(last, block, sources, names, what))
 
 
 def _list_blocks(number: int, source: SourceFolder) -> Iterator[SourceBlock]:
@@ -94,20 +94,20 @@ def _group_overlaps(blocks: Iterable[SourceBlock]) -> Iterator[list[SourceBlock]
     """Gather blocks that have studies in common, one block after the other."""
     together: list[SourceBlock] = []
     place, end = None, 0
-    for one in blocks:
-        if one.place != place or one.first >= end:
+    for block in blocks:
+        if block.place != place or block.first >= end:
             if len(together) > 1:
                 yield together
-            together, place, end = [], one.place, 0
-        together.append(one)
-        end = max(end, one.end)
+            together, place, end = [], block.place, 0
+        together.append(block)
+        end = max(end, block.end)
     if len(together) > 1:
         yield together
 
 
 def _difference(block: SourceBlock, other: SourceBlock, sources: Sequence[SourceFolder]) -> str | None:
     """State in which outcome two blocks differ; None where only how they were packed does."""
-    first, second = (_block(sources[held.source], held.row) for held in (block, other))
+    first, second = (_block(sources[side.source], side.row) for side in (block, other))
     arrays, others = unpack(first.payload), unpack(second.payload)
     names = [name for name in {**arrays, **others} if not are_same(arrays.get(name), others.get(name))]
     if names:
@@ -116,14 +116,14 @@ def _difference(block: SourceBlock, other: SourceBlock, sources: Sequence[Source
 
 
 def _block(source: SourceFolder, row: int) -> Finished:
-    (held,) = source.rows(f"SELECT rowid, {COLUMNS} FROM blocks WHERE rowid = ?", row)  # noqa: S608
-    return read_block(held).block
+    (stored,) = source.rows(f"SELECT rowid, {COLUMNS} FROM blocks WHERE rowid = ?", row)  # noqa: S608
+    return read_block(stored).block
 
 
 def _contradiction(
     block: SourceBlock, other: SourceBlock, sources: Sequence[SourceFolder], names: Mapping[str, str], what: str
 ) -> str:
-    first, second = (sources[held.source].folder for held in (block, other))
+    first, second = (sources[side.source].folder for side in (block, other))
     campaign = f"{block.cell[:8]}{block.address.campaign(0).removeprefix('0')}"
     return (
         f"{names.get(block.cell, '')}{block.address}: {clip(first)} and {clip(second)} hold different results "
@@ -135,7 +135,7 @@ def _contradiction(
 def _cut_differently(
     block: SourceBlock, other: SourceBlock, sources: Sequence[SourceFolder], names: Mapping[str, str]
 ) -> str:
-    first, second = (sources[held.source].folder for held in (block, other))
+    first, second = (sources[side.source].folder for side in (block, other))
     return (
         f"{names.get(block.cell, '')}{block.address}: {clip(first)} and {clip(second)} cut the same studies into "
         f"different blocks (of {block.n_studies} and of {other.n_studies}, see engine.block); leave one of them out"
@@ -147,15 +147,15 @@ def copy(source: SourceFolder, into: SourceFolder, came: Callable[[Sequence[Fini
     batch: list[Finished] = []
     size = 0
     for row in source.rows(f"SELECT rowid, {COLUMNS} FROM blocks"):  # noqa: S608 (no text from outside)
-        held = read_block(row)
+        read_row = read_block(row)
         # What was looked through has not changed since: nobody could write to it.
-        if held.at in source.left_out or not held.sound:
+        if read_row.at in source.left_out or not read_row.sound:
             continue
-        if _lacks(into, held.block):
-            batch.append(held.block)
-            size += len(held.block.payload)
+        if _lacks(into, read_row.block):
+            batch.append(read_row.block)
+            size += len(read_row.block.payload)
         else:
-            came([held.block])
+            came([read_row.block])
         if len(batch) >= MOST_BLOCKS or size >= MOST_BYTES:
             _commit(batch, into, came)
             batch, size = [], 0
@@ -208,13 +208,13 @@ class SourceFolder:
         Raises InputError where the folder has blocks of cells that it does not know.
         """
         with self.reading():
-            found = list(find_unusable(self.book, seen=self.book.is_seen(digest_installation()), declared=declared))
-            torn = Counter(row.block.address.cell for row, _ in found)
+            unusable = list(find_unusable(self.book, seen=self.book.is_seen(digest_installation()), declared=declared))
+            torn = Counter(row.block.address.cell for row, _ in unusable)
             lost = [cell for cell, count in self.book.count_orphans().items() if count > torn.get(cell, 0)]
         if lost:
             raise InputError(f"{clip(self.folder)}: {len(lost)} of its cells are lost; {_MENDING}")
-        self.left_out = {row.at: why for row, why in found}
-        return [row for row, _ in found]
+        self.left_out = {row.at: why for row, why in unusable}
+        return [row for row, _ in unusable]
 
 
 @contextmanager
@@ -254,8 +254,8 @@ def _refuse_twice(out: Path, folders: Sequence[Path]) -> None:
         for path in (folder, folder / FILE):
             if not path.exists():
                 continue
-            found = path.stat()
-            known = seen.setdefault((found.st_dev, found.st_ino), number)
+            status = path.stat()
+            known = seen.setdefault((status.st_dev, status.st_ino), number)
             if known != number:
                 raise InputError(_explain_twice(folder, named[known], out if known == 0 else None))
 
