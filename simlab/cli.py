@@ -163,7 +163,7 @@ def _build_parser() -> Any:
 def _invoke(words: list[str]) -> int:
     LINE.set(shlex.join(["simlab", *words]))
     command = _build_parser()
-    with reservations() as said:
+    with reservations() as messages:
         try:
             _refuse_repeated(command, words)
             with command.make_context("simlab", words) as context:
@@ -171,9 +171,9 @@ def _invoke(words: list[str]) -> int:
             code = DONE
         except typer.Exit as left:
             code = int(left.exit_code)
-    for line in said:
+    for line in messages:
         note(line)
-    return code or (RESERVED if said else DONE)
+    return code or (RESERVED if messages else DONE)
 
 
 def _import_writer(module: str) -> Callable[[Any, Form, Mapping[str, Any]], Launched]:

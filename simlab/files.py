@@ -80,12 +80,12 @@ def content(path: Path, where: str, *, most: int, remedy: str) -> bytes:
     check_regular(path, where, remedy=remedy)
     try:
         with path.open("rb") as file:
-            held = file.read(most + 1)
+            data = file.read(most + 1)
     except OSError as error:
         raise InputError(f"{where}: cannot be opened ({reason(error)})") from error
-    if len(held) > most:
+    if len(data) > most:
         raise InputError(f"{where}: is larger than {most:,} bytes; {remedy}")
-    return held
+    return data
 
 
 def text(data: bytes, where: str) -> str:
@@ -100,14 +100,14 @@ def text(data: bytes, where: str) -> str:
 
 def read_json(path: Path, where: str, *, most: int, remedy: str) -> dict[str, Any]:
     """Return the object that a JSON file holds; raise InputError for a file that holds none, or NaN."""
-    held = text(content(path, where, most=most, remedy=remedy), where)
+    written = text(content(path, where, most=most, remedy=remedy), where)
     try:
-        found = json.loads(held, parse_constant=_refuse_constant)
+        document = json.loads(written, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{where}: is not JSON ({clip(error, 120)}); {remedy}") from error
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise InputError(f"{where}: must be a JSON object; {remedy}")
-    return found
+    return document
 
 
 def _refuse_constant(constant: str) -> Any:
@@ -145,8 +145,8 @@ def describe_need(error: OSError) -> str:
 
 def reason(error: Exception) -> str:
     """State why a file could not be read, as the system puts it."""
-    said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return clip(said or type(error).__name__)
+    words = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return clip(words or type(error).__name__)
 
 
 def read_decimal(text: str) -> float | None:

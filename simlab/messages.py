@@ -73,8 +73,8 @@ def shorten(text: str, limit: int = 60) -> str:
 
 def clip(text: object, limit: int = 300) -> str:
     """Give a path, or what stands in a user's file, in a form that fits in one line of an error."""
-    said = str(text)
-    return shorten(said if said.isprintable() else ascii(said), limit)
+    shown = str(text)
+    return shorten(shown if shown.isprintable() else ascii(shown), limit)
 
 
 def find_nearest(word: str, choices: Iterable[str]) -> str | None:
@@ -179,8 +179,8 @@ def quantity(value: float, unit: str) -> str:
     >>> quantity(2.0, "points"), quantity(0.25, "points"), quantity(1234.0, "EUR")
     ('2 points', '0.25 points', '1,234 EUR')
     """
-    said = f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
-    return f"{said} {unit}".rstrip()
+    number = f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+    return f"{number} {unit}".rstrip()
 
 
 def duration(seconds: float) -> str:

@@ -92,7 +92,11 @@ def read_data_type(part: Callable[..., Any]) -> Any:
     >>> read_data_type(mine)
     <class 'float'>
     """
-    data = [name for name, one in inspect.signature(part).parameters.items() if one.kind is not one.KEYWORD_ONLY][1:2]
+    data = [
+        name
+        for name, parameter in inspect.signature(part).parameters.items()
+        if parameter.kind is not parameter.KEYWORD_ONLY
+    ][1:2]
     try:
         return get_type_hints(part).get(*data) if data else None
     except NameError:

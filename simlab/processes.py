@@ -16,14 +16,14 @@ def descendants(process: int) -> dict[int, bytes]:
     children: dict[int, list[tuple[int, bytes]]] = {}
     for child, parent, command in _iterate_running():
         children.setdefault(parent, []).append((child, command))
-    found: dict[int, bytes] = {}
+    offspring: dict[int, bytes] = {}
     waiting = [process]
     while waiting:
         for child, command in children.get(waiting.pop(), ()):
-            if child not in found:
-                found[child] = command
+            if child not in offspring:
+                offspring[child] = command
                 waiting.append(child)
-    return found
+    return offspring
 
 
 def is_tracker(command: bytes) -> bool:

@@ -58,7 +58,7 @@ def supervise(command: Callable[[], int], before: Collection[int], *, halts: boo
     heard = ending if halts else set()
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.pthread_sigmask(signal.SIG_BLOCK, {*heard, signal.SIGCHLD})
-    (listening, telling), (watched, held) = os.pipe(), os.pipe()
+    (listening, telling), (watched, kept_open) = os.pipe(), os.pipe()
     child = os.fork()
     if child:
         os.close(telling)
@@ -67,7 +67,7 @@ def supervise(command: Callable[[], int], before: Collection[int], *, halts: boo
             signal.signal(number, signal.SIG_IGN)
         return _await(child, heard, listening)
     os.close(listening)
-    os.close(held)
+    os.close(kept_open)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     _leave_signals_to_parent(heard)
     signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -53,4 +53,4 @@ class ChangedStores(Record):
     @property
     def moved(self) -> tuple[ChangedValue, ...]:
         """The values that moved, those that are least by chance first."""
-        return tuple(sorted((one for one in self.values if one.moved), key=lambda one: one.p_value))
+        return tuple(sorted((value for value in self.values if value.moved), key=lambda value: value.p_value))

@@ -97,15 +97,15 @@ class Repetition(Record):
     @model_serializer(mode="wrap")
     def _serialise_fields(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Name the shares that most ask for, and what chance alone gives."""
-        held = write(self)
-        same = held["same_sign"]
+        fields = write(self)
+        same = fields["same_sign"]
         return {
             "srp": same["same"],
             "srp_new_documents": same["new_documents"],
             "srp_new_study": same["new_study"],
             "same_sign": same,
             "sign_by_chance": SIGN_BY_CHANCE,
-            **{name: held[name] for name in ("claimed_again", "unknown", "studies", "world")},
+            **{name: fields[name] for name in ("claimed_again", "unknown", "studies", "world")},
         }
 
 
@@ -240,8 +240,8 @@ def _require_types(known: type[Record]) -> AfterValidator:
             known(**values)
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
-            said = str(first["msg"]).replace("Input should be", "must be")
-            raise ValueError(f"holds {first['loc'][0]}, which {said}") from None
+            problem = str(first["msg"]).replace("Input should be", "must be")
+            raise ValueError(f"holds {first['loc'][0]}, which {problem}") from None
         return values
 
     return AfterValidator(check)
@@ -303,15 +303,15 @@ class Conclusion(Record):
     @model_serializer(mode="wrap")
     def _serialise_fields(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Write the first metric beside all of them, and a consensus where there is one."""
-        held = write(self)
-        if held["consensus"] is None:
-            del held["consensus"]
-        metrics = held["metrics"]
+        fields = write(self)
+        if fields["consensus"] is None:
+            del fields["consensus"]
+        metrics = fields["metrics"]
         first = {"metric": metrics[0] if metrics else None, "metrics": metrics}
         return {
-            key: one
-            for name, value in held.items()
-            for key, one in ({name: value} if name != "metrics" else first).items()
+            key: content
+            for name, value in fields.items()
+            for key, content in ({name: value} if name != "metrics" else first).items()
         }
 
     def __repr__(self) -> str:

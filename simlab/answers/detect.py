@@ -69,7 +69,7 @@ class Detection(Record):
 
     @model_validator(mode="after")
     def _check_fields(self) -> Detection:
-        if len({held is None for held in (self.n_systems, self.multiplicity, self.find)}) > 1:
+        if len({value is None for value in (self.n_systems, self.multiplicity, self.find)}) > 1:
             raise ValueError("must have n_systems, multiplicity and find together")
         if self.solved is None and "detectable_joint" not in self.model_fields_set:
             raise ValueError("must have detectable_joint, or solved")
@@ -89,8 +89,8 @@ class Detection(Record):
 
     def known_value(self, name: str) -> float | str | None:
         """Return the value of a field; None for NaN, too."""
-        held: float | str | None = getattr(self, name)
-        return None if isinstance(held, float) and not isfinite(held) else held
+        value: float | str | None = getattr(self, name)
+        return None if isinstance(value, float) and not isfinite(value) else value
 
 
 class Detections(Rows[Detection]):

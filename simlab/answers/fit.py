@@ -157,7 +157,7 @@ class PilotSpeeds(Record, extra="allow"):
 
     @model_validator(mode="after")
     def _check_hours(self) -> PilotSpeeds:
-        if self.cut not in {one.cut for one in self.hours}:
+        if self.cut not in {hours.cut for hours in self.hours}:
             raise ValueError(f"hours: has none cut at {self.cut:g} s")
         return self
 
@@ -194,7 +194,7 @@ class Fit(Record):
     @property
     def failed(self) -> tuple[CheckedTrait, ...]:
         """The checks that failed."""
-        return tuple(one for one in self.checks.all if not one.inside)
+        return tuple(check for check in self.checks.all if not check.inside)
 
     @property
     def interval(self) -> int:

@@ -381,8 +381,8 @@ class StudyPlan(Record):
     @property
     def wanted_line(self) -> float:
         """Height of the first target in a figure: less the margin where a design in it is said to reach it."""
-        target, found = self.first_target, self.figures.get(self.first_target.measure)
-        within = self.reached and found is not None and found.value < target.least
+        target, figure = self.first_target, self.figures.get(self.first_target.measure)
+        within = self.reached and figure is not None and figure.value < target.least
         return target.least - self.margin if within else target.least
 
 
@@ -407,28 +407,28 @@ class PlanAnswer(Rows[StudyPlan]):
 
 def known_figures(figures: Figures) -> Figures:
     """Return the figures whose values are known."""
-    return {name: one for name, one in figures.items() if isfinite(one.value)}
+    return {name: figure for name, figure in figures.items() if isfinite(figure.value)}
 
 
 def find_leading_target(targets: Sequence[Target]) -> Target:
     """Return the target that designs are ranked by: the first that is no floor."""
-    return next((one for one in targets if not one.floor), targets[0])
+    return next((target for target in targets if not target.floor), targets[0])
 
 
 def front_rows(plan: StudyPlan) -> list[dict[str, Any]]:
     """Return what was looked at as flat rows, the cheapest first: levers, what it takes, measures with their errors."""
-    levers = list(dict.fromkeys(key for one in plan.front for key, _ in one.design))
-    names = list(dict.fromkeys(name for one in plan.front for name in one.measures))
-    return [_flatten_design(one, levers, names) for one in plan.front]
+    levers = list(dict.fromkeys(key for design in plan.front for key, _ in design.design))
+    names = list(dict.fromkeys(name for design in plan.front for name in design.measures))
+    return [_flatten_design(design, levers, names) for design in plan.front]
 
 
 def _flatten_design(design: TriedDesign, levers: Sequence[str], names: Sequence[str]) -> dict[str, Any]:
-    held = dict(design.design)
-    row: dict[str, Any] = {key: held.get(key) for key in levers}
+    settings = dict(design.design)
+    row: dict[str, Any] = {key: settings.get(key) for key in levers}
     row |= {"front": design.front, "reaches": design.reaches, "within": design.within}
     for name in names:
-        found = design.measures.get(name)
-        parts = (found.value, found.mcse, found.low, found.high) if found else (nan,) * 4
+        figure = design.measures.get(name)
+        parts = (figure.value, figure.mcse, figure.low, figure.high) if figure else (nan,) * 4
         row |= dict(zip((name, f"{name}_mcse", f"{name}_low", f"{name}_high"), parts, strict=True))
     return row
 

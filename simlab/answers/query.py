@@ -47,7 +47,7 @@ class QueriedCells(Record):
 
     def serialise(self) -> list[dict[str, Any]]:  # type: ignore[override]
         """Return the cells as JSON holds them, null for what is not finite."""
-        return [{name: _replace_non_finite(held) for name, held in cell.items()} for _, cell in self.each_row()]
+        return [{name: _replace_non_finite(value) for name, value in cell.items()} for _, cell in self.each_row()]
 
     def each_row(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield the cells, each with no name of a table: there is one; with `pivot` a row for several cells."""

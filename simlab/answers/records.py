@@ -32,7 +32,7 @@ REMEDY = "keep the answer anew with --save"
 
 def _read_null_as(missing: float) -> BeforeValidator:
     # NaN is written as null, too, and is to be read as it was.
-    return BeforeValidator(lambda held: missing if held is None or held != held else held)
+    return BeforeValidator(lambda value: missing if value is None or value != value else value)
 
 
 def _refuse_huge(value: float, info: ValidationInfo) -> float:
@@ -76,9 +76,9 @@ class Record(BaseModel):
 
     def __repr__(self) -> str:
         """Name the fields; of a table how many rows it has."""
-        held = (getattr(self, name) for name in type(self).model_fields)
-        said = (f"<{len(one)} rows>" if isinstance(one, tuple) and one else repr(one) for one in held)
-        named = (f"{name}={one}" for name, one in zip(type(self).model_fields, said, strict=True))
+        values = (getattr(self, name) for name in type(self).model_fields)
+        texts = (f"<{len(value)} rows>" if isinstance(value, tuple) and value else repr(value) for value in values)
+        named = (f"{name}={text}" for name, text in zip(type(self).model_fields, texts, strict=True))
         return f"{type(self).__name__}({', '.join(named)})"
 
     def _repr_html_(self) -> str | None:
@@ -98,15 +98,15 @@ class Record(BaseModel):
 
     def serialise(self) -> dict[str, Any]:
         """Return the record as JSON holds it: mappings, lists, texts and numbers, null for what is not finite."""
-        held: dict[str, Any] = json.loads(self.model_dump_json())
-        return held
+        content: dict[str, Any] = json.loads(self.model_dump_json())
+        return content
 
     def each_row(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield the rows of every table of the record, each with the name of its table."""
         for name in type(self).model_fields:
-            held = getattr(self, name)
-            if isinstance(held, tuple) and held and isinstance(held[0], Record):
-                yield from ((name, dict(row)) for row in held)
+            value = getattr(self, name)
+            if isinstance(value, tuple) and value and isinstance(value[0], Record):
+                yield from ((name, dict(row)) for row in value)
 
 
 Row = TypeVar("Row", bound=Record)
@@ -148,7 +148,7 @@ class Rows(RootModel[Annotated[tuple[Row, ...], AfterValidator(_refuse_empty)]],
     def each_row(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield the rows, each with no name of a table: there is one."""
         for row in self.root:
-            yield "", {name: held for name, held in row if name in row.model_fields_set}
+            yield "", {name: value for name, value in row if name in row.model_fields_set}
 
 
 Read = TypeVar("Read", bound=BaseModel)

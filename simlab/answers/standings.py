@@ -93,11 +93,11 @@ def sort_limits(limits: Iterable[str]) -> tuple[str, ...]:
     ('a', 'b', 'c; d', 'e')
     """
     by: dict[Rank, list[str]] = {rank: [] for rank in Rank}
-    for one in limits:
-        by[rank_of(one)].append(one)
+    for limit in limits:
+        by[rank_of(limit)].append(limit)
     if len(by[Rank.RATERS]) > 1:
         by[Rank.RATERS] = [Limit("; ".join(by[Rank.RATERS]), Rank.RATERS)]
-    return tuple(one for rank in Rank for one in by[rank])
+    return tuple(limit for rank in Rank for limit in by[rank])
 
 
 def rank_of(limit: str) -> Rank:
@@ -310,10 +310,10 @@ class Metric(Record):
     @model_serializer(mode="wrap")
     def _serialise_fields(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Put `quality` where its name says; `youden` is always there."""
-        held = write(self)
-        name, quality = held.pop("quality_of"), held.pop("quality")
-        first = {key: held.pop(key) for key in ("name", "verdict", "reason", "labels")}
-        return {**first, YOUDEN: [], name: quality, **held}
+        fields = write(self)
+        name, quality = fields.pop("quality_of"), fields.pop("quality")
+        first = {key: fields.pop(key) for key in ("name", "verdict", "reason", "labels")}
+        return {**first, YOUDEN: [], name: quality, **fields}
 
 
 UNKNOWN = Interval(value=math.nan, low=math.nan, high=math.nan)

@@ -34,8 +34,8 @@ def load_sweep(name: str) -> Declared:
 def list_sweeps() -> dict[str, str]:
     """Return the first line of the aim of each sweep that comes with simlab."""
     # The rest of a sweep takes a hundred times as long to read.
-    held = {name: yaml.load(file.read_bytes(), LOADER) for name, file in _sweep_files().items()}  # noqa: S506
-    return {name: str(one["aim"]).strip().partition("\n")[0] for name, one in held.items()}
+    sweeps = {name: yaml.load(file.read_bytes(), LOADER) for name, file in _sweep_files().items()}  # noqa: S506
+    return {name: str(sweep["aim"]).strip().partition("\n")[0] for name, sweep in sweeps.items()}
 
 
 def list_options(plugins: Sequence[str] = ()) -> dict[str, tuple[str, ...]]:

@@ -118,7 +118,7 @@ def _keep_cells(
     only.check_names({**known, ONE_AT_A_TIME: (True, False)})
     grid = itertools.product(*(range(len(axis.values)) for axis in axes))
     named = [[axis.names(k) for k in range(len(axis.values))] for axis in axes]
-    held = [
+    kept_places = [
         at
         for at in grid
         if only.holds(
@@ -126,10 +126,10 @@ def _keep_cells(
             | {ONE_AT_A_TIME: sum(map(bool, at)) <= 1}
         )
     ]
-    if not held:
+    if not kept_places:
         raise InputError(f"only: {only.text} holds in no cell of the sweep; keep at least one")
-    left = [sorted({at[k] for at in held}) for k in range(len(axes))]
-    kept = frozenset(tuple(places.index(k) for places, k in zip(left, at, strict=True)) for at in held)
+    left = [sorted({at[k] for at in kept_places}) for k in range(len(axes))]
+    kept = frozenset(tuple(places.index(k) for places, k in zip(left, at, strict=True)) for at in kept_places)
     return tuple(axis.select(places) for axis, places in zip(axes, left, strict=True)), kept
 
 
@@ -167,10 +167,10 @@ def _check_presets(declared: Declared, config: Config, options: Options, plugins
 
 def _measures(declared: Declared, settings: Settings) -> list[str]:
     """List the measures asked for, with those of the figure and of the precision; empty = as every study has them."""
-    asked = settings["measure"].values[0] if "measure" in settings else declared.measures
+    requested = settings["measure"].values[0] if "measure" in settings else declared.measures
     needed = [section["measure"] for section in (declared.figure, declared.precision) if "measure" in section]
     needed += [declared.figure["against"]] if "against" in declared.figure else []
-    return list(dict.fromkeys([*asked, *needed])) if asked else []
+    return list(dict.fromkeys([*requested, *needed])) if requested else []
 
 
 def _compose_grid(
@@ -194,7 +194,9 @@ def _compose_grid(
         combination = tuple(setting.values[k] for setting, k in zip(swept, places, strict=True))
         sets = (setting.sets[k] if setting.sets else {setting.key: setting.values[k]}
                 for setting, k in zip(swept, places, strict=True))  # fmt: skip
-        chosen = fixed | {key: value for one in sets for key, value in one.items() if key in options}
+        chosen = fixed | {
+            key: value for values_of_set in sets for key, value in values_of_set.items() if key in options
+        }
         kind = next((kind for kind in kinds if kind.question == chosen.get(QUESTION)), kinds[0])
         cells[combination] = kind, _compose_one(recorded.choose_raters(chosen, kind), options, plugins, kind)
     _refuse_idle_crew(spread(settings), list(cells.values()))
@@ -247,13 +249,13 @@ def _list_left_out_keys(declared: Declared, settings: Settings, options: Options
     from simlab.studies.kinds import find_kind
 
     named = {value for setting in declared.settings if setting.key == QUESTION for value in setting.values}
-    asked = set(settings[QUESTION].values) if named else set()
+    requested = set(settings[QUESTION].values) if named else set()
     fixed = _fixed_options(settings, options)
     keys: dict[bool, set[str]] = {True: set(), False: set()}
-    for question in named | asked if named - asked else ():
+    for question in named | requested if named - requested else ():
         kind = find_kind(question, plugins)
         choices = recorded.choose_raters({k: v for k, v in fixed.items() if k not in (QUESTION, "measure")}, kind)
-        keys[question in asked].update(_keys(_compose_one(choices, options, plugins, kind)))
+        keys[question in requested].update(_keys(_compose_one(choices, options, plugins, kind)))
     return keys[False] - keys[True]
 
 
@@ -278,8 +280,8 @@ def _settle(config: Config, kind: Kind, settings: Settings) -> None:
 def _refuse_other_sizes(configs: Sequence[Config]) -> None:
     for key in ("worlds", "pools", "document_draws", "studies"):
         if len(values := list(dict.fromkeys(config[key] for config in configs))) > 1:
-            said = " and ".join(map(str, values))
-            raise InputError(f"{key} is {said} in the defaults of these kinds of studies; give one number, {key}=N")
+            numbers = " and ".join(map(str, values))
+            raise InputError(f"{key} is {numbers} in the defaults of these kinds of studies; give one number, {key}=N")
 
 
 def _axes(
@@ -309,7 +311,7 @@ def _axes(
 def _list_linked_keys(setting: KeySetting) -> list[str]:
     """List the keys beside its own that every value of an axis sets to one thing, which is no list."""
     keys = (key for key in setting.keys if key != setting.key)
-    return [key for key in keys if not any(isinstance(one.get(key, []), list) for one in setting.sets)]
+    return [key for key in keys if not any(isinstance(values.get(key, []), list) for values in setting.sets)]
 
 
 def _axis_of_sets(
@@ -322,19 +324,19 @@ def _axis_of_sets(
 ) -> Axis:
     """Check what each value of an axis sets in the configs that have it; `place` is that of the axis among those."""
     sets = []
-    for value, one in zip(setting.values, setting.sets, strict=True):
+    for value, assigned in zip(setting.values, setting.sets, strict=True):
         configs = [config for at, config in composed.items() if place is None or at[place] == value]
         fitting = {}
-        for key, content in one.items():
+        for key, content in assigned.items():
             checked = (
                 [content] if key in options else [_convert_value(c, key, content, options, plugins) for c in configs]
             )
             fitting[key] = checked[0]
         sets.append(fitting)
     values = setting.values
-    if all(one.get(setting.key) == value for one, value in zip(setting.sets, values, strict=True)):
+    if all(assigned.get(setting.key) == value for assigned, value in zip(setting.sets, values, strict=True)):
         # Axes that move together go by the values of the first, which are not names.
-        values = check_values(setting.key, tuple(one[setting.key] for one in sets))
+        values = check_values(setting.key, tuple(assigned[setting.key] for assigned in sets))
     groups = frozenset(key for key in setting.keys if key in options)
     return Axis(setting.key, name, values, bool(groups), tuple(sets), groups)
 
@@ -390,16 +392,16 @@ def _keys(config: Mapping[str, Any], where: str = "") -> Iterator[str]:
 
 def _figure(declared: Declared, axes: Sequence[Axis], measures: Iterable[str], kinds: Sequence[Kind]) -> dict[str, Any]:
     """Check that a figure shows what the sweep has: its axes, its measures, and pairs where verdicts are given."""
-    names, held = [axis.name for axis in axes], list(measures)
+    names, measured = [axis.name for axis in axes], list(measures)
     for role in ("x", "line"):
         if role in declared.figure and declared.figure[role] not in names:
             wrong = declared.figure[role]
             raise InputError(f"figure.{role}={show(wrong)} is no axis of {declared.name}; {suggest(wrong, names)}")
     for role in ("measure", "against"):
-        if role in declared.figure and declared.figure[role] not in held:
+        if role in declared.figure and declared.figure[role] not in measured:
             wrong = declared.figure[role]
             raise InputError(
-                f"figure.{role}={show(wrong)} is not measured by {declared.name}; {suggest(wrong, held)}, "
+                f"figure.{role}={show(wrong)} is not measured by {declared.name}; {suggest(wrong, measured)}, "
                 "or list it in measures"
             )
     if declared.figure.get("kind") == "pairs" and not all("verdict" in kind.outcomes for kind in kinds):

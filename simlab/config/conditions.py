@@ -112,9 +112,9 @@ def _check_node(node: ast.AST) -> None:
         raise _refuse(f"{shorten(ast.unparse(node))} is no number and no text")
     operators = [*getattr(node, "ops", ()), *([node.op] if hasattr(node, "op") else [])]
     if not all(isinstance(part, (*_KNOWN, *_PARTS)) for part in (node, *operators)):
-        said = shorten(ast.unparse(node)) if isinstance(node, ast.expr) else type(node).__name__
+        text = shorten(ast.unparse(node)) if isinstance(node, ast.expr) else type(node).__name__
         raise _refuse(
-            f"{said} is not part of a condition; it has names of axes, numbers, texts in quotes, + - * /, "
+            f"{text} is not part of a condition; it has names of axes, numbers, texts in quotes, + - * /, "
             "< <= == != >= >, and, or, not"
         )
 
@@ -135,11 +135,11 @@ def _inside_name(node: ast.expr, tree: ast.expr) -> bool:
 
 def _check_texts(nodes: Sequence[ast.expr], axes: Mapping[str, Sequence[Any]]) -> None:
     """Refuse to compare an axis with a text that it does not have: the comparison would hold nowhere."""
-    for one, other in (*pairwise(nodes), *pairwise(reversed(nodes))):
-        if isinstance(one, ast.Name | ast.Attribute) and isinstance(other, ast.Constant):
-            known = [word(value) for value in axes.get(_name(one), ())]
-            if isinstance(other.value, str) and known and other.value not in known:
-                raise _refuse(f"{_name(one)} is never {show(other.value)}; {suggest(other.value, known)}")
+    for left, right in (*pairwise(nodes), *pairwise(reversed(nodes))):
+        if isinstance(left, ast.Name | ast.Attribute) and isinstance(right, ast.Constant):
+            known = [word(value) for value in axes.get(_name(left), ())]
+            if isinstance(right.value, str) and known and right.value not in known:
+                raise _refuse(f"{_name(left)} is never {show(right.value)}; {suggest(right.value, known)}")
 
 
 def _evaluate(node: ast.expr, values: Values) -> Any:
@@ -161,7 +161,7 @@ def _evaluate(node: ast.expr, values: Values) -> Any:
         case ast.Compare():
             sides = [node.left, *node.comparators]
             return all(
-                _compare(op, one, other, values) for op, one, other in zip(node.ops, sides, sides[1:], strict=False)
+                _compare(op, left, right, values) for op, left, right in zip(node.ops, sides, sides[1:], strict=False)
             )
     raise AssertionError(ast.dump(node))
 

@@ -80,16 +80,16 @@ def explain_option(group: str, file: Path, plugins: Sequence[str] = ()) -> Optio
 
     Raises InputError where its part or an annotation cannot be found.
     """
-    section, said = read_section(file), sentences(file.read_text(encoding="utf-8"))
+    section, comments = read_section(file), sentences(file.read_text(encoding="utf-8"))
     if group == QUESTION:
         # A file of defaults: its keys are those of a study as a whole.
-        return Option(f"{group}={section[QUESTION]}", said.get(OWN, _NONE).text, "", ())
+        return Option(f"{group}={section[QUESTION]}", comments.get(OWN, _NONE).text, "", ())
     where = f"{group}.{file.stem}" if group == "measure" else group
     return Option(
         f"{group}={file.stem}",
-        said.get(OWN, _NONE).text,
+        comments.get(OWN, _NONE).text,
         find_source(section, plugins),
-        tuple(_keys(section, said, where, f"{group}={file.stem}", plugins)),
+        tuple(_keys(section, comments, where, f"{group}={file.stem}", plugins)),
     )
 
 

@@ -42,10 +42,10 @@ def find_options(plugins: Sequence[str] = ()) -> Options:
     """
     options = {group: dict(files) for group, files in _read_folder(folder("conf")).items()}
     for plugin in plugins:
-        found = _read_folder(plugin_folder(plugin))
-        for measure in found.get("measure", {}).values():
+        files_of_plugin = _read_folder(plugin_folder(plugin))
+        for measure in files_of_plugin.get("measure", {}).values():
             _check_header(measure, f"# @package measure.{measure.stem}")
-        _add(options, f"plug-in {plugin}: conf/", found)
+        _add(options, f"plug-in {plugin}: conf/", files_of_plugin)
     if own := _OWN.get():
         _add(options, f"{own}: ", _read_folder(own))
     return options
@@ -183,13 +183,13 @@ def _start_hydra(options: Path) -> Iterator[None]:
     from hydra import initialize_config_dir
     from hydra.core.global_hydra import GlobalHydra
 
-    held = GlobalHydra.instance().hydra
+    previous = GlobalHydra.instance().hydra
     GlobalHydra.instance().clear()
     try:
         with initialize_config_dir(str(options), version_base="1.3"):
             yield
     finally:
-        GlobalHydra.instance().hydra = held
+        GlobalHydra.instance().hydra = previous
 
 
 def _read_folder(root: Path) -> dict[str, dict[str, Path]]:

@@ -116,18 +116,18 @@ def spread_range(text: str) -> str:
     'design.documents=10,11,12,13'
     """
     key, _, value = text.partition("=")
-    found = _RANGE.fullmatch(value.strip())
-    if found is None:
+    match = _RANGE.fullmatch(value.strip())
+    if match is None:
         return text
-    low, high = float(found[1]), float(found[2])
+    low, high = float(match[1]), float(match[2])
     if not low < high:
         raise InputError(f"{text}: a range ends above its beginning; write {key}=LOW..HIGH")
     by_factors = low > 0 and high / low > MOST_FACTOR
     steps = [k / (N_BETWEEN - 1) for k in range(1, N_BETWEEN - 1)]
     values = [low * (high / low) ** k if by_factors else low + (high - low) * k for k in steps]
-    whole = all(_WHOLE.fullmatch(end) for end in found.groups())
-    inner = [f"{round(one)}" if whole else f"{one:.3g}" for one in values]
-    return f"{key}={','.join(dict.fromkeys([found[1], *inner, found[2]]))}"
+    whole = all(_WHOLE.fullmatch(end) for end in match.groups())
+    inner = [f"{round(number)}" if whole else f"{number:.3g}" for number in values]
+    return f"{key}={','.join(dict.fromkeys([match[1], *inner, match[2]]))}"
 
 
 def resolve(
@@ -157,9 +157,9 @@ def resolve(
     elif len(numeric) == 1:
         along = numeric[0]
     else:
-        said = ", ".join(axis.name for axis in numeric)
+        names = ", ".join(axis.name for axis in numeric)
         raise InputError(
-            f"--locate {located.target}: several axes have numbers, {said}; name one with --along"
+            f"--locate {located.target}: several axes have numbers, {names}; name one with --along"
             if numeric
             else f"--locate {located.target}: no axis has numbers; sweep one, such as design.documents=10..200"
         )

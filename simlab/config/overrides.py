@@ -49,13 +49,13 @@ class KeySetting:
     @property
     def keys(self) -> tuple[str, ...]:
         """Name the keys that are set, each once."""
-        return tuple(dict.fromkeys(key for one in self.sets for key in one)) or (self.key,)
+        return tuple(dict.fromkeys(key for values in self.sets for key in values)) or (self.key,)
 
     def spread(self) -> list[KeySetting]:
         """Take an axis that sets several keys apart: a setting for each of them, with the values that it takes."""
         if not self.sets:
             return [self]
-        taken = {key: [one[key] for one in self.sets if key in one] for key in self.keys}
+        taken = {key: [assigned[key] for assigned in self.sets if key in assigned] for key in self.keys}
         return [KeySetting(key, tuple(values), swept=True, typed=self.typed) for key, values in taken.items()]
 
 

@@ -43,15 +43,15 @@ def split_campaign_line(path: Path) -> tuple[Any, str | None]:
     Raises InputError, beginning with the path, for what is no such file.
     """
     where, remedy = clip(path, 200), "name a YAML file"
-    held = files.content(path, where, most=MAX_TOLD, remedy=remedy)
-    study, mark, told = held.partition(f"\n{CAMPAIGN}{{".encode())
+    data = files.content(path, where, most=MAX_TOLD, remedy=remedy)
+    study, mark, campaign = data.partition(f"\n{CAMPAIGN}{{".encode())
     if len(study) > MAX_BYTES:
         raise InputError(f"{where}: is larger than {MAX_BYTES:,} bytes; {remedy}")
     try:
         content = parse_yaml(files.text(study, where))
     except InputError as error:
         raise error if str(error).startswith(where) else InputError(f"{where}: {error}") from error
-    return content, "{" + files.text(told, where) if mark else None
+    return content, "{" + files.text(campaign, where) if mark else None
 
 
 def parse_yaml(text: str) -> Any:
@@ -100,7 +100,7 @@ def _content(node: Any) -> Any:
 
 def _refuse_split_law(node: Any) -> None:
     """Refuse a law without quotes within {...} or [...], where YAML ends a value at each comma."""
-    inside = [one[-1] if isinstance(node, yaml.MappingNode) else one for one in node.value]
+    inside = [child[-1] if isinstance(node, yaml.MappingNode) else child for child in node.value]
     for entry in inside:
         split = (
             isinstance(entry, yaml.ScalarNode)

@@ -124,8 +124,10 @@ def _metric_of_systems(systems: Mapping[str, Any], metric: dict[str, Any]) -> No
         return
     metric["path"] = systems["path"]
     if metric["columns"] is None and systems.get("columns") is not None:
-        told = [part.strip() for part in systems["columns"].split(",")]
-        metric["columns"] = ",".join(part for part in told if part.partition("=")[0].strip().lower() in _NAMES) or None
+        entries = [part.strip() for part in systems["columns"].split(",")]
+        metric["columns"] = (
+            ",".join(part for part in entries if part.partition("=")[0].strip().lower() in _NAMES) or None
+        )
 
 
 def _file(section: Mapping[str, Any]) -> Path:
@@ -182,8 +184,8 @@ class Understood(NamedTuple):
     def turned(self) -> str:
         """Format how a table was read, with the key that turns its direction where the table does not tell it."""
         other = "lower" if self.better == "higher" else "higher"
-        said = self.line.partition(" (--better")[0]
-        return said if self.layout != "ratings" else f"{said} (systems.better={other} turns it)"
+        text = self.line.partition(" (--better")[0]
+        return text if self.layout != "ratings" else f"{text} (systems.better={other} turns it)"
 
 
 def describe_tables(configs: Iterable[Mapping[str, Any]]) -> list[str]:
@@ -216,8 +218,8 @@ def understood_metrics(configs: Iterable[Mapping[str, Any]]) -> list[str]:
 
 def _read_table(file: Path, section: Mapping[str, Any]) -> Understood:
     people = section["people"]
-    told = section["columns"], section["better"], people and files.expand_path(people), section["where"]
-    return _read(file, file.stat().st_mtime_ns, *told)
+    options = section["columns"], section["better"], people and files.expand_path(people), section["where"]
+    return _read(file, file.stat().st_mtime_ns, *options)
 
 
 @lru_cache(maxsize=64)

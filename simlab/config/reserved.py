@@ -30,10 +30,10 @@ def accept_sweep(sweep: Sweep, *, force: bool) -> Sweep:
                 "LAW`), or add --force to run it with this reservation"
             )
         if failed:
-            said = (
+            reason = (
                 f"the world {clip(path)} failed {_count_checks(failed)} against its pilot ({_describe_checks(failed)})"
             )
-            return replace(sweep, reservation=f"{said}: its predictions err")
+            return replace(sweep, reservation=f"{reason}: its predictions err")
     return sweep
 
 

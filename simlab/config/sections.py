@@ -177,14 +177,14 @@ def _read_draws(key: str, file: str, section: Mapping[str, Any]) -> PosteriorDra
     """Return a fitted file's draws of a key; raise InputError for a file without it, and of a law in other units."""
     from simlab.world.files.fitted_world import read_draws
 
-    said, name, part = f"{key}={POSTERIOR}({file})", key.rpartition(".")[2], section.get("_target_", "")
+    typed, name, part = f"{key}={POSTERIOR}({file})", key.rpartition(".")[2], section.get("_target_", "")
     if not file:
-        raise InputError(f"{said} names no file; write {drawn_keys.FORMS[POSTERIOR]}, with what `simlab fit` wrote")
-    draws = read_draws(file, name, said)
+        raise InputError(f"{typed} names no file; write {drawn_keys.FORMS[POSTERIOR]}, with what `simlab fit` wrote")
+    draws = read_draws(file, name, typed)
     law = section.get("law") or _LAWS_OF_PARTS.get(part.rpartition(".")[2], part.rpartition(".")[2])
     if draws.law != law:
         raise InputError(
-            f"{said}: the file is a fit of the law {draws.law}, whose numbers are in other units than this key's, of "
+            f"{typed}: the file is a fit of the law {draws.law}, whose numbers are in other units than this key's, of "
             f"the law {law}; choose systems and raters of the law {draws.law}, or fit the table with --law {law}"
         )
     return PosteriorDraws(draws.digest[:12], draws.values)
@@ -197,7 +197,9 @@ def _law_of_range(key: str, where: str, section: Mapping[str, Any]) -> str:
 
     ranges, name = find_ranges(where, section.get("_target_", "")), key.rpartition(".")[2]
     if name not in ranges:
-        known = f", or take one of {', '.join(f'{where}.{one}' for one in sorted(ranges))}" if ranges else ""
+        known = (
+            f", or take one of {', '.join(f'{where}.{known_name}' for known_name in sorted(ranges))}" if ranges else ""
+        )
         raise InputError(f"{key}={RANGE}: its preset names no range of it; write {drawn_keys.HOW}{known}")
     low, high = ranges[name]
     return f"uniform({low},{high})"

@@ -37,10 +37,10 @@ def gather(
     settings: Settings = {}
     for setting in (*declared.settings, *preset):
         _place(settings, resolve_names(setting, declared))
-    asked = [*{**settings, **{setting.key: setting for setting in typed}}.values()]
-    for setting in asked:
+    all_settings = [*{**settings, **{setting.key: setting for setting in typed}}.values()]
+    for setting in all_settings:
         _check(setting, options)
-    kinds = list_kinds(asked, options, plugins)
+    kinds = list_kinds(all_settings, options, plugins)
     placed = [recorded.add_raters(spread(settings), typed, kind) for kind in kinds]
     # Where kinds have other raters, each cell is given its own as it is composed.
     for setting in placed[0] if all(other == placed[0] for other in placed) else typed:
@@ -66,11 +66,13 @@ def spread(settings: Settings) -> Settings:
 
 def _add_values(setting: KeySetting, declared: Declared) -> KeySetting:
     """Add what is typed of an axis to the values that a sweep to be continued has on it."""
-    held = next((one for one in declared.settings if one.swept and one.key == setting.key), None)
-    if not declared.grows or held is None:
+    continued = next(
+        (candidate for candidate in declared.settings if candidate.swept and candidate.key == setting.key), None
+    )
+    if not declared.grows or continued is None:
         return setting
-    new = tuple(value for value in setting.values if value not in held.values)
-    return replace(setting, values=(*held.values, *new), swept=True)
+    new = tuple(value for value in setting.values if value not in continued.values)
+    return replace(setting, values=(*continued.values, *new), swept=True)
 
 
 def resolve_names(setting: KeySetting, declared: Declared) -> KeySetting:
@@ -96,7 +98,7 @@ def _refuse_set_twice(settings: Settings) -> None:
             if other is not None and (other.swept or other.typed):
                 how = "is an axis of its own" if other.swept else f"is typed ({key}={show(other.values[0])})"
                 raise InputError(f"{key} is set by {by} and {how}; leave one out")
-            if other is not None and all(key in one for one in setting.sets):
+            if other is not None and all(key in values for values in setting.sets):
                 raise InputError(f"{key} is set, and each value of {by} sets it, too; leave it out of set")
             owners[key] = setting
 
@@ -106,10 +108,10 @@ def _link_axes(settings: Settings, declared: Declared) -> Settings:
     linked = dict(settings)
     for first, *others in declared.linked:
         together = [linked[key] for key in (first, *others)]
-        lengths = [f"{one.key} ({len(one.values)} values)" for one in together]
-        if len({len(one.values) for one in together}) > 1:
+        lengths = [f"{setting.key} ({len(setting.values)} values)" for setting in together]
+        if len({len(setting.values) for setting in together}) > 1:
             raise InputError(f"{' and '.join(lengths)} are linked: they move together; give each as many values")
-        rows = zip(*(one.values for one in together), strict=True)
+        rows = zip(*(setting.values for setting in together), strict=True)
         sets = tuple(dict(zip((first, *others), row, strict=True)) for row in rows)
         linked[first] = replace(linked[first], sets=sets)
         for key in others:
@@ -231,14 +233,16 @@ def choose_kind(choices: Iterable[tuple[str, Any]], options: Options, plugins: S
             raise InputError(
                 f"plug-in kind {kind.name}: no file of its conf/ says `question: {kind.question}`; add one"
             )
-    possible, home, said = list(every), [], ""
+    possible, home, last_choice = list(every), [], ""
     for group, option in choices:
         of = kinds_of_option(group, str(option), options, plugins)
         choice = f"{group}={show(option)}"
         if not any(kind in of for kind in possible):
-            raise InputError(f"{said} belongs to {_name_kinds(possible)}, {choice} to {_name_kinds(of)}; choose one")
+            raise InputError(
+                f"{last_choice} belongs to {_name_kinds(possible)}, {choice} to {_name_kinds(of)}; choose one"
+            )
         left = [kind for kind in possible if kind in of]
-        said = choice if len(left) < len(possible) or not said else said
+        last_choice = choice if len(left) < len(possible) or not last_choice else last_choice
         possible = left
         if group != "decision":
             home += [kind for kind in every if _defaults(options[QUESTION][kind.question]).get(group) == option]

@@ -50,8 +50,10 @@ def write(config: Mapping[str, Any], family: FrozenFamily | None = None) -> str:
     """Write a composed study as YAML with the version of the format, the kind of study and its family in front."""
     from simlab.studies.kinds import identify_kind
 
-    said = {} if family is None else {key: one for key, one in zip((FAMILY, AGAINST), family, strict=True) if one}
-    return write_yaml({"simlab": VERSION, QUESTION: identify_kind(config).question, **said, **config})
+    claims = (
+        {} if family is None else {key: value for key, value in zip((FAMILY, AGAINST), family, strict=True) if value}
+    )
+    return write_yaml({"simlab": VERSION, QUESTION: identify_kind(config).question, **claims, **config})
 
 
 def read_family(content: Mapping[str, Any]) -> FrozenFamily | None:
@@ -90,8 +92,8 @@ def read_config(content: Any, plugins: Sequence[str] = ()) -> Config:
     question = study.pop(QUESTION, None)
     # How it was measured and computed changes no number.
     study = {key: value for key, value in study.items() if key not in ("measure", "engine")}
-    asked = question if isinstance(question, str) else None
-    study = fill_defaults(study, plugins, asked) | {"plugins": _value("plugins", content.get("plugins", []))}
+    requested = question if isinstance(question, str) else None
+    study = fill_defaults(study, plugins, requested) | {"plugins": _value("plugins", content.get("plugins", []))}
     config = check(study, plugins=plugins)
     if question not in (None, infer_kind(config).question):
         config[QUESTION] = question
@@ -106,13 +108,13 @@ def locate_files(study: Mapping[str, Any], path: Path) -> dict[str, str]:
     A relative path is taken from where the user stands, unless there is none there, or another file than the study was
     written with (its digest) while that is beside it.
     """
-    held = {}
+    located = {}
     for section in FROM_FILES:
-        said = study.get(section, {})
-        file, known = (said.get("path"), said.get("sha256")) if isinstance(said, Mapping) else (None, None)
+        content = study.get(section, {})
+        file, known = (content.get("path"), content.get("sha256")) if isinstance(content, Mapping) else (None, None)
         if isinstance(file, str) and isinstance(known, str) and _lies(path.parent / file, file, known):
-            held[section] = str(file)
-    return held
+            located[section] = str(file)
+    return located
 
 
 def _lies(near: Path, file: str, known: str) -> bool:
@@ -239,15 +241,15 @@ def _compose_cell(declared: Declared, plugins: Sequence[str]) -> Config:
 def _compare(given: Mapping[str, Any], composed: Mapping[str, Any], typed: set[str], where: str = "") -> None:
     """Raise InputError for a key that the file lacks, or that its study does not have as the file says."""
     for name, value in composed.items():
-        key, said = f"{where}.{name}".lstrip("."), given.get(name, _MISSING)
+        key, stated = f"{where}.{name}".lstrip("."), given.get(name, _MISSING)
         if key == "plugins" or _is_replaced(key, typed):
             continue
-        if said is _MISSING:
+        if stated is _MISSING:
             raise InputError(f"lacks {key}, which a study file names; `simlab show --config` prints a whole one")
-        if isinstance(value, dict) and isinstance(said, dict):
-            _compare(said, value, typed, key)
-        elif said != value:
-            raise InputError(f"{key}={show(said)} does not go with the rest, which makes it {show(value)}")
+        if isinstance(value, dict) and isinstance(stated, dict):
+            _compare(stated, value, typed, key)
+        elif stated != value:
+            raise InputError(f"{key}={show(stated)} does not go with the rest, which makes it {show(value)}")
 
 
 def _is_replaced(key: str, typed: set[str]) -> bool:

@@ -51,7 +51,7 @@ class Axis:
     @property
     def keys(self) -> tuple[str, ...]:
         """Name the keys that the axis sets, each once."""
-        return tuple(dict.fromkeys(key for one in self.sets for key in one)) or (self.key,)
+        return tuple(dict.fromkeys(key for values in self.sets for key in values)) or (self.key,)
 
     @property
     def patched(self) -> tuple[str, ...]:
@@ -60,8 +60,8 @@ class Axis:
 
     def patch(self, k: int) -> Mapping[str, Any]:
         """Return the values that value `k` patches into a config, by their keys."""
-        one = self.sets[k] if self.sets else {self.key: self.values[k]}
-        return {key: one[key] for key in self.patched if key in one}
+        values = self.sets[k] if self.sets else {self.key: self.values[k]}
+        return {key: values[key] for key in self.patched if key in values}
 
     def select(self, places: Sequence[int]) -> Axis:
         """Return the axis with the values at these places only."""
@@ -70,8 +70,8 @@ class Axis:
 
     def names(self, k: int) -> dict[str, Any]:
         """Return what a condition can ask of a cell at value `k`: the value, and what it sets, by name and by key."""
-        one = self.sets[k] if self.sets else {}
-        beside = {key: value for key, value in one.items() if key != self.key}
+        values = self.sets[k] if self.sets else {}
+        beside = {key: value for key, value in values.items() if key != self.key}
         named = {self.along[key]: value for key, value in beside.items() if key in self.along}
         return {self.name: self.values[k], **named, **beside, self.key: self.values[k]}
 
@@ -145,7 +145,7 @@ class Sweep:
 
         Cells share the sections in which they are alike: nobody writes into one.
         """
-        varied, held = self._axes_by_section(), dict[tuple[Any, ...], Config]()
+        varied, cache = self._axes_by_section(), dict[tuple[Any, ...], Config]()
         for index in itertools.product(*(range(len(axis.values)) for axis in self.axes)):
             if self.kept is not None and index not in self.kept:
                 continue
@@ -155,11 +155,11 @@ class Sweep:
             for section, axes in varied.items():
                 # A hundred thousand copies of a section would take gigabytes: each that differs is made once.
                 where = section, id(base), *(index[k] for k in axes)
-                if where not in held:
+                if where not in cache:
                     own = base if section is None else {section: base[section]}
                     patches = {key: value for k in axes for key, value in self.axes[k].patch(index[k]).items()}
-                    held[where] = _patch(own, {k: v for k, v in patches.items() if _section_name(k) == section})
-                config |= held[where]
+                    cache[where] = _patch(own, {k: v for k, v in patches.items() if _section_name(k) == section})
+                config |= cache[where]
             yield Cell(index, values, self._add_digests(config))
 
     def _axes_by_section(self) -> dict[str | None, list[int]]:

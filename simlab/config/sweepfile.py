@@ -179,9 +179,10 @@ def _designs(key: str, value: Any) -> dict[str, dict[str, Any]]:
     designs = _parse_names(key, value, "documents: 30")
     return {
         name: {
-            check_key(inner): parse_value(inner, content) for inner, content in _mapping(f"{key}.{name}", one).items()
+            check_key(inner): parse_value(inner, content)
+            for inner, content in _mapping(f"{key}.{name}", values).items()
         }
-        for name, one in designs.items()
+        for name, values in designs.items()
     }
 
 
@@ -191,7 +192,8 @@ def _options(key: str, value: Any) -> dict[str, dict[str, dict[str, Any]]]:
         raise InputError(f"{key} must hold lines such as `metric.mu: {{sharp: [[...]], blunt: [[...]]}}`")
     return {
         (full := check_key(inner)): {
-            name: {full: parse_value(full, one)} for name, one in _parse_names(f"{key}.{inner}", named, "[...]").items()
+            name: {full: parse_value(full, content)}
+            for name, content in _parse_names(f"{key}.{inner}", named, "[...]").items()
         }
         for inner, named in value.items()
     }
@@ -209,18 +211,22 @@ def _parse_names(key: str, value: Any, example: str) -> dict[str, Any]:
 def _parse_links(key: str, value: Any) -> tuple[tuple[str, ...], ...]:
     """Read which axes move together, as lists of keys."""
     example = "[[design.documents, design.ratings_per_item]]"
-    if not isinstance(value, list) or not all(isinstance(one, list) and len(one) > 1 for one in value) or not value:
+    if (
+        not isinstance(value, list)
+        or not all(isinstance(group, list) and len(group) > 1 for group in value)
+        or not value
+    ):
         raise InputError(f"{key} must be lists of two or more axes that move together, such as {example}")
-    if not all(isinstance(name, str) for one in value for name in one):
+    if not all(isinstance(name, str) for group in value for name in group):
         raise InputError(f"{key} holds names of axes, such as {example}")
-    linked = tuple(tuple(map(check_key, one)) for one in value)
-    if twice := find_repeated(name for one in linked for name in one):
+    linked = tuple(tuple(map(check_key, group)) for group in value)
+    if twice := find_repeated(name for group in linked for name in group):
         raise InputError(f"{key} names {twice} twice; an axis moves with one list of others")
     return linked
 
 
 def _check_linked(linked: Sequence[Sequence[str]], axes: Sequence[str]) -> None:
-    for name in (name for one in linked for name in one):
+    for name in (name for group in linked for name in group):
         if name not in axes:
             raise InputError(f"linked names {show(name)}, which is no axis of this file; {suggest(name, axes)}")
 
@@ -349,11 +355,11 @@ def _reference(content: Any) -> dict[str, str]:
 def _check_reference(figure: Mapping[str, Any], axes: Sequence[KeySetting]) -> None:
     """Raise InputError for a reference that is not one line of the grid."""
     reference = figure.get("reference", {})
-    held = {name: axis for axis in axes for name in (axis.key.rpartition(".")[2], axis.key.replace(".", "_"))}
+    axis_by_name = {name: axis for axis in axes for name in (axis.key.rpartition(".")[2], axis.key.replace(".", "_"))}
     for name, text in reference.items():
-        if name not in held or name == figure.get("x"):
-            raise InputError(f"figure.reference.{show(name)} is no axis beside x; {suggest(name, held)}")
-        values = [word(value) for value in held[name].values]
+        if name not in axis_by_name or name == figure.get("x"):
+            raise InputError(f"figure.reference.{show(name)} is no axis beside x; {suggest(name, axis_by_name)}")
+        values = [word(value) for value in axis_by_name[name].values]
         if text not in values:
             raise InputError(f"figure.reference.{name}={show(text)} is not on its axis; {suggest(text, values)}")
     if reference and figure.get("line") not in reference:

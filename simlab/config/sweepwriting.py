@@ -35,7 +35,7 @@ def write(declared: Declared, settings: Mapping[str, KeySetting], left_out: Coll
         "aim": declared.aim,
         "designs": dict(zip(s.values, s.sets, strict=True)) if (s := _design(swept)) else {},
         "options": {
-            s.key: {name: one[s.key] for name, one in zip(s.values, s.sets, strict=True)}
+            s.key: {name: values[s.key] for name, values in zip(s.values, s.sets, strict=True)}
             for s in swept
             if s.sets and s.key != DESIGN and not _is_linked(s)
         },
@@ -82,13 +82,16 @@ def _design(swept: Collection[KeySetting]) -> KeySetting | None:
 def _is_linked(setting: KeySetting) -> bool:
     """True if an axis is linked: its values are those of a key, not names that stand for what they set."""
     return len(setting.sets) > 0 and all(
-        one.get(setting.key) == value for one, value in zip(setting.sets, setting.values, strict=True)
+        values.get(setting.key) == value for values, value in zip(setting.sets, setting.values, strict=True)
     )
 
 
 def _write_until(until: Until) -> dict[str, Any]:
     end = {"at_most": f"{until.seconds:g}s"} if until.seconds else {"at_most": until.campaigns}
-    targets = {f"{one.measure}:{DIFFERENCE}" if one.difference else one.measure: one.mcse for one in until.targets}
+    targets = {
+        f"{target.measure}:{DIFFERENCE}" if target.difference else target.measure: target.mcse
+        for target in until.targets
+    }
     return {"precision": targets, **{name: value for name, value in end.items() if value is not None}}
 
 

@@ -144,8 +144,8 @@ def _read(where: str, name: str, value: Any) -> PrecisionTarget:
         raise InputError(f"{where} {show(name)}: of a measure there is the error, M, and M:{DIFFERENCE}")
     wanted = element(name, value) if isinstance(value, str) else None
     if isinstance(wanted, bool) or not isinstance(wanted, int | float) or not 0 < wanted < float("inf"):
-        said = show(wanted if isinstance(value, str) else value)
-        raise InputError(f"{where} {name}={said} must be a number greater than 0, the error that is wanted")
+        shown = show(wanted if isinstance(value, str) else value)
+        raise InputError(f"{where} {name}={shown} must be a number greater than 0, the error that is wanted")
     return _target(name, float(wanted))
 
 
@@ -155,11 +155,11 @@ def _target(name: str, mcse: float) -> PrecisionTarget:
 
 
 def _bound(where: str, text: Any) -> dict[str, Any]:
-    said = str(text).strip() if isinstance(text, str) else ""
-    if (time := _TIME.fullmatch(said)) and (seconds := float(time[1]) * _SECONDS[time[2]]) > 0:
+    typed = str(text).strip() if isinstance(text, str) else ""
+    if (time := _TIME.fullmatch(typed)) and (seconds := float(time[1]) * _SECONDS[time[2]]) > 0:
         return {"seconds": seconds, "campaigns": None}
-    if _NUMBER.fullmatch(said) and int(said) > 0:
-        return {"seconds": None, "campaigns": int(said)}
+    if _NUMBER.fullmatch(typed) and int(typed) > 0:
+        return {"seconds": None, "campaigns": int(typed)}
     raise InputError(f"{where} {show(text)} must be a time, such as 90s, 10m or 2h, or a number of campaigns, above 0")
 
 

@@ -87,17 +87,17 @@ def mixture_of_outputs(
     weight = np.eye(3)[human[pair, item]]
     unit = np.zeros(outputs.n_items, np.int64)
     unit[outputs.item] = outputs.unit
-    said = metric[pair, item]
-    return _mixture(unit[item], pair, weight, said, margin=margin, human_margin=human_margin, mirrored=mirrored)
+    outcomes = metric[pair, item]
+    return _mixture(unit[item], pair, weight, outcomes, margin=margin, human_margin=human_margin, mirrored=mirrored)
 
 
 def mixture_of_preferences(preferences: ComparedOutputs, name: str, *, mirrored: bool) -> Mixture | None:
     """Count what the metric says where humans prefer; None where nothing has both."""
-    said = preferences.metrics[name]
-    both = (said >= 0) & (preferences.human.sum(1) > 0)
+    outcomes = preferences.metrics[name]
+    both = (outcomes >= 0) & (preferences.human.sum(1) > 0)
     if not both.any():
         return None
-    at = preferences.unit[both], preferences.pair[both], preferences.human[both], said[both]
+    at = preferences.unit[both], preferences.pair[both], preferences.human[both], outcomes[both]
     return _mixture(*at, margin=0.0, human_margin=None, mirrored=mirrored)
 
 
@@ -303,9 +303,9 @@ def _orient_comparisons(preferences: Preferences) -> tuple[Ints, Ints, Ints, Int
     )
     sources: Sequence[WinnerComparisons] = (human, *preferences.metrics.values())
     first, second, item, outcome, line = (
-        np.concatenate([getattr(said, name) for said in sources]) for name in _COLUMNS
+        np.concatenate([getattr(votes, name) for votes in sources]) for name in _COLUMNS
     )
-    source = np.repeat(np.arange(len(sources)), [len(said.line) for said in sources])
+    source = np.repeat(np.arange(len(sources)), [len(votes.line) for votes in sources])
     order = np.argsort(line, kind="stable")
     outcome = np.where(first > second, 2 - outcome, outcome)
     columns = np.minimum(first, second), np.maximum(first, second), item, outcome, source
@@ -329,6 +329,6 @@ def _number_rows(*columns: Ints, ordered: bool = False) -> tuple[Ints, Ints]:
 
 
 def _label_comparisons(of: Ints, outcome: Ints, mine: Array, n: int) -> Array:
-    said = np.full(n, -1)
-    said[of[mine]] = outcome[mine]
-    return said
+    labels = np.full(n, -1)
+    labels[of[mine]] = outcome[mine]
+    return labels

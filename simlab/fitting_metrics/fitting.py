@@ -186,9 +186,9 @@ def _fit_preferences(data: Preferences, options: Options) -> MetricFit:
     if not len(data.outcome):
         raise InputError("no pair has a human preference; fill the column winner with names, or human with >, = or <")
     pairs, learned = group_comparisons(data), []
-    for name, said in pairs.metrics.items():
+    for name, outcomes in pairs.metrics.items():
         mixture = confusion.mixture_of_preferences(pairs, name, mirrored=not options.keep_order)
-        notes = *report_missing_preferences(said >= 0), *describe_mixture(mixture, "preferences of both")
+        notes = *report_missing_preferences(outcomes >= 0), *describe_mixture(mixture, "preferences of both")
         learned.append(Learned(name, False, None, mixture, None, notes))
     return MetricFit(tuple(learned), humans.count_contests(pairs), None, tuple(data.notes))
 

@@ -111,16 +111,16 @@ def threshold_bias(score: Floats, adequate: Floats, item: Ints) -> float:
     order = np.argsort(score, kind="stable")
     score, adequate, item = score[order], adequate[order], item[order]
     whole = _gap(score > _cut_or_none(score, adequate), adequate)
-    held = [_gap(_cross_fitted(score, adequate, part), adequate) for part in _partitions(item)]
-    return max(0.0, whole - float(np.mean(held)))
+    gaps = [_gap(_cross_fitted(score, adequate, part), adequate) for part in _partitions(item)]
+    return max(0.0, whole - float(np.mean(gaps)))
 
 
 def _cross_fitted(score: Floats, adequate: Floats, part: Ints) -> Bools:
     """Label each output (ordered by score) as adequate, or not, by the threshold that is best for the other parts."""
     says = np.zeros(len(score), bool)
     for fold in range(FOLDS):
-        held = part == fold
-        says[held] = score[held] > _cut_or_none(score[~held], adequate[~held])
+        left_out = part == fold
+        says[left_out] = score[left_out] > _cut_or_none(score[~left_out], adequate[~left_out])
     return says
 
 

@@ -66,12 +66,12 @@ def fitted(
     Raises InputError for a file that is no fitted world or whose digest is not `sha256` (None: any), for names and a
     draw that are not in it, and for another number of raters than the pilot's where these are its own.
     """
-    held = read_world(path, sha256)
-    kept, at = _list_kept(held, names), _draw(rng, held, draw)
+    fitted_world = read_world(path, sha256)
+    kept, at = _list_kept(fitted_world, names), _draw(rng, fitted_world, draw)
     new, potential = rater_pool == "new", noise == "potential"
-    people = _people(held, n_raters, new=new)
+    people = _people(fitted_world, n_raters, new=new)
     frame = partial(
-        _frame, world=held, names=names, n_documents=n_documents, per_bucket=raters_per_bucket, people=people
+        _frame, world=fitted_world, names=names, n_documents=n_documents, per_bucket=raters_per_bucket, people=people
     )
     spreads = {
         "rater_system_sd": assumed_rater_system_sd,
@@ -80,22 +80,22 @@ def fitted(
         "system_document_sd": assumed_system_document_sd,
     }
     assumed = {name: spread for name, spread in spreads.items() if spread is not None}
-    speeds = held.timing[at % len(held.timing)] if held.timing else None
-    if isinstance(held, KeptWorld):
-        _refuse_assumed(held, assumed)
-        population = _population(held, at, kept, frame, n_documents, len(people))
-        whom = population.raters(rng) if new else np.arange(len(held.rater_names))
+    speeds = fitted_world.timing[at % len(fitted_world.timing)] if fitted_world.timing else None
+    if isinstance(fitted_world, KeptWorld):
+        _refuse_assumed(fitted_world, assumed)
+        population = _population(fitted_world, at, kept, frame, n_documents, len(people))
+        whom = population.raters(rng) if new else np.arange(len(fitted_world.rater_names))
         return set_speeds(speeds, kept_law.draw_world(rng, population, whom, potential=potential))
-    if isinstance(held, FittedScales):
-        effects = replace_spreads(_select_systems(held.effects[at], kept), assumed)
+    if isinstance(fitted_world, FittedScales):
+        effects = replace_spreads(_select_systems(fitted_world.effects[at], kept), assumed)
         world = _draw_on_scale(rng, effects, frame, len(people), new=new, potential=potential)
         return set_speeds(speeds, world)
-    counted, leniency_sd = _counting_effects(held, at, kept, assumptions_for_counts(assumed))
+    counted, leniency_sd = _counting_effects(fitted_world, at, kept, assumptions_for_counts(assumed))
     raters = partial(
         new_raters,
         effects=counted,
         leniency_sd=leniency_sd,
-        severity_sd=held.severity_sd[at],
+        severity_sd=fitted_world.severity_sd[at],
         n_raters=None if n_raters is None else len(people),
     )
     others = FittedSources(raters=raters, documents=frame)

@@ -56,26 +56,26 @@ def fitted_preferences(
     Raises InputError for a file that holds no fitted preferences or whose digest is not `sha256` (None: any), and for
     names that are not in it.
     """
-    held = read_fitted_preferences(path, sha256)
-    at, draw = _find_named(held, names), int(rng.integers(len(held.laws)))
-    law = replace(held.laws[draw], strength=held.laws[draw].strength[at])
-    spreads, size = held.at_large[draw], n_raters or len(held.rater_names)
+    fitted = read_fitted_preferences(path, sha256)
+    at, draw = _find_named(fitted, names), int(rng.integers(len(fitted.laws)))
+    law = replace(fitted.laws[draw], strength=fitted.laws[draw].strength[at])
+    spreads, size = fitted.at_large[draw], n_raters or len(fitted.rater_names)
     contest = Contest(
-        tuple(held.system_names[k] for k in at),
+        tuple(fitted.system_names[k] for k in at),
         n_items,
         probabilities(law, spreads),
         fixed=test_set == "fixed",
         davidson=law,
     )
-    if not held.rater_names:
+    if not fitted.rater_names:
         world = World(contest_frame(contest), {COMPARE: ComparisonLaw(contest, None)})
         return replace(world, again=lambda anew: world)
 
     def draw_others(rng: np.random.Generator) -> RaterPool:
-        return RaterPool(**drawn_raters(rng, spreads, size, len(at)), whole_items=held.whole_items)
+        return RaterPool(**drawn_raters(rng, spreads, size, len(at)), whole_items=fitted.whole_items)
 
-    sharpness, ties, taste = held.pools[draw]
-    pilots = RaterPool(sharpness, ties, taste[:, at], held.whole_items)
+    sharpness, ties, taste = fitted.pools[draw]
+    pilots = RaterPool(sharpness, ties, taste[:, at], fitted.whole_items)
     return pooled_world(contest, draw_others(rng) if rater_pool == "new" else pilots, draw_others)
 
 
@@ -178,9 +178,9 @@ def _read(path: Path, state: files.FileState, digest: str | None) -> FittedPrefe
 
 
 def _check_content(content: bytes, where: str) -> FittedPreferences:
-    held = document(files.text(content, where), where, REMEDY)
-    refuse_other_format(held, "preferences", where, f"{where}: holds no fitted preferences; {REMEDY}")
-    return _parse_fitted(validate_keys(PreferenceWorldFile, held, where), where)
+    parsed = document(files.text(content, where), where, REMEDY)
+    refuse_other_format(parsed, "preferences", where, f"{where}: holds no fitted preferences; {REMEDY}")
+    return _parse_fitted(validate_keys(PreferenceWorldFile, parsed, where), where)
 
 
 def _parse_fitted(content: PreferenceWorldFile, where: str) -> FittedPreferences:

@@ -60,8 +60,8 @@ def add_perfect_metric(world: World, form: Literal["all", "leave_one_out"]) -> W
     law = require_judgements(world)
     if not isinstance(law, RecordedJudgements):
         raise ValueError("a world of judgements that are drawn knows a perfect metric")
-    said = law.score if form == "all" else _mean_of_others(law)
-    return replace(world, metric=OutputMetric(None, recorded=_make_read_only(said)))
+    scores = law.score if form == "all" else _mean_of_others(law)
+    return replace(world, metric=OutputMetric(None, recorded=_make_read_only(scores)))
 
 
 def add_recorded_metric(world: World, score: Floats) -> World:
@@ -76,10 +76,10 @@ def add_recorded_metric(world: World, score: Floats) -> World:
     if kept.sum() < 2:
         names, known = world.frame.system_names, [bool(np.isfinite(row).any()) for row in score]
         lacking = ", ".join(name for name, some in zip(names, known, strict=True) if not some)
-        told = ",".join(name for name, some in zip(names, known, strict=True) if some)
+        usable = ",".join(name for name, some in zip(names, known, strict=True) if some)
         raise InputError(
             f"metric=recorded: no two judged outputs have scores of all systems (of {lacking or 'no system'} none at "
-            f"all); leave some out: systems.names=[{told}]"
+            f"all); leave some out: systems.names=[{usable}]"
         )
     given = _make_read_only(law.given[:, kept])
     mean = np.nanmean(given, axis=2).mean(1)

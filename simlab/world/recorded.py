@@ -69,13 +69,13 @@ def recorded(
     Raises InputError for a file that is not a table of ratings, or whose digest is not `sha256` (None: any), and for
     names that are not in it.
     """
-    said = _Said(sha256, better, columns, people, where)
+    options = _Said(sha256, better, columns, people, where)
     chosen = chosen_file(path, sha256, empty="give a table of ratings, or null for the built-in one", remedy=REMEDY)
-    if chosen is None and said != _Said(None, None, None, None, None):
+    if chosen is None and options != _Said(None, None, None, None, None):
         raise InputError(
             "systems.better, columns, people and where are of a table; give systems.path, too, or leave them out"
         )
-    return _select_named(_load_built_in() if chosen is None else _read_world(*chosen, _state(people), said), names)
+    return _select_named(_load_built_in() if chosen is None else _read_world(*chosen, _state(people), options), names)
 
 
 def table(path: Path | None, columns: ColumnOverrides = NOTHING) -> Ratings:

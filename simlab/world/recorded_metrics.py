@@ -136,9 +136,9 @@ def _segments(file: Path, state: files.FileState, columns: tuple[tuple[str, str]
 
 def _compare_scores(world: World, beside: AlignedScores, margin: float, bins: int) -> World:
     """Compare scores pair by pair: outputs that humans rated first, then the rest."""
-    said = compare_sizes(np.concatenate([beside.score, beside.rest], axis=1), margin, bins)
-    said.flags.writeable = False
-    law = MetricLaw(said.shape[1], recorded=said, rest_document=beside.rest_document, bins=bins)
+    outcomes = compare_sizes(np.concatenate([beside.score, beside.rest], axis=1), margin, bins)
+    outcomes.flags.writeable = False
+    law = MetricLaw(outcomes.shape[1], recorded=outcomes, rest_document=beside.rest_document, bins=bins)
     return replace(world, metric=law)
 
 

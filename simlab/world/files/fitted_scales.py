@@ -155,12 +155,12 @@ def check_people(systems: list[str], raters: list[str], seats: list[list[int]], 
 
 def _check_sizes(content: ScaleWorldFile, where: str) -> None:
     """Raise InputError where draws have not all the same systems, raters and number."""
-    draws: Mapping[str, Any] = {name: held for name, held in content["draws"].items() if held}
+    draws: Mapping[str, Any] = {name: drawn for name, drawn in content["draws"].items() if drawn}
     n, n_systems, n_raters = len(draws["mean"]), len(content["systems"]), len(content["raters"])
     rows = {"system": n_systems, "leniency": n_raters, "sharpness": n_raters, "taste": n_systems}
     rows["thresholds"] = _n_cuts(content)
-    for name, held in draws.items():
-        if len(held) != n or (name in rows and any(len(row) != rows[name] for row in held)):
+    for name, drawn in draws.items():
+        if len(drawn) != n or (name in rows and any(len(row) != rows[name] for row in drawn)):
             each = f" of {rows[name]}" if name in rows else ""
             raise InputError(f"{where}: draws.{name} must have {n} entries{each}, as the other draws")
     if any(len(row) != n_raters for table in draws["taste"] for row in table):
@@ -177,9 +177,9 @@ def _n_cuts(content: ScaleWorldFile) -> int:
 
 def _effects(content: ScaleWorldFile, k: int, where: str) -> ScaleEffects:
     draws: Mapping[str, Any] = content["draws"]
-    one: dict[str, Any] = {name: float(column[k]) for name, column in draws.items() if name.endswith("_sd")}
-    one |= {name: _seal(draws[name][k]) for name in ("system", "leniency", "sharpness", "taste")}
-    return ScaleEffects(mean=float(draws["mean"][k]), scale=_scale(content, k, where), **one)
+    effects: dict[str, Any] = {name: float(column[k]) for name, column in draws.items() if name.endswith("_sd")}
+    effects |= {name: _seal(draws[name][k]) for name in ("system", "leniency", "sharpness", "taste")}
+    return ScaleEffects(mean=float(draws["mean"][k]), scale=_scale(content, k, where), **effects)
 
 
 def _scale(content: ScaleWorldFile, k: int, where: str) -> Scale:

@@ -134,10 +134,10 @@ def read_fitted(path: str | None, sha256: str | None) -> FittedMqmWorld:
     Raises InputError, naming the file and what is wrong in it, for anything else than such a file, and where its
     digest is not `sha256` (None: any).
     """
-    held = read_world(path, sha256)
-    if not isinstance(held, FittedMqmWorld):
+    world = read_world(path, sha256)
+    if not isinstance(world, FittedMqmWorld):
         raise InputError(f"{clip(path or '')}: is a world of another law, and one whose errors are counted is needed")
-    return held
+    return world
 
 
 def read_world(path: str | None, sha256: str | None) -> AnyWorld:
@@ -176,8 +176,10 @@ def read_draws(path: str, name: str, where: str) -> ParameterDraws:
         columns = {"leniency_sd": world.leniency_sd, "severity_sd": world.severity_sd}
     else:
         law, columns = world.effects[0].scale.law, {}
-        names = tuple(one.name for one in fields(world.effects[0]) if one.name == "mean" or one.name.endswith("_sd"))
-    columns |= {one: tuple(getattr(effects, one) for effects in world.effects) for one in names}
+        names = tuple(
+            field.name for field in fields(world.effects[0]) if field.name == "mean" or field.name.endswith("_sd")
+        )
+    columns |= {column: tuple(getattr(effects, column) for effects in world.effects) for column in names}
     if name not in columns:
         raise InputError(f"{where}: the file has no draws of {name}; it has those of {', '.join(sorted(columns))}")
     file = files.expand_path(path).absolute()
@@ -210,13 +212,13 @@ def _read(path: Path, state: files.FileState, digest: str | None) -> AnyWorld:
 
 
 def _check_content(content: bytes, where: str) -> AnyWorld:
-    held = document(files.text(content, where), where, REMEDY)
-    refuse_other_format(held, "world", where, f"{where}: is no fitted world; {REMEDY}")
-    if held.get("law") == "mqm":
-        return _parse_fitted(validate_keys(MqmWorldFile, held, where), where)
-    if held.get("law") == "own":
-        return kept_answers.validate_kept_world(held, where)
-    return fitted_scales.validate_scales(held, where)
+    parsed = document(files.text(content, where), where, REMEDY)
+    refuse_other_format(parsed, "world", where, f"{where}: is no fitted world; {REMEDY}")
+    if parsed.get("law") == "mqm":
+        return _parse_fitted(validate_keys(MqmWorldFile, parsed, where), where)
+    if parsed.get("law") == "own":
+        return kept_answers.validate_kept_world(parsed, where)
+    return fitted_scales.validate_scales(parsed, where)
 
 
 def _parse_fitted(content: MqmWorldFile, where: str) -> FittedMqmWorld:
@@ -286,15 +288,15 @@ def failed_checks(path: str) -> tuple[FailedTrait, ...]:
 def _failed_checks(path: Path, state: files.FileState) -> tuple[FailedTrait, ...]:
     where = clip(path)
     text = files.text(files.content(path, where, most=MAX_BYTES, remedy=REMEDY), where)
-    if (told := _FORMAT.search(text)) is None:
+    if (format_match := _FORMAT.search(text)) is None:
         return ()
     by = _MAKER.search(text)
-    refuse_other_format({"format": told[0], "simlab": by and by[1]}, told[1], where, where)
+    refuse_other_format({"format": format_match[0], "simlab": by and by[1]}, format_match[1], where, where)
     if "checks" not in text:
         return ()
-    found = _BLOCK.search(text)
-    held = document(text if found is None else found[0], where, REMEDY)
-    checks = held.get("checks") if isinstance(held, dict) else None
+    block = _BLOCK.search(text)
+    content = document(text if block is None else block[0], where, REMEDY)
+    checks = content.get("checks") if isinstance(content, dict) else None
     if checks is None:
         return ()
     try:

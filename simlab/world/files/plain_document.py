@@ -33,8 +33,8 @@ def document(text: str, where: str, remedy: str) -> Any:
         _refuse_tricks(yaml.scan(text, loader), where)
         return yaml.load(text, _refuse_double_keys(loader))  # noqa: S506 (a safe loader)
     except InputError as error:
-        said = str(error)
-        raise error if said.startswith(where) else InputError(f"{where}, {said}") from None
+        message = str(error)
+        raise error if message.startswith(where) else InputError(f"{where}, {message}") from None
     # A constructor may also raise ValueError (an impossible date), and what cannot be a key TypeError.
     except (yaml.YAMLError, RecursionError, ValueError, TypeError) as error:
         mark = getattr(error, "problem_mark", None)
@@ -47,13 +47,13 @@ def refuse_other_format(document: object, kind: str, where: str, otherwise: str)
 
     A file that `simlab fit` or `simlab fit-metric` wrote for another purpose is called what it is.
     """
-    told = document.get("format") if isinstance(document, dict) else None
-    found = re.fullmatch(r"simlab fitted (\w{1,20}) ([0-9]{1,9})", told) if isinstance(told, str) else None
-    if not isinstance(document, dict) or found is None:
+    stated = document.get("format") if isinstance(document, dict) else None
+    match = re.fullmatch(r"simlab fitted (\w{1,20}) ([0-9]{1,9})", stated) if isinstance(stated, str) else None
+    if not isinstance(document, dict) or match is None:
         raise InputError(otherwise)
-    if found[1] != kind:
-        raise InputError(f"{where}: is {OTHER[found[1]]}" if found[1] in OTHER else otherwise)
-    schemas.refuse_other(where, f"a file of a fitted {kind}", int(found[2]), schemas.FITTED, document.get("simlab"))
+    if match[1] != kind:
+        raise InputError(f"{where}: is {OTHER[match[1]]}" if match[1] in OTHER else otherwise)
+    schemas.refuse_other(where, f"a file of a fitted {kind}", int(match[2]), schemas.FITTED, document.get("simlab"))
 
 
 def validate_keys(keys: type[Held], document: object, where: str) -> Held:

@@ -129,8 +129,8 @@ def contest_frame(contest: Contest) -> Frame:
 def rest_documents(world: World, n_outputs: int) -> Ints:
     """Return which document each of the metric's outputs belongs to that humans cannot rate."""
     if world.metric is not None and world.metric.rest_document is not None:
-        told: Ints = world.metric.rest_document
-        return told
+        documents: Ints = world.metric.rest_document
+        return documents
     return require_contest(world).documents.document_indices(max(n_outputs - world.frame.document.size, 0))
 
 
@@ -172,10 +172,10 @@ def compare_sizes(score: Floats, margin: float, bins: int) -> Array:
     """
     outcome = compare(score, margin)
     first, second = np.triu_indices(len(score), 1)
-    size, told = np.abs(score[first] - score[second]), (outcome == 0) | (outcome == 2)
-    edges = np.quantile(size[told], np.arange(1, bins) / bins) if told.any() else np.zeros(0)
-    place = 1 + np.searchsorted(edges, np.where(told, size, 0.0))
-    return np.where(outcome == GAP, GAP, bins + (outcome - 1) * place * told).astype(np.int8)
+    size, decided = np.abs(score[first] - score[second]), (outcome == 0) | (outcome == 2)
+    edges = np.quantile(size[decided], np.arange(1, bins) / bins) if decided.any() else np.zeros(0)
+    place = 1 + np.searchsorted(edges, np.where(decided, size, 0.0))
+    return np.where(outcome == GAP, GAP, bins + (outcome - 1) * place * decided).astype(np.int8)
 
 
 def _oracle(
@@ -246,5 +246,5 @@ def _apply_confusion(rng: np.random.Generator, outcome: Array, confusion: Floats
     u = rng.random(outcome.shape)
     rows = np.arange(len(outcome))[:, None] % len(confusion)
     true: Bools | Array = np.maximum(outcome, 0)
-    said = (u >= below[rows, 0, true]).astype(np.int8) + (u >= below[rows, 1, true])
-    return np.where(outcome < 0, GAP, said).astype(np.int8)
+    passed = (u >= below[rows, 0, true]).astype(np.int8) + (u >= below[rows, 1, true])
+    return np.where(outcome < 0, GAP, passed).astype(np.int8)

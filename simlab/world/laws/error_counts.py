@@ -133,10 +133,10 @@ def count_quantile(probability: Floats, mean: Floats, dispersion: float) -> Ints
     array([0, 1, 3])
     """
     count = np.empty(probability.size, np.int64)
-    asked, mu = probability.ravel(), mean.ravel()
+    levels, mu = probability.ravel(), mean.ravel()
     for start in range(0, count.size, CHUNK):
         part = slice(start, start + CHUNK)
-        count[part] = _quantile(np.minimum(asked[part], 1 - 1e-13), mu[part], dispersion)
+        count[part] = _quantile(np.minimum(levels[part], 1 - 1e-13), mu[part], dispersion)
     return count.reshape(probability.shape)
 
 

@@ -64,9 +64,9 @@ def mean_scores(effects: Effects, of_systems: Floats | None = None) -> Floats:
     n_systems, n_raters = len(effects.system_mean), len(effects.leniency)
     taste = np.ones((n_systems, 1, n_raters)) if of_systems is None else of_systems
     plain = Factors(np.ones(1), np.ones(1), np.ones((n_systems, 1)), None, taste, None)
-    one = replace(effects, system_document_sd=0.0)
+    without_documents = replace(effects, system_document_sd=0.0)
     system, item, rater = np.arange(n_systems)[:, None], np.zeros((1, 1), np.int64), np.arange(n_raters)
-    expected = expected_errors(one, plain, np.zeros(1, np.int64), system, item, rater)
+    expected = expected_errors(without_documents, plain, np.zeros(1, np.int64), system, item, rater)
     return np.asarray(np.einsum("k,ksr->s", weights(effects), expected) / n_raters)
 
 

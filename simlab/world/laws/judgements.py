@@ -177,8 +177,8 @@ class Judgements:
             whole = -(-n // documents.size) * documents.size
             own = latent_scores(rng, law, whole * n_systems, documents).reshape(n_systems, n_systems, whole)
             latent = own[np.arange(n_systems), np.arange(n_systems), :n]
-        said = None if metric is None else self._draw_metric_scores(rng, metric, latent)
-        return OutputSample(human_scores(self.judges.scale, latent, law), said)
+        scores = None if metric is None else self._draw_metric_scores(rng, metric, latent)
+        return OutputSample(human_scores(self.judges.scale, latent, law), scores)
 
     def judge(self, rng: np.random.Generator, score: Floats, *, shared: bool) -> Floats:
         """Draw human judgements of outputs `[system, n]`, dealt to the raters evenly and at random.

@@ -43,15 +43,17 @@ class RecordedJudgements(Judgements):
         seat = for_judges.random(item.shape[1] if needs.shared else item.shape)
         slot = np.floor(seat * self.counts[system, item]).astype(np.int64)
         y = self.given[system, item, slot] if self.judgement == "one" else self.score[system, item]
-        said = self._recorded_scores(needs.law_of_metric)
-        if said is not None:
-            said = said[system, item] if said.ndim == 2 else said[system, item, slot]
-        return Potential(y=y, said=said, rest=None, calibration=None)
+        scores = self._recorded_scores(needs.law_of_metric)
+        if scores is not None:
+            scores = scores[system, item] if scores.ndim == 2 else scores[system, item, slot]
+        return Potential(y=y, said=scores, rest=None, calibration=None)
 
     def outputs(self, rng: np.random.Generator, n: int, metric: OutputMetric | None, *, shared: bool) -> OutputSample:
         """Return the table's outputs, all of them: nothing is drawn."""
-        said = self._recorded_scores(metric)
-        return OutputSample(self.score, said if said is None or said.ndim == 2 else said.reshape(len(said), -1))
+        scores = self._recorded_scores(metric)
+        return OutputSample(
+            self.score, scores if scores is None or scores.ndim == 2 else scores.reshape(len(scores), -1)
+        )
 
     def system_means(self, test_set: OutputSample) -> Floats:
         """Return each system's mean over the table."""
@@ -75,15 +77,15 @@ class RecordedJudgements(Judgements):
         spread, noise = self.score.var(1), self.annotator_variance()
         repeated = bool((self.counts > 1).all()) or self.judgement == "mean"
         gamma = np.divide(noise, spread, out=nothing.copy(), where=spread > 0)
-        said = self._recorded_scores(metric)
-        if said is None:
+        scores = self._recorded_scores(metric)
+        if scores is None:
             return Quality(gamma if repeated else nothing, nothing, nothing, nothing, nothing)
-        covariance, variance = self._covariance(said)
-        told = (variance > 0) & (spread > 0)
-        slope = np.divide(covariance, variance, out=nothing.copy(), where=told)
-        explained = np.divide(slope * covariance, spread + noise, out=nothing.copy(), where=told)
+        covariance, variance = self._covariance(scores)
+        is_known = (variance > 0) & (spread > 0)
+        slope = np.divide(covariance, variance, out=nothing.copy(), where=is_known)
+        explained = np.divide(slope * covariance, spread + noise, out=nothing.copy(), where=is_known)
         efficiency = np.divide(1.0, 1 - explained, out=nothing.copy(), where=explained < 1 - 1e-12)
-        rho = np.divide(covariance, np.sqrt(variance * spread), out=nothing.copy(), where=told)
+        rho = np.divide(covariance, np.sqrt(variance * spread), out=nothing.copy(), where=is_known)
         rho = np.clip(rho, -1, 1)
         if not repeated:
             gamma, rho = nothing, nothing
