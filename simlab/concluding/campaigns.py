@@ -368,7 +368,7 @@ def is_identical(first: Any, second: Any) -> bool:
     if type(first) is not type(second):
         return False
     if isinstance(first, Mapping):
-        kept = [{key: value for key, value in one.items() if key not in UNTOLD} for one in (first, second)]
+        kept = [{key: value for key, value in info.items() if key not in UNTOLD} for info in (first, second)]
         return kept[0].keys() == kept[1].keys() and all(
             is_identical(value, kept[1][key]) for key, value in kept[0].items()
         )

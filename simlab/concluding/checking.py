@@ -90,7 +90,7 @@ def _pick_name_notes(conclusion: Conclusion) -> tuple[str, ...]:
 
 
 def _names(conclusion: Conclusion) -> tuple[str, ...]:
-    return tuple(sorted(one.system for one in conclusion.systems))
+    return tuple(sorted(system.system for system in conclusion.systems))
 
 
 def _drop_scores(read: Mapping[str, Any]) -> dict[str, Any]:

@@ -33,8 +33,8 @@ def contradictions(conclusion: Conclusion) -> Iterator[str]:
     yield from _check_family(conclusion)
     for pair in conclusion.pairs:
         checks = (_check_difference, _check_claim, _check_gate, _check_settling)
-        clashes = [one for check in checks for one in check(pair, conclusion)]
-        yield from (f"{pair.first} - {pair.second}: {one}" for one in clashes)
+        clashes = [clash for check in checks for clash in check(pair, conclusion)]
+        yield from (f"{pair.first} - {pair.second}: {clash}" for clash in clashes)
     yield from _check_systems(conclusion)
     yield from _check_widths(conclusion)
     yield from _check_groups(conclusion)
@@ -49,9 +49,9 @@ def contradictions(conclusion: Conclusion) -> Iterator[str]:
 
 def _check_family(conclusion: Conclusion) -> Iterator[str]:
     """Check that pairs are those of the family: of listed systems, each once, all or those with one of them."""
-    names = {one.system for one in conclusion.systems}
-    pairs = [frozenset((one.first, one.second)) for one in conclusion.pairs]
-    if any(len(one) < 2 or not one <= names for one in pairs):
+    names = {system.system for system in conclusion.systems}
+    pairs = [frozenset((pair.first, pair.second)) for pair in conclusion.pairs]
+    if any(len(pair) < 2 or not pair <= names for pair in pairs):
         yield "a pair is of systems that are not listed"
     if len(set(pairs)) < len(pairs):
         yield "a pair stands there twice"
@@ -136,8 +136,8 @@ def _check_widths(conclusion: Conclusion) -> Iterator[str]:
     if conclusion.question != COMPARE:
         return
     named = [
-        *((f"{one.first} - {one.second}", one.low, one.high) for one in conclusion.pairs),
-        *((one.system, one.low, one.high) for one in conclusion.systems),
+        *((f"{pair.first} - {pair.second}", pair.low, pair.high) for pair in conclusion.pairs),
+        *((system.system, system.low, system.high) for system in conclusion.systems),
     ]
     # Bounds that are not known (NaN) are no interval.
     yield from (f"{name}: its interval, {low:g} to {high:g}, has no width" for name, low, high in named if high <= low)
@@ -151,7 +151,7 @@ def _scale(conclusion: Conclusion) -> tuple[float, float]:
     scale, unchanged = conclusion.read.get("scale"), conclusion.about.get("normalization", "none") == "none"
     if conclusion.question != "rate" or not unchanged or not isinstance(scale, Sequence) or len(scale) != 2:
         return -math.inf, math.inf
-    known = all(isinstance(one, int | float) for one in scale)
+    known = all(isinstance(end, int | float) for end in scale)
     return (float(scale[0]), float(scale[1])) if known else (-math.inf, math.inf)
 
 
@@ -186,8 +186,8 @@ def _check_best(conclusion: Conclusion) -> Iterator[str]:
     """Check that some system may be the best, that p-values say which, and that ranks and claims say nothing else."""
     if conclusion.family is None or conclusion.family.name != "best":
         return
-    candidates, ranks = conclusion.family.candidates, {one.system: one.rank_low for one in conclusion.systems}
-    if not any(one.may_be_best for one in candidates):
+    candidates, ranks = conclusion.family.candidates, {system.system: system.rank_low for system in conclusion.systems}
+    if not any(candidate.may_be_best for candidate in candidates):
         yield "no system may be the best"
     if any(pair.verdict for pair in conclusion.pairs):
         yield "single pairs are claimed where who may be the best is asked"
@@ -203,14 +203,14 @@ def _check_best(conclusion: Conclusion) -> Iterator[str]:
 
 def _check_metric(metric: Metric) -> Iterator[str]:
     """Check that intervals hold what they are of, and that errors of pairs are differences of systems' errors."""
-    rows = [(one.system, one.value, one.low, one.high) for one in metric.estimates]
-    rows += [(one.system, one.value, one.low, one.high) for one in (*metric.bias, *metric.favour)]
+    rows = [(estimate.system, estimate.value, estimate.low, estimate.high) for estimate in metric.estimates]
+    rows += [(quality.system, quality.value, quality.low, quality.high) for quality in (*metric.bias, *metric.favour)]
     if (worth := metric.worth_labels) is not None:
         rows.append(("its worth in labels", worth.value, worth.low, worth.high))
     for name, value, low, high in rows:
         if low > value + _compute_tolerance(low, value) or high < value - _compute_tolerance(high, value):
             yield f"{name}: its interval, {low:g} to {high:g}, does not hold {value:g}"
-    error = {one.system: one.value for one in metric.bias}
+    error = {bias.system: bias.value for bias in metric.bias}
     for pair in metric.bias_pairs:
         parts = [pair.metric, pair.human, *(error.get(name, 0.0) for name in (pair.first, pair.second))]
         gaps = [parts[0] - parts[1], *([parts[2] - parts[3]] if error else [])]
@@ -253,4 +253,4 @@ def kept_repetition(again: Repetition | None) -> tuple[Repetition | None, str]:
 
 
 def _compute_tolerance(*values: float) -> float:
-    return TOLERANCE * max([1.0, *(abs(one) for one in values if math.isfinite(one))])
+    return TOLERANCE * max([1.0, *(abs(value) for value in values if math.isfinite(value))])

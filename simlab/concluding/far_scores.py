@@ -74,14 +74,14 @@ def _describe_change(conclusion: Conclusion, other: Conclusion) -> str | None:
 
 
 def _claims(conclusion: Conclusion) -> dict[tuple[str, str], tuple[int, str | None]]:
-    return {(one.first, one.second): (one.verdict, one.within) for one in conclusion.pairs}
+    return {(pair.first, pair.second): (pair.verdict, pair.within) for pair in conclusion.pairs}
 
 
 def _order(conclusion: Conclusion) -> list[str]:
-    known = [one for one in conclusion.systems if math.isfinite(one.estimate)]
-    return [one.system for one in sorted(known, key=lambda one: (one.estimate, one.system))]
+    known = [system for system in conclusion.systems if math.isfinite(system.estimate)]
+    return [system.system for system in sorted(known, key=lambda one: (one.estimate, one.system))]
 
 
 def _signs(conclusion: Conclusion) -> dict[tuple[str, str], int]:
     """Return on which side of 0 the interval of each pair lies; 0: it covers 0."""
-    return {(one.first, one.second): (one.low > 0) - (one.high < 0) for one in conclusion.pairs}
+    return {(pair.first, pair.second): (pair.low > 0) - (pair.high < 0) for pair in conclusion.pairs}

@@ -242,7 +242,7 @@ def second_batch(
     the promise would be broken, where nothing is open, and where there is room for no pair.
     """
     _check(plan, conclusion, alone=alone)
-    there = [one for one in conclusion.pairs if not one.verdict and isfinite(one.difference)]
+    there = [pair for pair in conclusion.pairs if not pair.verdict and isfinite(pair.difference)]
     if not there:
         raise InputError(f"{_name_plan(plan)}: no pair is open that was asked about; there is nothing left to settle")
     order = sorted(there, key=lambda one: _rank_need(one, conclusion))
@@ -292,19 +292,19 @@ def _rank_need(pair: Pair, conclusion: Conclusion) -> float:
 
 def _batch(plan: LoadedPlan, conclusion: Conclusion, pairs: Sequence[Pair], *, alone: bool) -> SecondBatch | None:
     """Return a batch for some pairs; None where one of them is not settled within reach."""
-    names = [one.system for one in conclusion.systems]
-    systems = tuple(name for name in names if any(name in (one.first, one.second) for one in pairs))
+    names = [system.system for system in conclusion.systems]
+    systems = tuple(name for name in names if any(name in (pair.first, pair.second) for pair in pairs))
     count = len(systems) * (len(systems) - 1) // 2
     settled = [
         _size_lone_study(pair, plan, conclusion, count) if alone else _count_further_units(pair, plan) for pair in pairs
     ]
-    if any(not isfinite(one.number) for one in settled):
+    if any(not isfinite(needed.number) for needed in settled):
         return None
-    batch_pairs = tuple(BatchPair(one.pair.first, one.pair.second, ceil(one.documents)) for one in settled)
-    documents = max(one.number for one in batch_pairs)
-    raters = max((ceil(one.raters) for one in settled if one.raters is not None), default=None)
+    batch_pairs = tuple(BatchPair(needed.pair.first, needed.pair.second, ceil(needed.documents)) for needed in settled)
+    documents = max(pair.number for pair in batch_pairs)
+    raters = max((ceil(needed.raters) for needed in settled if needed.raters is not None), default=None)
     ratings = (
-        sum(one.number for one in batch_pairs)
+        sum(pair.number for pair in batch_pairs)
         if plan.question == COMPARE
         else documents * len(systems) * _count_ratings_per_unit(plan)
     )
@@ -370,7 +370,7 @@ def _fits(batch: SecondBatch | None, plan: LoadedPlan, conclusion: Conclusion, r
         return False
     within = batch.documents <= _documents(plan, conclusion, room) and batch.ratings <= (room.ratings or inf)
     return within and (
-        batch.alone or plan.question != COMPARE or all(_has_comparisons_left(one, plan, room) for one in batch.asked)
+        batch.alone or plan.question != COMPARE or all(_has_comparisons_left(pair, plan, room) for pair in batch.asked)
     )
 
 
@@ -432,7 +432,7 @@ def _list_shortages(nearest: SecondBatch, plan: LoadedPlan, conclusion: Conclusi
     if (
         not nearest.alone
         and plan.question == COMPARE
-        and not all(_has_comparisons_left(one, plan, room) for one in nearest.asked)
+        and not all(_has_comparisons_left(pair, plan, room) for pair in nearest.asked)
     ):
         most = int(plan.config["budget"]["annotations_per_pair"])
         yield f"{pluralise(nearest.asked[0].number, 'comparison')} beyond what the plan has of a pair ({most:,})"

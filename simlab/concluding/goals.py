@@ -154,7 +154,7 @@ def figures(goals: Goals, conclusion: Conclusion, paid: float, hours: float = ma
             missing=unknown,
         )
     )
-    return [*figured, *(_compare_size(name, one, goals, came.get(name)) for name, one in goals.sizes.items())]
+    return [*figured, *(_compare_size(name, size, goals, came.get(name)) for name, size in goals.sizes.items())]
 
 
 def _compare_target(name: str, least: float, conclusion: Conclusion) -> PlannedFigure:
@@ -188,7 +188,7 @@ def _compare_claims(planned: PlannedMeasure, conclusion: Conclusion) -> PlannedF
     family = None if conclusion.family is None else conclusion.family.name
     if family not in ALL_PAIRS or not conclusion.pairs:
         return figure.replace_fields(missing="planned of all pairs at once")
-    return figure.replace_fields(found=sum(one.verdict != 0 for one in conclusion.pairs) / len(conclusion.pairs))
+    return figure.replace_fields(found=sum(pair.verdict != 0 for pair in conclusion.pairs) / len(conclusion.pairs))
 
 
 def _compare_size(name: str, planned: PlannedMeasure, goals: Goals, counted: float | None) -> PlannedFigure:

@@ -191,7 +191,7 @@ def number_by_plan(rows: SheetRows, name: str, names: Sequence[str], came: Itera
 
     Raises InputError for a name that the plan does not have, and where it has none of them.
     """
-    numbers, cells = {one: k for k, one in enumerate(names)}, column(rows, name)
+    numbers, cells = {name: k for k, name in enumerate(names)}, column(rows, name)
     came = range(len(rows)) if came is None else came
     there = dict.fromkeys(cells[k] for k in came)
     if there and not numbers.keys() & there.keys():

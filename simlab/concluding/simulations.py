@@ -43,14 +43,14 @@ def apply_gate(conclusion: Conclusion) -> Conclusion:
     if conclusion.control is None or not conclusion.control.contradicts(conclusion.promise):
         return conclusion
     why = _reason(conclusion.control, conclusion.promise)
-    broken = "; ".join(one for one in (conclusion.promise.broken, why) if one)
+    broken = "; ".join(reason for reason in (conclusion.promise.broken, why) if reason)
     order = sorted(conclusion.systems, key=lambda one: one.estimate * (1 if conclusion.lower_is_better else -1))
-    groups = {"groups": [[one.system for one in order]]} if "groups" in conclusion.about else {}
+    groups = {"groups": [[system.system for system in order]]} if "groups" in conclusion.about else {}
     return conclusion.replace_fields(
         promise=conclusion.promise.replace_fields(holds=False, broken=broken),
-        systems=[_clear_rank(one, len(conclusion.systems)) for one in conclusion.systems],
+        systems=[_clear_rank(system, len(conclusion.systems)) for system in conclusion.systems],
         pairs=_withdraw_claims(conclusion.pairs),
-        metrics=[_clear_metric_claims(one) for one in conclusion.metrics],
+        metrics=[_clear_metric_claims(metric) for metric in conclusion.metrics],
         cycles=(),
         detectable=None,
         repetition=None,

@@ -106,7 +106,7 @@ def unpack(payload: bytes) -> dict[str, Array]:
         size = sum(member.file_size for member in members)
         if size > MOST_BYTES:
             raise ValueError(f"its arrays take {size / 2**30:.3g} GiB")
-        return {one.filename.removesuffix(".npy"): _array(_content(archive, one, payload)) for one in members}
+        return {member.filename.removesuffix(".npy"): _array(_content(archive, member, payload)) for member in members}
 
 
 def _content(archive: zipfile.ZipFile, member: zipfile.ZipInfo, payload: bytes) -> bytes:

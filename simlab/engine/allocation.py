@@ -83,7 +83,7 @@ class ErrorQuestion(NamedTuple):
     def find_estimates(self, estimates: Estimates) -> list[Estimate] | None:
         """Return what was measured in the cells; None where one has no value."""
         measured = [estimates.get(cell, {}).get(self.target.measure) for cell in self.cells]
-        known = [one for one in measured if one is not None and math.isfinite(one.value)]
+        known = [estimate for estimate in measured if estimate is not None and math.isfinite(estimate.value)]
         return known if len(known) == len(self.cells) else None
 
     def standing(self, estimates: Estimates) -> ErrorProgress | None:
@@ -92,7 +92,7 @@ class ErrorQuestion(NamedTuple):
         if known is None:
             return None
         influence, clusters = combine_influence(known)
-        counted = [one.telling for one in known if one.telling is not None]
+        counted = [estimate.telling for estimate in known if estimate.telling is not None]
         telling = min(counted) if counted and self.target.measure in CONDITIONAL else None
         return standing(influence, self.target.mcse, within=self.within, clusters=clusters, telling=telling)
 

@@ -67,7 +67,7 @@ class Bundles:
         """Learn from a bundle how long campaigns take."""
         with self._lock:
             self._seconds = OLD * self._seconds + carried.seconds
-            self._campaigns = OLD * self._campaigns + sum(one.address.count for one in carried.finished)
+            self._campaigns = OLD * self._campaigns + sum(block.address.count for block in carried.finished)
             for block in carried.finished:
                 if block.seconds:
                     self._of_cell[block.address.cell] = block.seconds / block.address.count

@@ -117,7 +117,7 @@ def forecast(
         at_least=timed.at_least or until is not None,
         memory=memory.worker,
         memory_of=memory.of,
-        purchases=tuple(bought for one in timed.studies if (bought := purchase(one)) is not None),
+        purchases=tuple(bought for study in timed.studies if (bought := purchase(study)) is not None),
         quotes=quotes(block or study_block(), place_cells(sweep, job.cells)),
         covered=_list_covered(job) if block is None and check is None else (),
         currency=find_currency(cell.config for cell in job.cells),
@@ -177,7 +177,7 @@ def forecast_time(
     timed, warm, cut, looked = _times(block, list(firsts.values()), others)
     if not todo:
         return TimeForecast(0.0, False, "nothing is missing", looked)
-    took = {one.address.cell: seconds for one, seconds in timed}
+    took = {task.address.cell: seconds for task, seconds in timed}
     processes = min(jobs, len(tasks))
     if not took:
         worlds = len({task.address.world for task in tasks})
@@ -185,7 +185,7 @@ def forecast_time(
     mean = sum(took.values()) / len(took)
     seconds = warm + sum(n * took.get(cell, mean) for cell, n in todo.items()) / processes
     how = f"{duration(warm)} to start; from one study timed here in each of {len(took)} of {len(firsts)} cells"
-    studies = (*(one for one, _ in timed), *looked)
+    studies = (*(task for task, _ in timed), *looked)
     return TimeForecast(seconds, cut > 0, how + (", the next was cut off" if cut else ""), studies)
 
 
@@ -210,7 +210,7 @@ def _times(block: BlockFunction, tasks: Sequence[BlockTask], others: Sequence[Bl
         since = since or time.monotonic()
         if time.monotonic() - since > current_effort().timing_seconds:
             break
-    known = {one.address.cell for one, _ in took}
+    known = {task.address.cell for task, _ in took}
     left = [task for task in others if task.address.cell not in known]
     return _Times(took, warm, looked=_run_first_studies(start, block, left))
 

@@ -212,7 +212,7 @@ class Ledger:
         if stored and new:
             # Cells that are held as they are asked were held against each other when they came.
             stored_configs, requested_configs = (
-                [(one.position, one.config) for one in of] for of in (stored.values(), entries)
+                [(entry.position, entry.config) for entry in of] for of in (stored.values(), entries)
             )
             refuse_mixture(axes, stored_configs, requested_configs, str(self.folder))
 

@@ -299,8 +299,8 @@ def carry_out(
     with progress(total, quiet=quiet, left=remaining.seconds) as advance:
 
         def accept(finished: Sequence[Finished]) -> None:
-            book.record([check_system_count(one, sizes) for one in finished])
+            book.record([check_system_count(block, sizes) for block in finished])
             remaining.record_blocks(finished)
-            advance(sum(one.address.count for one in finished))
+            advance(sum(block.address.count for block in finished))
 
         dispatch(block, tasks, backend, read_limits(engine), accept)

@@ -111,7 +111,7 @@ def add_shard(shards: Sequence[Mapping[str, Any]], shard: Shard, seal: str) -> l
 
 def list_shards(shards: Iterable[Mapping[str, Any]]) -> list[Shard]:
     """List the shards that a folder holds, in their order."""
-    return sorted({Shard(one["number"], one["of"]) for one in shards}, key=lambda one: (one.of, one.number))
+    return sorted({Shard(shard["number"], shard["of"]) for shard in shards}, key=lambda one: (one.of, one.number))
 
 
 def name_shards(shards: Sequence[Shard], most: int = 8) -> str:

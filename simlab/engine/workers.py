@@ -173,7 +173,7 @@ def work_together(block: BlockFunction, tasks: Sequence[BlockTask]) -> list[Fini
         done = _run_places(block, members, members[0].address.places)
         # What each of several cells took nobody knows; they come together again.
         seconds = (time.monotonic() - began) / len(members)
-        finished += [replace(one, seconds=seconds) for one in done]
+        finished += [replace(block, seconds=seconds) for block in done]
     return finished
 
 
@@ -210,7 +210,7 @@ def work_within(limits: BlockLimits, block: BlockFunction, tasks: Sequence[Block
     start_clock(limits)
     finished = work_together(block, tasks)
     stop_clock()
-    if limits.memory and any(one.reason.startswith(MemoryError.__name__) for one in finished):
+    if limits.memory and any(block.reason.startswith(MemoryError.__name__) for block in finished):
         os._exit(OUT_OF_MEMORY)
     # Where others take turns at the processor, it is what this took of it that says how long a bundle is.
     return BundleResult(tuple(finished), max(time.process_time() - computed, (time.monotonic() - began) / TURNS))

@@ -116,7 +116,7 @@ def answer(
     is the advice's composed study.
     """
     roles, looked = compared or compare(search, bench, fresh, ground, wanted)
-    rows = _rows({one: role for one, role in roles.items() if looked.get(one)}, looked)
+    rows = _rows({design: role for design, role in roles.items() if looked.get(design)}, looked)
     missed = _missed_targets(search, wanted, rows[0].measures)
     all_new = _figures_for_new_raters(rows[0].design, others or fresh, ground, looked)
     mended = remedies(search, bench, ground, wanted, missed, rows[0].measures) if missed else ()
@@ -146,7 +146,7 @@ def answer(
         seed=wanted.seed,
         designs=search.designs,
         campaigns=sum(one.campaigns for one in (bench, fresh, *([others] if others else []))),
-        worlds=max((one.worlds for one in measures.values()), default=0),
+        worlds=max((measure.worlds for measure in measures.values()), default=0),
         ended=search.why,
         outdone=Outdone(
             measure=first_target(wanted).measure,
@@ -248,9 +248,9 @@ def compare(search: SearchResult, bench: Bench, fresh: Bench, ground: Ground, wa
 def rename_advice(compared: PageDesigns, named: Design, fresh: Bench) -> PageDesigns:
     """Return the same page with another of its designs named, by all worlds that these have met by now."""
     old, roles = next(iter(compared.roles)), dict(compared.roles)
-    others = {one: SAME_MONEY if one == old else role for one, role in roles.items() if one != named}
+    others = {design: SAME_MONEY if design == old else role for design, role in roles.items() if design != named}
     roles = {named: ADVICE, **others}
-    met = {one: measured for one, measured in compared.looked.items() if measured}
+    met = {design: measured for design, measured in compared.looked.items() if measured}
     return _share_worlds(roles, {**compared.looked, **fresh.look(dict.fromkeys(met, 1))})
 
 
@@ -259,7 +259,10 @@ def _share_worlds(roles: Mapping[Design, Role], looked: Mapping[Design, Measured
     most = max(looked, key=lambda one: max((len(of.influence) for of in looked[one].values()), default=0))
     return PageDesigns(
         roles,
-        {one: measured if one == most else carry_over(measured, looked[most]) for one, measured in looked.items()},
+        {
+            design: measured if design == most else carry_over(measured, looked[most])
+            for design, measured in looked.items()
+        },
     )
 
 
@@ -269,10 +272,13 @@ def order_by_preference(compared: PageDesigns, wanted: PlanRequest) -> list[Desi
     Of those that no other outdoes by more than the margin, all at once, the simplest comes first, and the one that is
     named before others as simple; where there are none, the one that others outdo by the least.
     """
-    looked, roles = compared.looked, {one: role for one, role in compared.roles.items() if compared.looked.get(one)}
+    looked, roles = (
+        compared.looked,
+        {design: role for design, role in compared.roles.items() if compared.looked.get(design)},
+    )
     named, *others = _rows(roles, looked)
     rivals = [named.design, *(row.design for row in others if is_rival(row, named, wanted))]
-    rivals = [one for one in rivals if one == named.design or is_within_limits(looked[one], wanted)]
+    rivals = [design for design in rivals if design == named.design or is_within_limits(looked[design], wanted)]
 
     def rank(design: Design) -> tuple[bool, float, bool, float]:
         rows = _rows(dict.fromkeys([design, *roles], SAME_MONEY), looked)
@@ -290,7 +296,7 @@ def _roles(search: SearchResult, bench: Bench, ground: Ground, wanted: PlanReque
     """Name the designs that are shown: the advice, its rivals at equal cost, and the most within the limits."""
     chosen = search.chosen
     roles = {chosen: ADVICE} | dict.fromkeys(same_money(search, bench, ground, wanted), SAME_MONEY)
-    return roles if any(_are_alike(search.best, one) for one in roles) else {**roles, search.best: MOST}
+    return roles if any(_are_alike(search.best, design) for design in roles) else {**roles, search.best: MOST}
 
 
 def _are_alike(first: Design, second: Design) -> bool:
@@ -311,11 +317,11 @@ def _measure_designs(designs: Sequence[Design], fresh: Bench, wanted: PlanReques
     worlds = min(met, USUAL)
     others = others[: worlds_in_time(fresh, worlds * len(others)) // worlds]
     looked = {**fresh.look(dict.fromkeys(others, worlds)), first: own}
-    wants = _wanted_worlds({one: looked[one] for one in others}, own, worlds, wanted)
+    wants = _wanted_worlds({design: looked[design] for design in others}, own, worlds, wanted)
     # What patience does not suffice for is taken off all of them alike.
     needed = sum(wants.values()) - worlds * len(wants)
     part = worlds_in_time(fresh, needed) / max(needed, 1)
-    return {**looked, **fresh.look({one: worlds + int(part * (n - worlds)) for one, n in wants.items()})}
+    return {**looked, **fresh.look({design: worlds + int(part * (n - worlds)) for design, n in wants.items()})}
 
 
 def _wanted_worlds(
@@ -372,7 +378,7 @@ def _figures_for_new_raters(
     if not ground.these_raters:
         return {}
     anew, own = replace_setting(advice, *ALL_NEW), looked[advice]
-    worlds = min(max((len(one.influence) for one in looked[advice].values()), default=FEW), OF_OTHERS)
+    worlds = min(max((len(estimate.influence) for estimate in looked[advice].values()), default=FEW), OF_OTHERS)
     if worlds_in_time(others, FEW) < FEW:
         return {}
     return figures(carry_over(others.look({anew: worlds_in_time(others, worlds)})[anew], own))

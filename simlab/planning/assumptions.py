@@ -132,18 +132,18 @@ def loads(config: Mapping[str, Any]) -> Loads | None:
     dealt = [campaign for study in range(CAMPAIGNS) if (campaign := _deal_campaign(config, study)) is not None]
     if not dealt:
         return None
-    each = [np.unique(one.seen.rater, return_counts=True)[1] for one in dealt]
+    each = [np.unique(campaign.seen.rater, return_counts=True)[1] for campaign in dealt]
     raters = max(len(counts) for counts in each)
     ratings = float(np.mean([counts.sum() for counts in each]))
     return Loads(
         covers=_covers(config),
-        outputs=float(np.mean([_outputs(one) for one in dealt])),
+        outputs=float(np.mean([_outputs(campaign) for campaign in dealt])),
         ratings=ratings,
         raters=int(raters),
         per_rater=ratings / raters,
         most=float(max(counts.max() for counts in each)),
         per_rater_documents=float(
-            np.mean([_documents(one) / len(counts) for one, counts in zip(dealt, each, strict=True)])
+            np.mean([_documents(campaign) / len(counts) for campaign, counts in zip(dealt, each, strict=True)])
         ),
     )
 
@@ -243,7 +243,7 @@ def list_assumptions(config: Mapping[str, Any], unit: str) -> Iterator[Assumptio
     for key, named in WORK.items():
         value = _value(config, key)
         if key == SPEED and value is None and world is not None and world.timing and has_clock(config):
-            seconds = [one.seconds_per_answer for one in world.timing]
+            seconds = [person.seconds_per_answer for person in world.timing]
             yield _assumption_by_factor(named, key, _range_of_draws(seconds))
         elif isinstance(value, int | float) and value > 0:
             yield _assumption_by_factor(named, key, _assumed_range(float(value)))
@@ -267,10 +267,10 @@ def _columns(world: AnyWorld) -> dict[str, Floats]:
     if isinstance(world, KeptWorld):
         return {}
     if isinstance(world, FittedScales):
-        return {name: np.array([getattr(one, name) for one in world.effects]) for name in NAMES}
+        return {name: np.array([getattr(effects, name) for effects in world.effects]) for name in NAMES}
     of_effects = {"rater_system_sd": "rater_system_sd", "residual_sd": "noise_share"}
     of_effects["system_document_sd"] = "system_document_sd"
-    by_name = {name: np.array([getattr(one, own) for one in world.effects]) for name, own in of_effects.items()}
+    by_name = {name: np.array([getattr(effects, own) for effects in world.effects]) for name, own in of_effects.items()}
     return {name: by_name.get(name, np.array(world.leniency_sd)) for name in NAMES}
 
 

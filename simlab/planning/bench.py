@@ -105,12 +105,12 @@ def is_within_limits(looked: MeasuredDesign, wanted: PlanRequest) -> bool:
 
 def reaches(looked: MeasuredDesign, wanted: PlanRequest) -> bool:
     """True if the values of all targets are at least what is wanted."""
-    return all(measure_value(looked, one.measure) >= one.least for one in wanted.targets)
+    return all(measure_value(looked, target.measure) >= target.least for target in wanted.targets)
 
 
 def reaches_nearly(looked: MeasuredDesign, wanted: PlanRequest) -> bool:
     """True if the values of all targets are at least what is wanted, less the margin."""
-    return all(measure_value(looked, one.measure) >= one.least - wanted.margin for one in wanted.targets)
+    return all(measure_value(looked, target.measure) >= target.least - wanted.margin for target in wanted.targets)
 
 
 def first_target(wanted: PlanRequest) -> Target:
@@ -157,7 +157,7 @@ class Composer:
     def __call__(self, design: Design) -> Config:
         """Return the composed study of a design; raise InputError where its keys do not go together."""
         values = tuple((key, value) for key, value in design if _is_plain(value))
-        options = tuple(one for one in design if one not in values)
+        options = tuple(setting for setting in design if setting not in values)
         if options not in self.held:
             self.held[options] = compose_study(self.words, options)
         config = _copy_config(self.held[options])

@@ -146,7 +146,7 @@ def _choose_replicates(plan: PlanSearch) -> Replicates:
     """Return what of each world the targets need; raise InputError where these raters are all."""
     needed = request.choose_replicates(plan.wanted.targets)
     if needed.pools > 1 and plan.ground.these_raters:
-        named = next(one.measure for one in plan.wanted.targets if one.measure.endswith(request.RATERS_ANEW))
+        named = next(target.measure for target in plan.wanted.targets if target.measure.endswith(request.RATERS_ANEW))
         raise InputError(
             f"--target {named}: {plan.ground.raters} raters are too few to speak of others; ask "
             f"{FEW_RATERS} or more (--raters), or take {named.partition('_new_')[0]}_new_documents"

@@ -97,19 +97,19 @@ class NearestEvent(NamedTuple):
 
 def names(wanted: PlanRequest) -> list[str]:
     """Name the conditions of a design, in their order."""
-    return [*(one.measure for one in wanted.targets), *LIMITS]
+    return [*(target.measure for target in wanted.targets), *LIMITS]
 
 
 def evaluate_constraints(look: MeasuredDesign, wanted: PlanRequest, advice: MeasuredDesign | None) -> Constraints:
     """Return the conditions of a design; with the advice's measures one is to cost less than that."""
-    parts = [_share(look.get(one.measure), one.least, -CERTAIN) for one in wanted.targets]
+    parts = [_share(look.get(target.measure), target.least, -CERTAIN) for target in wanted.targets]
     parts += [
         _share(look.get("ended_as_planned"), ENDED, CERTAIN),
         _paid_margin(look.get("money"), wanted.limits.money),
     ]
     parts.append(_empty_margin(CERTAIN) if advice is None else _cost_margin(look.get("money"), advice.get("money")))
     worlds = max(len(error) for _, error in parts)
-    error = np.stack([np.pad(one, (0, worlds - len(one))) for _, one in parts])
+    error = np.stack([np.pad(part, (0, worlds - len(part))) for _, part in parts])
     return Constraints(np.array([margin for margin, _ in parts]), error)
 
 
@@ -128,9 +128,9 @@ def shift_constraints(constraints: Constraints, start: Constraints, known: Const
 def track(points: Mapping[float, Mapping[Design, Constraints]], designs: Sequence[Design], *, advised: bool) -> Track:
     """Put what designs reach at distances together."""
     x = sorted(points)
-    worlds = max(points[at][one].error.shape[1] for at in x for one in designs)
-    margin = np.array([[points[at][one].margin for at in x] for one in designs])
-    error = np.array([[_pad_error(points[at][one].error, worlds) for at in x] for one in designs])
+    worlds = max(points[at][design].error.shape[1] for at in x for design in designs)
+    margin = np.array([[points[at][design].margin for at in x] for design in designs])
+    error = np.array([[_pad_error(points[at][design].error, worlds) for at in x] for design in designs])
     return Track(np.array(x), margin.transpose(0, 2, 1), error.transpose(0, 2, 1, 3), advised)
 
 
@@ -183,7 +183,7 @@ def _line(x: Floats, grid: Floats) -> Floats:
 
 def _interpolation_matrix(x: Floats, grid: Floats) -> Floats:
     """Return the matrix that makes lines from point to point at distances of values `[distance, point]`."""
-    return np.column_stack([np.interp(grid, x, one) for one in np.eye(len(x))])
+    return np.column_stack([np.interp(grid, x, row) for row in np.eye(len(x))])
 
 
 def _share(estimate: Estimate | None, least: float, otherwise: float) -> tuple[float, Floats]:
@@ -248,7 +248,9 @@ class FollowedDesigns:
             if design != chosen and design in search.tried
         }
         rivals = sorted(ease, key=lambda one: -ease[one])[:RIVALS]
-        longest = max([LONGEST, *(len(one.influence) for look in search.tried.values() for one in look.values())])
+        longest = max(
+            [LONGEST, *(len(estimate.influence) for look in search.tried.values() for estimate in look.values())]
+        )
         again = stream(wanted.seed, "plan", "flips").standard_normal((longest, TIMES)).T
         return cls(bench, search, wanted, (chosen, *rivals), again)
 
@@ -283,13 +285,13 @@ class FollowedDesigns:
         self, of: Assumption, x: Sequence[float], worlds: int, designs: Sequence[Design]
     ) -> list[dict[Design, Constraints]]:
         """Return the conditions of designs at distances; at 0 what the search knows of them."""
-        known = self._conditions({one: self.found.tried[one] for one in (self.designs[0], *designs)}, designs)
+        known = self._conditions({design: self.found.tried[design] for design in (self.designs[0], *designs)}, designs)
         away = [at for at in x if at != 0]
         by_distance = dict(zip(away, self._simulate_constraints(of, away, worlds, designs), strict=True))
         if away and of.key.startswith(ASSUMED):
             start = self._simulate_constraints(of, [0.0], worlds, designs)[0]
             by_distance = {
-                at: {one: shift_constraints(own, start[one], known[one]) for one, own in point.items()}
+                at: {design: shift_constraints(own, start[design], known[design]) for design, own in point.items()}
                 for at, point in by_distance.items()
             }
         return [known if at == 0 else by_distance[at] for at in x]
@@ -299,9 +301,9 @@ class FollowedDesigns:
     ) -> list[dict[Design, Constraints]]:
         """Simulate designs at distances, and return their conditions there."""
         scale, every = AssumptionScale(of), dict.fromkeys((self.designs[0], *designs))
-        named = {(at, one): replace_setting(one, of.key, scale.value(at)) for at in x for one in every}
+        named = {(at, design): replace_setting(design, of.key, scale.value(at)) for at in x for design in every}
         looks = self.bench.look(dict.fromkeys(named.values(), worlds)) if named else {}
-        return [self._conditions({one: looks.get(named[at, one], {}) for one in every}, designs) for at in x]
+        return [self._conditions({design: looks.get(named[at, design], {}) for design in every}, designs) for at in x]
 
     def _conditions(self, looks: dict[Design, MeasuredDesign], designs: Sequence[Design]) -> dict[Design, Constraints]:
         """Return the conditions of designs at a value; beside an advice others are to cost less."""

@@ -83,16 +83,16 @@ def curves(tried: Mapping[Design, MeasuredDesign], measure: str, wanted: PlanReq
     for design, looked in tried.items():
         if size_of(design) is not None and measure in looked and "money" in looked and _end_probability(looked, wanted):
             groups.setdefault(family(design), []).append(design)
-    return [curve({one: tried[one] for one in designs}, measure) for designs in groups.values()]
+    return [curve({design: tried[design] for design in designs}, measure) for designs in groups.values()]
 
 
 def curve(tried: Mapping[Design, MeasuredDesign], measure: str) -> Curve:
     """Fit one family's curve; `tried` holds at least one size of it."""
     designs = list(tried)
-    sizes = np.array([float(size_of(one) or 1) for one in designs])
-    figures = [figure(measure, tried[one][measure]) for one in designs]
-    money = np.array([measure_value(tried[one], "money") for one in designs])
-    rise = _rise(sizes, [tried[one][measure] for one in designs], figures) if len(sizes) > 1 else None
+    sizes = np.array([float(size_of(design) or 1) for design in designs])
+    figures = [figure(measure, tried[design][measure]) for design in designs]
+    money = np.array([measure_value(tried[design], "money") for design in designs])
+    rise = _rise(sizes, [tried[design][measure] for design in designs], figures) if len(sizes) > 1 else None
     return Curve(designs[0], rise, _money(sizes, money), figures[int(np.argmax(sizes))])
 
 
@@ -116,7 +116,7 @@ def _rise(sizes: Floats, estimates: Sequence[Estimate], figures: Sequence[Figure
     errors = np.array([_error(one) for one in figures]) / slopes
     y = np.array([_probit(_clip_share(one)) for one in figures])
     at, solve = _solve_line(np.log(sizes), y, errors)
-    shared = np.zeros((max(len(one.influence) for one in estimates), 2))
+    shared = np.zeros((max(len(estimate.influence) for estimate in estimates), 2))
     alone = np.zeros((2, 2))
     for k, (estimate, shown) in enumerate(zip(estimates, figures, strict=True)):
         n = len(estimate.influence)

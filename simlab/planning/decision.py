@@ -50,7 +50,7 @@ def verify_targets(fresh: Bench, design: Design, wanted: PlanRequest, k: float) 
         return None
     looked = fresh.look({design: worlds})[design]
     # A design that stands on a page has met more of them.
-    worlds = max([worlds, *(len(one.influence) for one in looked.values())])
+    worlds = max([worlds, *(len(estimate.influence) for estimate in looked.values())])
     while True:
         if not _are_there(looked, wanted) or _is_hopeless(looked, wanted, k, error):
             return False
@@ -66,12 +66,12 @@ def verify_targets(fresh: Bench, design: Design, wanted: PlanRequest, k: float) 
 
 
 def _are_there(looked: MeasuredDesign, wanted: PlanRequest) -> bool:
-    return all(one.measure in looked and looked[one.measure].n for one in wanted.targets)
+    return all(target.measure in looked and looked[target.measure].n for target in wanted.targets)
 
 
 def _count_needed_worlds(looked: Mapping[str, Estimate], wanted: PlanRequest, worlds: int, error: float) -> int:
     """Return how many worlds make all errors small enough; few worlds that all agree have one, too."""
-    worst = max(_error(looked[one.measure]) for one in wanted.targets)
+    worst = max(_error(looked[target.measure]) for target in wanted.targets)
     return worlds if not worst > error else min(math.ceil(1.05 * worlds * (worst / error) ** 2), MOST)
 
 
@@ -83,7 +83,7 @@ def _error(estimate: Estimate) -> float:
 def _is_hopeless(looked: MeasuredDesign, wanted: PlanRequest, k: float, error: float) -> bool:
     """True if a target is so far away that a whole round would hardly show it."""
     ask = _quantile(k, wanted) * error - wanted.margin
-    pairs = ((one.least + ask, looked[one.measure]) for one in wanted.targets)
+    pairs = ((target.least + ask, looked[target.measure]) for target in wanted.targets)
     return any(value.value + HOPELESS * max(value.mcse, error) < least for least, value in pairs)
 
 

@@ -163,10 +163,10 @@ class DesignFamily:
             return np.full(len(self) if chance is None else (len(chance.worlds), len(self)), np.inf)
         estimates = [self.known[k]["money"] for k in whole]
         if chance is None:
-            money = np.array([[one.value for one in estimates]])
+            money = np.array([[estimate.value for estimate in estimates]])
         else:
             money = np.stack([self._draw_measure(k, "money", chance) for k in whole], axis=1)
-        exact = [j for j, one in enumerate(estimates) if not one.mcse > 0]
+        exact = [j for j, estimate in enumerate(estimates) if not estimate.mcse > 0]
         cost = _line(np.exp(self.log_size), np.array(whole), money, [self.worlds[k] for k in whole])
         cost[:, np.array(whole)[exact]] = money[:, exact]
         cost = np.maximum.accumulate(np.maximum(cost, 0.0), axis=1)
@@ -194,8 +194,8 @@ class DesignFamily:
 
         By how much more than the margin, or than half of what a target leaves up to 1, where that is less.
         """
-        least = [one.least + min(margin, (1 - one.least) / 2) for one in targets]
-        paths = [self.path(one.measure, chance) for one in targets]
+        least = [target.least + min(margin, (1 - target.least) / 2) for target in targets]
+        paths = [self.path(target.measure, chance) for target in targets]
         return np.asarray(np.min([path - bound for path, bound in zip(paths, least, strict=True)], axis=0))
 
     def path(self, measure: str, chance: Chance) -> Floats:
@@ -247,7 +247,7 @@ def families(designs: Sequence[Design]) -> list[DesignFamily]:
     result = []
     for number, members in enumerate(sorted_by.values()):
         ordered = sorted(dict.fromkeys(members), key=lambda one: size_of(one) or 0)
-        result.append(DesignFamily(number, tuple(ordered), np.log([float(size_of(one) or 1) for one in ordered])))
+        result.append(DesignFamily(number, tuple(ordered), np.log([float(size_of(design) or 1) for design in ordered])))
     return result
 
 

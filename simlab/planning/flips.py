@@ -43,10 +43,15 @@ def find_nearest_flips(
     weights for all designs and values. Prices need no simulation. Where time ends intervals are wider, and flips that
     might be none are left out.
     """
-    plain = [one for one in ground.assumptions if remedies.is_all(one, ground)]
-    flips = [flip for one in plain if (flip := remedies.flip(one, search, wanted)) is not None]
+    plain = [assumption for assumption in ground.assumptions if remedies.is_all(assumption, ground)]
+    flips = [flip for assumption in plain if (flip := remedies.flip(assumption, search, wanted)) is not None]
     following = _Following(FollowedDesigns.choose(bench, search, wanted), worlds)
-    events = [event for one in ground.assumptions if one not in plain for event in following.list_likely_events(one)]
+    events = [
+        event
+        for assumption in ground.assumptions
+        if assumption not in plain
+        for event in following.list_likely_events(assumption)
+    ]
     refined = [finer for event in sorted(events, key=_distance) if (finer := following.refine_event(event)) is not None]
     for event in _keep_nearest(refined):
         grown = following.narrow_event(event)
@@ -57,8 +62,8 @@ def find_nearest_flips(
 
 def name_assumptions_without_flip(flips: Sequence[Flip], ground: Ground) -> list[str]:
     """Name the assumptions along which no flip was found."""
-    named = {one.assumption.key for one in flips}
-    return [one.name for one in ground.assumptions if one.key not in named]
+    named = {flip.assumption.key for flip in flips}
+    return [assumption.name for assumption in ground.assumptions if assumption.key not in named]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +133,8 @@ class _Following:
         """Return where the advice changes, and to what."""
         scale, crossing = AssumptionScale(event.of), event.crossing
         ends = np.quantile(np.minimum(crossing.again, scale.end(event.side)), [TAIL, 1 - TAIL])
-        low, high = (float(one) for one in (min(ends[0], crossing.at), max(ends[1], crossing.at)))
-        low, high = sorted(scale.value(event.side * one) for one in (low, high))
+        low, high = (float(end) for end in (min(ends[0], crossing.at), max(ends[1], crossing.at)))
+        low, high = sorted(scale.value(event.side * end) for end in (low, high))
         if self.along.advised and crossing.first == 0:
             then, why = self._find_replacement(event)
         else:
@@ -147,7 +152,7 @@ class _Following:
         why = _describe_broken_condition(lacks, along.wanted)
         # The last condition, to cost less than the advice, is not asked of what takes its place. What they cost now
         # orders them: only prices change that, and those of ratings change all costs alike.
-        able = [one for one in others if point[one].margin[:-1].min() >= 0]
+        able = [design for design in others if point[design].margin[:-1].min() >= 0]
         if not able:
             return None, f"{why}, and no design reaches the targets"
         return min(able, key=lambda one: measure_value(along.found.tried[one], "money")), why
@@ -167,15 +172,15 @@ def _list_alternatives(search: SearchResult) -> list[Design]:
     """List what may be advised in place of the advice: its rivals, and larger designs of its kind."""
     chosen = search.chosen
     own = size_of(chosen)
-    sizes = sorted({size_of(one) or 0 for one in search.tried if family(one) == family(chosen)})
+    sizes = sorted({size_of(design) or 0 for design in search.tried if family(design) == family(chosen)})
     larger = [] if own is None else [size for size in sizes if size > own]
     near = [set_size(chosen, size) for size in (*larger[:1], *larger[-1:])]
-    return [one for one in dict.fromkeys([*search.rivals, *near]) if one != chosen and one in search.tried]
+    return [design for design in dict.fromkeys([*search.rivals, *near]) if design != chosen and design in search.tried]
 
 
 def _keep_nearest(events: Sequence[_Event]) -> list[_Event]:
     """Keep the nearer event of each assumption, nearest first, of those that may be told."""
-    likely = [one for one in events if np.isfinite(one.crossing.again).mean() >= LIKELY]
+    likely = [event for event in events if np.isfinite(event.crossing.again).mean() >= LIKELY]
     nearest: dict[str, _Event] = {}
     for event in sorted(likely, key=_distance):
         nearest.setdefault(event.of.key, event)
@@ -206,5 +211,5 @@ def _describe_broken_condition(lacks: str, wanted: PlanRequest) -> str:
     if lacks in LIMITS:
         late = lacks == "ended_as_planned" and wanted.limits.deadline is not None
         return "the deadline ends it" if late else "the money ends it"
-    least = next(one.least for one in wanted.targets if one.measure == lacks)
+    least = next(target.least for target in wanted.targets if target.measure == lacks)
     return f"{lacks} falls below {least:g}"

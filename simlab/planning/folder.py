@@ -111,7 +111,7 @@ def lock(out: Path, requested: Asked) -> Iterator[Ledger]:
     book_file = campaigns / ledger.FILE
     _refuse(out, requested)
     new = not book_file.exists()
-    folders = [one for one in (campaigns, out, *out.parents) if not one.exists()]
+    folders = [folder for folder in (campaigns, out, *out.parents) if not folder.exists()]
     try:
         with ledger.open_to_write(campaigns) as book:
             try:
@@ -187,7 +187,9 @@ def options_as_json(requested: Asked) -> dict[str, Any]:
 def _refuse_other(before: Asked, requested: Asked, where: str) -> None:
     now = options_as_json(requested)
     was, pilot = before.get(PILOT), now.get(PILOT)
-    rest, now_rest = ({key: one[key] for key in one.keys() - {PILOT, WORDS, *PATHS}} for one in (before, now))
+    rest, now_rest = (
+        {key: request[key] for key in request.keys() - {PILOT, WORDS, *PATHS}} for request in (before, now)
+    )
     if was != pilot and rest == now_rest:
         raise InputError(
             f"{where}: was planned on another pilot (its digest was {show(was)[:9]}, now {show(pilot)[:9]}); name "
@@ -195,10 +197,10 @@ def _refuse_other(before: Asked, requested: Asked, where: str) -> None:
         )
     for key in sorted((before.keys() | now.keys()) - {WORDS, *PATHS}):
         if before.get(key) != now.get(key):
-            was, typed = (show(one.get(key)) for one in (before, now))
+            was, typed = (show(request.get(key)) for request in (before, now))
             raise InputError(f"{where}: holds another plan ({key} was {was}, now {typed}); name another folder")
 
 
 def _nearest_folder(out: Path) -> Path:
     """Return the nearest folder above that is there."""
-    return next(one for one in out.absolute().parents if one.exists())
+    return next(parent for parent in out.absolute().parents if parent.exists())

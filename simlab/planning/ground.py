@@ -114,7 +114,7 @@ def stand_on_world(
         *([f"systems.raters_per_bucket={min(PER_BUCKET, n_raters)}"] if n_raters != pilot else []),
     ]
     law, checks, fitted_to = _describe_fit(path)
-    unknown = tuple(one.partition(":")[0] for one in (record or {}).get("not_identified", ()))
+    unknown = tuple(note.partition(":")[0] for note in (record or {}).get("not_identified", ()))
     description = f"{law}; {checks}" + ("" if path is None else f" ({clip(path.name)})")
     whom = "" if same or n_raters == pilot else f"; {n_raters} raters drawn anew"
     return _assemble_ground(

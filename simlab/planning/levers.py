@@ -61,7 +61,7 @@ def choose_designs(ground: Ground, compose: Compose, over: str | None, candidate
             for design in read_designs(candidates)
         ]
         try:
-            designs = [tuple((key, _convert_value(key, value, config)) for key, value in one) for one in named]
+            designs = [tuple((key, _convert_value(key, value, config)) for key, value in design) for design in named]
         except InputError as error:
             raise InputError(f"{where}: {error}") from error
         return _check_designs(designs, compose, where)
@@ -70,7 +70,7 @@ def choose_designs(ground: Ground, compose: Compose, over: str | None, candidate
     if math.prod(len(lever.values) for lever in levers) > MOST_DESIGNS:
         raise InputError(f"--over: these levers make more than {MOST_DESIGNS:,} designs; give fewer values")
     grid = itertools.product(*([(lever.key, value) for value in lever.values] for lever in levers))
-    return _check_designs([tuple(one) for one in grid], compose, "--over" if over else "")
+    return _check_designs([tuple(design) for design in grid], compose, "--over" if over else "")
 
 
 def make_room(ground: Ground, config: Config, over: str | None, candidates: Path | None) -> Ground:
@@ -80,7 +80,7 @@ def make_room(ground: Ground, config: Config, over: str | None, candidates: Path
     InputError as `chosen` does.
     """
     if candidates is not None:
-        sizes = [int(size) for one in read_designs(candidates) if isinstance(size := dict(one).get(SIZE), int)]
+        sizes = [int(size) for design in read_designs(candidates) if isinstance(size := dict(design).get(SIZE), int)]
     else:
         sizes = [int(n) for lever in read_levers(over or SIZE, config, ground) if lever.is_size for n in lever.values]
     if not sizes or (max(sizes) <= _largest_size(config) and not over):

@@ -75,7 +75,7 @@ def find_binding_limit(
 def front(tried: Mapping[Design, MeasuredDesign], wanted: PlanRequest) -> tuple[TriedDesign, ...]:
     """Return all that was looked at, cheapest first, and mark what nothing beats in money, days and the measure."""
     measure = first_target(wanted).measure
-    measured = {one: looked for one, looked in tried.items() if measure in looked and "money" in looked}
+    measured = {design: looked for design, looked in tried.items() if measure in looked and "money" in looked}
     ordered = sorted(
         measured, key=lambda one: (measure_value(measured[one], "money"), -measure_value(measured[one], measure))
     )
@@ -112,10 +112,12 @@ def _larger_design(best: Design, search: SearchResult, ground: Ground) -> Design
     if size is None:
         return None
     tried = {
-        tried_size for one in search.tried if family(one) == family(best) and (tried_size := size_of(one)) is not None
+        tried_size
+        for design in search.tried
+        if family(design) == family(best) and (tried_size := size_of(design)) is not None
     }
     listed = {int(value) for lever in ground.levers if lever.is_size for value in lever.values}
-    beyond = sorted(one for one in tried | listed if one > size)
+    beyond = sorted(n for n in tried | listed if n > size)
     return set_size(best, beyond[0]) if beyond else None
 
 
@@ -185,7 +187,7 @@ def _flip(assumption: Assumption, factor: _PriceFactor, then: Design | None, why
     at = assumption.value * factor.at
     if not assumption.least <= at <= assumption.most:
         return None
-    low, high = (float(np.clip(one, assumption.least, assumption.most)) for one in _span(assumption, factor))
+    low, high = (float(np.clip(end, assumption.least, assumption.most)) for end in _span(assumption, factor))
     distance = abs(AssumptionScale(assumption).measure_distance(at))
     return Flip(assumption, at, low, high, distance, then, why)
 
@@ -226,14 +228,14 @@ def remedies(
     options = [_documents(search, wanted, missed), _raters(search, bench, ground, wanted)]
     if missed and missed[0].target.startswith("power"):
         options.append(_difference(search.best, wanted, at, ground))
-    return tuple(one for one in options if one is not None)
+    return tuple(option for option in options if option is not None)
 
 
 def _advise_with_money(
     money: float, curves: Sequence[Curve], bounds: tuple[int, int], search: SearchResult, wanted: PlanRequest
 ) -> OtherMoney:
-    sized = [(one, _largest_paid_size(one, money, bounds, search)) for one in curves]
-    paid = [(one, math.floor(size)) for one, size in sized if size >= bounds[0]]
+    sized = [(curve, _largest_paid_size(curve, money, bounds, search)) for curve in curves]
+    paid = [(curve, math.floor(size)) for curve, size in sized if size >= bounds[0]]
     advice, cost = _find_cheapest_design(money, paid, bounds[0], search, wanted)
     known = [pair for pair in paid if pair[0].rise is not None]
     if not known:
@@ -275,7 +277,9 @@ def _find_cheapest_design(
     if search.advice is not None and search.advice in fine:
         return search.advice, fine[search.advice]
     least = first_target(wanted).least
-    sized = [(one, size, one.find_size(least)[0]) for one, size in paid if _do_others_hold(one.of, search, wanted)]
+    sized = [
+        (curve, size, curve.find_size(least)[0]) for curve, size in paid if _do_others_hold(curve.of, search, wanted)
+    ]
     for curve, size, needed in sized:
         at = max(math.ceil(needed), fewest) if needed <= size else None
         if at is not None:
@@ -289,7 +293,7 @@ def _do_others_hold(design: Design, search: SearchResult, wanted: PlanRequest) -
     members = {one: looked for one, looked in search.tried.items() if family(one) == family(design)}
     largest = members[max(members, key=lambda one: size_of(one) or 0)]
     first = first_target(wanted)
-    return all(measure_value(largest, one.measure) >= one.least for one in wanted.targets if one != first)
+    return all(measure_value(largest, target.measure) >= target.least for target in wanted.targets if target != first)
 
 
 def _documents(search: SearchResult, wanted: PlanRequest, missed: Sequence[MissedTarget]) -> Remedy | None:
@@ -337,7 +341,7 @@ def _raters(search: SearchResult, bench: Bench, ground: Ground, wanted: PlanRequ
 
 def raters_key(ground: Ground) -> str:
     """Return the key that says how many raters there are: that of the lever, else that of the world."""
-    levers = [one.key for one in ground.levers if one.key in ("raters.pool_size", "systems.n_raters")]
+    levers = [lever.key for lever in ground.levers if lever.key in ("raters.pool_size", "systems.n_raters")]
     fitted = any(word.split("=")[0] == "systems" and word.endswith("=fitted") for word in ground.words)
     return levers[0] if levers else ("systems.n_raters" if fitted else "raters.pool_size")
 

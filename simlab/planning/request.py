@@ -181,7 +181,7 @@ def read(target: str | None, floor: str | None) -> tuple[Target, ...]:
     """
     wanted = _read_targets("--target", target, floor=False) if target is not None else USUAL[:1]
     wanted += _read_targets("--floor", floor, floor=True) if floor is not None else ()
-    named = [one.measure for one in wanted]
+    named = [target.measure for target in wanted]
     for name in named:
         if named.count(name) > 1:
             raise InputError(f"{name} is a target twice; say once how large it is to be")
@@ -224,7 +224,7 @@ def measures(targets: tuple[Target, ...], smallest: Smallest, *, clock: bool) ->
     `power` is that of the differences that matter, `power_at` that of exactly the smallest of them.
     """
     options: Mapping[str, Any] = bound_options("measure")
-    names = dict.fromkeys([*(one.measure for one in targets), *ALWAYS, *(ON_A_CLOCK if clock else ())])
+    names = dict.fromkeys([*(target.measure for target in targets), *ALWAYS, *(ON_A_CLOCK if clock else ())])
     by_name = {name: bind(options[name]) for name in names}
     matters = partial(power_from, smallest=smallest.value)
     return by_name | {
@@ -243,7 +243,7 @@ class Replicates(NamedTuple):
 
 def choose_replicates(targets: tuple[Target, ...]) -> Replicates:
     """Return what each world needs for its targets to be measured."""
-    names = [one.measure for one in targets]
+    names = [target.measure for target in targets]
     return Replicates(
         1 + any(name.endswith(RATERS_ANEW) for name in names),
         1 + any(name.endswith(DOCUMENTS_ANEW) for name in names),

@@ -43,7 +43,7 @@ def rivalry(rows: Sequence[DesignRow], wanted: PlanRequest) -> Rivalry:
     """Compare the first row with those that are not dearer, in the first target, with the plan's confidence."""
     measure, (named, *others) = first_target(wanted).measure, rows
     gaps = {row.design: row.difference[measure] for row in others if is_rival(row, named, wanted)}
-    at = {one: bounds(gap, len(others), wanted) for one, gap in gaps.items()}
+    at = {design: bounds(gap, len(others), wanted) for design, gap in gaps.items()}
     more = max(at, key=lambda one: at[one][0], default=None)
     best = next((row for row in others if row.design == more and at[row.design][0] > 0), None)
     return Rivalry(len(gaps), max([0.0, *(high for _, high in at.values())]), best)
@@ -52,7 +52,7 @@ def rivalry(rows: Sequence[DesignRow], wanted: PlanRequest) -> Rivalry:
 def is_rival(row: DesignRow, named: DesignRow, wanted: PlanRequest) -> bool:
     """True if a row is not dearer than the named one, and falls short of no other target that this one reaches."""
     first, own, other = first_target(wanted), named.measures, row.measures
-    others = [one for one in wanted.targets if one != first and one.measure in own]
+    others = [target for target in wanted.targets if target != first and target.measure in own]
     return (
         first.measure in row.difference
         and not row.gap > SLACK
@@ -84,7 +84,7 @@ def bounds(gap: Figure, rows: int, wanted: PlanRequest) -> tuple[float, float]:
 def sizes(ground: Ground, tried: Mapping[Design, MeasuredDesign]) -> tuple[int, int]:
     """Return the least and the greatest size that designs of a plan may have."""
     declared = [int(value) for lever in ground.levers if lever.is_size for value in lever.values]
-    known = declared or [size for one in tried if (size := size_of(one)) is not None]
+    known = declared or [size for design in tried if (size := size_of(design)) is not None]
     return (min(known), max(known)) if known else (1, 1)
 
 
@@ -97,7 +97,7 @@ def same_money(search: SearchResult, bench: Bench, ground: Ground, wanted: PlanR
     chosen = search.chosen
     measure, bounds = first_target(wanted).measure, sizes(ground, search.tried)
     money = measure_value(search.tried[chosen], "money")
-    others = {one: looked for one, looked in search.tried.items() if family(one) != family(chosen)}
+    others = {design: looked for design, looked in search.tried.items() if family(design) != family(chosen)}
     fitting: list[Design] = []
     for curve in rank_families(curves(others, measure, wanted), money):
         if len(fitting) == MOST:
@@ -142,6 +142,6 @@ def _clip_size(size: float, bounds: tuple[int, int]) -> int:
 
 
 def _list_unsized(others: Mapping[Design, MeasuredDesign], measure: str, money: float) -> list[Design]:
-    unsized = [one for one, looked in others.items() if size_of(one) is None and measure in looked]
-    paid = [one for one in unsized if not measure_value(others[one], "money") > money * (1 + SLACK)]
+    unsized = [design for design, looked in others.items() if size_of(design) is None and measure in looked]
+    paid = [design for design in unsized if not measure_value(others[design], "money") > money * (1 + SLACK)]
     return sorted(paid, key=lambda one: -measure_value(others[one], measure))

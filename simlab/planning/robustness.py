@@ -93,7 +93,7 @@ def measure_scenario_robustness(
     Raises ValueError where no scenario could be simulated.
     """
     designs = _candidates(search)
-    looks = {name: one.look(dict.fromkeys(designs, worlds)) for name, one in benches.items()}
+    looks = {name: bench.look(dict.fromkeys(designs, worlds)) for name, bench in benches.items()}
     judged = _judge_draws(list(looks.values()), wanted)
     if judged is None:
         raise ValueError("no scenario has the measures that are wanted")
@@ -114,10 +114,10 @@ def _candidates(search: SearchResult) -> list[Design]:
     """List the advice, and what may be cheaper: rivals, and the next smaller design of its kind that was looked at."""
     chosen = search.chosen
     own, money = size_of(chosen), _money(search, chosen)
-    sizes = [size_of(one) or 0 for one in search.tried if family(one) == family(chosen)]
+    sizes = [size_of(design) or 0 for design in search.tried if family(design) == family(chosen)]
     smaller = [] if own is None else sorted(size for size in sizes if 0 < size < own)[-1:]
     others = [*search.rivals, *(set_size(chosen, size) for size in smaller)]
-    return list(dict.fromkeys([chosen, *(one for one in others if not _money(search, one) >= money)]))
+    return list(dict.fromkeys([chosen, *(design for design in others if not _money(search, design) >= money)]))
 
 
 def _money(search: SearchResult, design: Design) -> float:
@@ -129,21 +129,21 @@ def _rounds(
 ) -> Iterator[Mapping[Design, MeasuredDesign]]:
     """Look at all designs in every fourth draw, then in the next ones, as long as there is time."""
     for start in range(ROUNDS):
-        named = {(one, k): replace_setting(one, DRAW, k) for k in at[start::ROUNDS] for one in designs}
+        named = {(design, k): replace_setting(design, DRAW, k) for k in at[start::ROUNDS] for design in designs}
         if bench.remaining_seconds() <= 0 or worlds_in_time(bench, worlds * len(named)) < worlds * len(named):
             return
         looked = bench.look(dict.fromkeys(named.values(), worlds))
         for k in at[start::ROUNDS]:
-            yield {one: looked.get(named[one, k], {}) for one in designs}
+            yield {design: looked.get(named[design, k], {}) for design in designs}
 
 
 def _judge_draws(looks: Sequence[Mapping[Design, MeasuredDesign]], wanted: PlanRequest) -> _Judged | None:
     """Keep the draws in which all targets of the advice have a value; other designs that lack one reach nothing."""
-    names = [one.measure for one in wanted.targets]
+    names = [target.measure for target in wanted.targets]
     kept = [i for i, look in enumerate(looks) if all(name in next(iter(look.values())) for name in (*names, "money"))]
     if not kept:
         return None
-    return _Judged(kept, [_summarise_looks([looks[i][one] for i in kept], names) for one in looks[0]])
+    return _Judged(kept, [_summarise_looks([looks[i][design] for i in kept], names) for design in looks[0]])
 
 
 def _summarise_looks(looks: Sequence[MeasuredDesign], names: Sequence[str]) -> ReachedDraws:
@@ -165,7 +165,7 @@ def _make_robustness(judged: _Judged, wanted: PlanRequest, source: str, more: st
     drawn = rng.integers(n, size=(RESAMPLED, n)) if sampled else np.tile(np.arange(n), (RESAMPLED, 1))
     again = Redraw(drawn, rng.standard_normal((RESAMPLED, worlds)))
     now = Redraw(np.arange(n)[None, :], np.zeros((1, worlds)))
-    least = np.array([one.least for one in wanted.targets])
+    least = np.array([target.least for target in wanted.targets])
     advice = judged.told[0]
     met, times = _mark_reached(advice, least, now, shrink=sampled), _mark_reached(advice, least, again, shrink=sampled)
     regret = float(_regret(judged.told, least, now, shrink=sampled)[0])

@@ -122,13 +122,13 @@ def _is_as_sure(best: int, share: Floats, wanted: PlanRequest) -> Bools:
 
 
 def _join_families(families: Sequence[DesignFamily], wanted: PlanRequest, chance: Chance) -> _All:
-    masks = [one.open(wanted) for one in families]
-    used = [(one, mask) for one, mask in zip(families, masks, strict=True) if mask.any()]
+    masks = [members.open(wanted) for members in families]
+    used = [(members, mask) for members, mask in zip(families, masks, strict=True) if mask.any()]
     n = len(chance.worlds)
     where = [(f, int(k)) for f, mask in enumerate(masks) for k in np.flatnonzero(mask)]
-    cost = [one.costs(wanted, chance)[:, mask] for one, mask in used]
-    excess = [one.reaches(wanted.targets, chance)[:, mask] for one, mask in used]
-    beyond = [one.reaches(wanted.targets, chance, wanted.margin)[:, mask] for one, mask in used]
+    cost = [members.costs(wanted, chance)[:, mask] for members, mask in used]
+    excess = [members.reaches(wanted.targets, chance)[:, mask] for members, mask in used]
+    beyond = [members.reaches(wanted.targets, chance, wanted.margin)[:, mask] for members, mask in used]
     numbers = np.array(where, int).reshape(-1, 2)
     nothing = np.zeros((n, 0))
     plain = np.array([count_oddities(families[f].designs[k]) for f, k in where], int)
@@ -165,7 +165,7 @@ def make_result(
     look: Callable[[dict[At, int]], None],
 ) -> SearchResult:
     """Put together what the search came to; the designs that are named have been looked at."""
-    places = [_find_reaching_size(one, wanted, chance) for one in families]
+    places = [_find_reaching_size(members, wanted, chance) for members in families]
     furthest = _find_furthest(families, wanted, chance)
     named = [*enumerate(places), furthest, *([judged.choice] if judged.choice else [])]
     new = [(f, k) for f, k in dict.fromkeys(named) if k not in families[f].known]
@@ -177,7 +177,7 @@ def make_result(
     return SearchResult(
         advice=judged.choice and families[first[0]].designs[first[1]],
         best=best,
-        rivals=tuple(one for one in rivals if family(one) != family(best) or one != best),
+        rivals=tuple(design for design in rivals if family(design) != family(best) or design != best),
         tried=dict(list_measured_designs(families)),
         probability=judged.probability,
         designs=sum(map(len, families)),
@@ -189,11 +189,11 @@ def make_result(
 
 def _add_reasons(why: str, families: Sequence[DesignFamily], wanted: PlanRequest) -> str:
     """Return what was left out beside what ended the search."""
-    looked = [one for _, one in list_measured_designs(families)]
+    looked = [design for _, design in list_measured_designs(families)]
     none = sum(1 for one in looked if "money" not in one)
     if none:
         why += f"; {none} of the {len(looked)} designs that were looked at could not be carried out"
-    for measure in dict.fromkeys(one.measure for one in wanted.targets):
+    for measure in dict.fromkeys(target.measure for target in wanted.targets):
         undefined = sum(1 for one in looked if "money" in one and (measure not in one or not one[measure].n))
         if undefined:
             why += f"; {measure} has no value in {undefined} of {len(looked)} designs, which do not reach it"
@@ -216,7 +216,7 @@ def _find_furthest(families: Sequence[DesignFamily], wanted: PlanRequest, chance
 
     Where none is within the limits it is the one that costs least.
     """
-    first = next((one for one in wanted.targets if not one.floor), wanted.targets[0])
+    first = next((target for target in wanted.targets if not target.floor), wanted.targets[0])
     others = [target for target in wanted.targets if target != first]
     best: tuple[float, At] = (-math.inf, (0, 0))
     for f, members in enumerate(families):
@@ -226,7 +226,7 @@ def _find_furthest(families: Sequence[DesignFamily], wanted: PlanRequest, chance
         best = max([best, *((float(value[k]), (f, int(k))) for k in np.flatnonzero(members.mark_allowed(wanted)))])
     if best[0] > -math.inf:
         return best[1]
-    return min(((f, min(one.known)) for f, one in enumerate(families)), key=lambda at: _money(families, at))
+    return min(((f, min(members.known)) for f, members in enumerate(families)), key=lambda at: _money(families, at))
 
 
 def _money(families: Sequence[DesignFamily], at: At) -> float:
@@ -267,11 +267,11 @@ class Search:
 
     def holds(self, design: Design) -> bool:
         """True if a design is one of those that may be chosen."""
-        of = next((one for one in self.held if design in one.designs), None)
+        of = next((members for members in self.held if design in members.designs), None)
         return of is not None and of.designs.index(design) >= of.struck
 
     def _family(self, design: Design) -> DesignFamily:
-        return next(one for one in self.held if family(one.designs[0]) == family(design))
+        return next(members for members in self.held if family(members.designs[0]) == family(design))
 
     def find_undecided_sizes(self, design: Design) -> tuple[int, int] | None:
         """Return the sizes of a design's family between which nothing is decided; None where there are no sizes.
@@ -279,7 +279,7 @@ class Search:
         From the smallest that may reach the targets to the smallest that very likely does, else the largest allowed.
         """
         of = self._family(design)
-        sizes = [size_of(one) for one in of.designs]
+        sizes = [size_of(design) for design in of.designs]
         places = np.flatnonzero(of.open(self.wanted))
         if not len(places):
             places = np.flatnonzero(of.mark_allowed(self.wanted))[-1:]
@@ -302,7 +302,7 @@ def begin(designs: Sequence[Design], wanted: PlanRequest) -> Search:
 def go_on(search: Search, bench: Bench, say: Say | None = None) -> SearchResult:
     """Search, or search on after designs were struck, until the choice is as sure as was wanted or patience ends."""
     groups, wanted, chance = search.held, search.wanted, search.chance
-    if not any(one.known for one in groups):
+    if not any(group.known for group in groups):
         _look_first(bench, groups, wanted)
     why, judged = "the worlds that a search may take are used up", judge(groups, wanted, chance)
     for _ in range(ROUNDS):
@@ -332,11 +332,11 @@ def look(bench: Bench, families: Sequence[DesignFamily], wants: dict[At, int]) -
 
 def _look_first(bench: Bench, families: Sequence[DesignFamily], wanted: PlanRequest) -> None:
     """Look at each family in its middle, or at the largest size below that is within the limits, by halves."""
-    wants = {(f, len(one) // 2): FIRST for f, one in enumerate(families)}
+    wants = {(f, len(members) // 2): FIRST for f, members in enumerate(families)}
     while wants:
         look(bench, families, dict.fromkeys(wants, FEW))
         look(bench, families, _limit_to_patience(bench, families, wants))
-        low = {f: min(one.known) for f, one in enumerate(families) if not one.mark_allowed(wanted).any()}
+        low = {f: min(members.known) for f, members in enumerate(families) if not members.mark_allowed(wanted).any()}
         wants = {(f, k // 2): FIRST for f, k in low.items() if k > 0} if bench.remaining_seconds() > 0 else {}
 
 

@@ -161,12 +161,12 @@ def _names(archive: zipfile.ZipFile, file: Path) -> list[str]:
     where, entries = clip(file), archive.infolist()
     if len(entries) > MOST_FILES:
         raise InputError(f"{where} holds more than {MOST_FILES:,} files; {_NO_ARCHIVE}")
-    if sum(one.file_size for one in entries) > max(MOST_TIMES * file.stat().st_size, 2**20):
+    if sum(entry.file_size for entry in entries) > max(MOST_TIMES * file.stat().st_size, 2**20):
         raise InputError(f"{where} takes more than {MOST_TIMES} times as much unpacked; {_NO_ARCHIVE}")
     for entry in entries:
         if wrong := _describe_fault(entry):
             raise InputError(f"{where}: {clip(entry.filename, 80)} {wrong}; {_NO_ARCHIVE}")
-    names = [one.filename for one in entries if not one.is_dir()]
+    names = [entry.filename for entry in entries if not entry.is_dir()]
     if len(set(names)) < len(names):
         raise InputError(f"{where} holds two files of one name; {_NO_ARCHIVE}")
     if METADATA not in names:

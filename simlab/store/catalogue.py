@@ -76,11 +76,11 @@ def keep_matching(stores: Sequence[Catalogued], wanted: Mapping[str, Sequence[st
     Raises InputError for a key that no store has, and where no store is left.
     """
     for key, values in wanted.items():
-        of_each = [_list_values(one.settings, key) for one in stores]
+        of_each = [_list_values(store.settings, key) for store in stores]
         if not any(of_each):
-            keys = dict.fromkeys(known for one in stores for known in one.settings)
+            keys = dict.fromkeys(known for store in stores for known in store.settings)
             raise InputError(f"{where}: no store in it has the setting {clip(key)}; {suggest(key, keys)}")
-        left = [one for one, has in zip(stores, of_each, strict=True) if has & set(values)]
+        left = [store for store, has in zip(stores, of_each, strict=True) if has & set(values)]
         if not left:
             there = ", ".join(sorted(set().union(*of_each), key=order_naturally))
             named = clip(",".join(values))

@@ -234,11 +234,11 @@ class Run(NamedTuple):
     @property
     def shape(self) -> tuple[int, ...]:
         """Count the values of each axis."""
-        return tuple(one.stop - one.start for one in self.region)
+        return tuple(part.stop - part.start for part in self.region)
 
     def positions(self) -> Iterator[tuple[int, ...]]:
         """List the cells in their order."""
-        return itertools.product(*(range(one.start, one.stop) for one in self.region))
+        return itertools.product(*(range(part.start, part.stop) for part in self.region))
 
 
 def cut(shape: Sequence[int], cell_bytes: int) -> Cut:

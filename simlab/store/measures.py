@@ -237,7 +237,7 @@ class Columns(NamedTuple):
 def columns(names: Sequence[str], cells: Sequence[Computed]) -> Columns:
     """Write the measures of cells side by side."""
     rows = [[cell.get(name) for cell in cells] for name in names]
-    lengths = (len(one.influence) for of_cells in rows for one in of_cells if isinstance(one, Estimate))
+    lengths = (len(result.influence) for of_cells in rows for result in of_cells if isinstance(result, Estimate))
     size = (len(names), len(cells))
     value, mcse, n = np.full(size, np.nan), np.full(size, np.nan), np.zeros(size, np.int32)
     influence = np.full((*size, max(lengths, default=0)), np.nan)
@@ -246,8 +246,8 @@ def columns(names: Sequence[str], cells: Sequence[Computed]) -> Columns:
             if isinstance(result, Estimate):
                 value[j, k], mcse[j, k], n[j, k] = result.value, result.mcse, result.n
                 influence[j, k, : len(result.influence)] = result.influence
-    clusters = [frozenset(one.cluster for one in of_cells if isinstance(one, Estimate)) for of_cells in rows]
-    reasons = [[one.reason for one in of_cells if isinstance(one, Unusable)] for of_cells in rows]
+    clusters = [frozenset(result.cluster for result in of_cells if isinstance(result, Estimate)) for of_cells in rows]
+    reasons = [[result.reason for result in of_cells if isinstance(result, Unusable)] for of_cells in rows]
     failed = tuple((len(why), why[0] if why else "") for why in reasons)
     return Columns(value, mcse, n, influence, tuple(clusters), failed)
 

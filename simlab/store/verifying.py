@@ -47,7 +47,7 @@ def list_missing(book: Ledger) -> list[Address]:
     wanted = dict.fromkeys(cells, [whole.studies] * whole.worlds)
     if noted:
         seal = whole.seal(cells)
-        shards = list_shards(one for one in noted if one["seal"] == seal)
+        shards = list_shards(shard for shard in noted if shard["seal"] == seal)
     else:
         whole, sizes = replace(whole, block=whole.studies), book.read_requested_sizes()
         wanted = {cell: sizes.studies_by_world(cell) for cell in cells}
@@ -63,7 +63,7 @@ def list_missing(book: Ledger) -> list[Address]:
 def list_incomplete(book: Ledger) -> list[Shard]:
     """List the shards of whose blocks a folder lacks some; nothing where nobody can tell."""
     whole, cells, noted = _read_sizes(book), _cells(book), book.read_note("shards", [])
-    shards, seals = list_shards(noted), {one["seal"] for one in noted}
+    shards, seals = list_shards(noted), {shard["seal"] for shard in noted}
     if whole is None or len({shard.of for shard in shards}) != 1 or seals != {whole.seal(cells)}:
         return []
     of = shards[0].of

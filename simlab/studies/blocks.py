@@ -106,7 +106,7 @@ def _collect_together(
     places = [place for _, place in numbered]
     noise = (seal(draw(prepared, world, laid, place)) for place in places)
     gathered = kind.collect(prepared, world, laid, noise, places)
-    campaigns = [one for one in gathered if isinstance(one, Campaign)]
+    campaigns = [campaign for campaign in gathered if isinstance(campaign, Campaign)]
     for campaign in campaigns:
         refuse_impossible(campaign.collected)
         seal(campaign.collected)
@@ -129,9 +129,9 @@ def _fill_failures(
     """Return where and when campaigns were, and what became of each; those that failed are filled in."""
     failures = [(k, str(one)) for (k, _), one in zip(numbered, gathered, strict=True) if isinstance(one, DesignFailure)]
     if failures:
-        failed = np.array([isinstance(one, DesignFailure) for one in gathered])
+        failed = np.array([isinstance(campaign, DesignFailure) for campaign in gathered])
         outcomes = _fill_blanks(kind.blank(prepared, world, laid), outcomes, failed)
-    status = np.array([_status(one) for one in gathered], np.int8)
+    status = np.array([_status(campaign) for campaign in gathered], np.int8)
     identity = _identity(kind, prepared, world, [place for _, place in numbered])
     return Block({**identity, **outcomes, "status": status}, failures)
 

@@ -133,7 +133,7 @@ def read_law(key: str, text: str) -> AnyLaw:
         raise InputError(f"{setting}: {name} is no law; write {HOW}")
     if name == POSTERIOR:
         return _read_draws(setting, call[2])
-    if len(numbers) != 2 or not all(_NUMBER.fullmatch(one) for one in numbers):
+    if len(numbers) != 2 or not all(_NUMBER.fullmatch(number) for number in numbers):
         raise InputError(f"{setting}: a law has two numbers; write {FORMS[name]}")
     first, second = map(float, numbers)
     if not (math.isfinite(first) and math.isfinite(second)):

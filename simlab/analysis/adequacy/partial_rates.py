@@ -115,14 +115,14 @@ def _fit(
     systems_evidence = [
         _system_evidence(first, second, systems, calibration, k, allowed, slopes) for k in range(len(systems.n))
     ]
-    evidence = np.stack([first.kernel @ one.evidence @ second.kernel.T for one in systems_evidence])
+    evidence = np.stack([first.kernel @ system.evidence @ second.kernel.T for system in systems_evidence])
     log_weight = np.log(first.prior)[:, None] + np.log(second.prior)
     for density in evidence:
         log_weight += np.log(np.maximum(density, TINY))
     top = float(log_weight.max())
     weight = np.exp(log_weight - top)
     total = float(weight.sum())
-    log_evidence = top + float(np.log(total)) + sum(one.log_top for one in systems_evidence)
+    log_evidence = top + float(np.log(total)) + sum(system.log_top for system in systems_evidence)
     return _SlopeFit((first, second), systems_evidence, log_evidence, evidence, weight / total)
 
 

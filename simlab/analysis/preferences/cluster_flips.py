@@ -105,7 +105,7 @@ def sum_clusters(c: csr_matrix[Any], n: csr_matrix[Any]) -> ClusterSums:
     square, n_square = c.multiply(c), n.multiply(n)
     signed = hstack([c, c.multiply(n), square.multiply(c), c.multiply(n_square)]).tocsr()
     weights = (square, square.multiply(n), n, n_square, n_square.multiply(n))
-    return ClusterSums(signed, *(np.asarray(one.sum(0), float).ravel() for one in weights))
+    return ClusterSums(signed, *(np.asarray(weight.sum(0), float).ravel() for weight in weights))
 
 
 def pool_variances(sums: Sequence[ClusterSums], squares: Floats, tested: Bools) -> Pooling:
@@ -121,7 +121,7 @@ def pool_variances(sums: Sequence[ClusterSums], squares: Floats, tested: Bools) 
         together = np.maximum(way.e - n, 0.0)
         shared = float((way.squares - squares)[tested].sum() / max(together[tested].sum(), SLACK))
         expected = expected + max(shared, 0.0) * together
-    freedom = np.minimum.reduce([one.effective for one in ways]) - 1
+    freedom = np.minimum.reduce([way.effective for way in ways]) - 1
     # Votes of few clusters are often all alike, and their median says nothing: then it is what is expected about 0.
     enough = tested & (freedom >= FEWEST - 1)
     typical = enough if 2 * enough.sum() >= tested.sum() else np.zeros_like(tested)
@@ -131,7 +131,7 @@ def pool_variances(sums: Sequence[ClusterSums], squares: Floats, tested: Bools) 
 
 def measure_lead(sums: Sequence[ClusterSums]) -> Lead:
     """Return what was observed. Source of the error two ways: Cameron, Gelbach and Miller 2011."""
-    each = [_moments(one, np.asarray(one.signed.sum(0)).ravel()) for one in sums]
+    each = [_moments(way, np.asarray(way.signed.sum(0)).ravel()) for way in sums]
     if len(each) == 1:
         return each[0]
     rater, item, cell = each
@@ -166,8 +166,8 @@ def flip_leads(rng: np.random.Generator, sums: Sequence[ClusterSums], patterns: 
         every = n < 60 and 2**n <= patterns
         drawn = signs.list_sign_patterns(n) if every else None
         return _moments(sums[0], _flips(rng, sums[0], patterns, drawn)), every
-    rater, item = (_moments(one, _flips(rng, one, patterns)) for one in sums[:2])
-    weight = _weights(*(one.squares for one in sums))
+    rater, item = (_moments(way, _flips(rng, way, patterns)) for way in sums[:2])
+    weight = _weights(*(way.squares for way in sums))
     total = weight[0] * rater.total + weight[1] * item.total
     third = weight[0] ** 3 * rater.third + weight[1] ** 3 * item.third
     variance = weight[0] ** 2 * rater.variance + weight[1] ** 2 * item.variance
@@ -232,7 +232,7 @@ def flip(
     rng: np.random.Generator, sums: Sequence[ClusterSums], by: Pooling, statistic: Floats, tested: Bools, patterns: int
 ) -> FlipFamily:
     """Compare the statistics of the tested pairs with those of flipped clusters, all pairs together."""
-    lead, every = flip_leads(rng, [one.keep(tested) for one in sums], patterns)
+    lead, every = flip_leads(rng, [way.keep(tested) for way in sums], patterns)
     null = np.abs(studentise_lead(lead, by.keep(tested), sums[0].n[tested]).statistic)
     return FlipFamily(np.abs(statistic)[tested], null, every, SLACK**0.5)
 

@@ -111,7 +111,7 @@ def list_spreads(votes: Votes, way: Way, contributed: tuple[Floats, Floats] | No
     `contributed` is what each vote adds, and what it weighs: the vote and 1, if nothing else is told.
     """
     each = (votes.value.astype(float), np.ones(len(votes.pair))) if contributed is None else contributed
-    squares = [_spread(votes, each, one) for one in clusters(votes, way)]
+    squares = [_spread(votes, each, cluster) for cluster in clusters(votes, way)]
     if way == "both":
         cell = _spread(votes, each, cells(votes))
         squares.append(ClusterSquares(*(x + y - z for x, y, z in zip(*squares, cell, strict=True))))
@@ -120,7 +120,7 @@ def list_spreads(votes: Votes, way: Way, contributed: tuple[Floats, Floats] | No
 
 def largest_spread(spreads: Sequence[ClusterSquares], d: Floats | float) -> Floats:
     """Return the largest spread at d, `[pair]`."""
-    return np.asarray(np.maximum.reduce([one.evaluate(d) for one in spreads]))
+    return np.asarray(np.maximum.reduce([spread.evaluate(d) for spread in spreads]))
 
 
 def bounds(total: Floats, n: Floats, spreads: Sequence[ClusterSquares], critical: float) -> tuple[Floats, Floats]:

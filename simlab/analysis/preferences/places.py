@@ -81,8 +81,8 @@ def join_orders(votes: Votes) -> BothOrders:
     cell = _cells(votes, known)
     n_cells = int(cell.max(initial=-1)) + 1
     sides = [known & (votes.place == side) for side in (1, -1)]
-    ahead = np.stack([np.bincount(cell[one], votes.value[one], n_cells) for one in sides])
-    n = np.stack([np.bincount(cell[one], minlength=n_cells) for one in sides])
+    ahead = np.stack([np.bincount(cell[side], votes.value[side], n_cells) for side in sides])
+    n = np.stack([np.bincount(cell[side], minlength=n_cells) for side in sides])
     both = np.asarray((n > 0).all(0))
     nobody = np.zeros(n_cells, bool)
     nobody[cell[known & (votes.rater < 0)]] = True
@@ -145,7 +145,7 @@ def are_places_balanced(votes: Votes) -> bool:
 def _places_of_systems(votes: Votes) -> tuple[Ints, Ints]:
     """Count each system's votes, and how many more times it stood first than second: `[system]`."""
     place = np.zeros_like(votes.pair) if votes.place is None else votes.place
-    first, second = (one[votes.pair] for one in np.triu_indices(votes.n_systems, 1))
+    first, second = (index[votes.pair] for index in np.triu_indices(votes.n_systems, 1))
     n = np.bincount(first, minlength=votes.n_systems) + np.bincount(second, minlength=votes.n_systems)
     lead = np.bincount(first, place, votes.n_systems) - np.bincount(second, place, votes.n_systems)
     return n, np.asarray(lead, np.int64)

@@ -164,7 +164,7 @@ def sums(model: RidgeModel, peak: Peak, lattice: int, seed: int, chunk: int = 0)
         above, square = p[0] > p[2], w * w
         columns = [w, square, w * above, square * above, square * above]
         columns += [*(w * one for one in p), *(w * one * one for one in p)]
-        total[part] = np.stack([one.reshape(len(w), REPLICATES, -1).sum(2) for one in columns], axis=2)
+        total[part] = np.stack([column.reshape(len(w), REPLICATES, -1).sum(2) for column in columns], axis=2)
     return total, scale
 
 

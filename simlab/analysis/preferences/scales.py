@@ -64,7 +64,7 @@ def scale(rng: np.random.Generator, votes: Votes, way: Way, fitted: Strengths, l
     """Return what strengths say of all pairs together at a level, votes clustered as `way` has it."""
     # Errors are no smaller than those of independent votes: near separation clusters hardly vary any more.
     covariance = [*covariances(votes, way, fitted), fitted.bread]
-    freedom = max(min(effective_clusters(one) for one in clusters(votes, way)) - 1, 1.0)
+    freedom = max(min(effective_clusters(cluster) for cluster in clusters(votes, way)) - 1, 1.0)
     contrasts = _contrasts(fitted.n_systems)
     together = np.equal(*(fitted.part[k] for k in np.triu_indices(fitted.n_systems, 1)))
     difference = np.where(together, distances(fitted.value), np.nan)
@@ -111,7 +111,10 @@ def explain_scale(votes: Votes, way: Way, fitted: Strengths) -> Explained:
     # The largest of means: a mean of the largest would take what is chance in each pair for dispersion.
     dispersion = 1.0
     if several.any() and way != "vote":
-        spread = [float((one.evaluate(net)[several] / variance[several]).mean()) for one in list_spreads(votes, way)]
+        spread = [
+            float((way_spread.evaluate(net)[several] / variance[several]).mean())
+            for way_spread in list_spreads(votes, way)
+        ]
         dispersion = max(*spread, 1.0)
     statistic = float(off.sum() / dispersion)
     return Explained(statistic, freedom, dispersion, float(chdtrc(freedom, statistic)))

@@ -126,7 +126,7 @@ def covariances(votes: Votes, way: Way, fitted: Strengths) -> list[Floats]:
     """
     scores = vote_scores(votes, fitted)
     groups = clusters(votes, way)
-    meats = [_sum_cluster_squares(scores, one) for one in groups]
+    meats = [_sum_cluster_squares(scores, group) for group in groups]
     if way == "both":
         meats.append(meats[0] + meats[1] - _sum_cluster_squares(scores, cells(votes)))
     return [fitted.bread @ meat @ fitted.bread for meat in meats]

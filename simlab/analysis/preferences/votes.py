@@ -103,7 +103,7 @@ def clusters(votes: Votes, way: Way) -> list[Ints]:
     """Return the number of the cluster of each vote, once for each way in which votes cluster."""
     rater, item = own_number(votes.rater), own_number(votes.item)
     each = {"vote": [np.arange(len(votes.pair))], "rater": [rater], "item": [item], "both": [rater, item]}[way]
-    return [np.unique(one, return_inverse=True)[1] for one in each]
+    return [np.unique(label, return_inverse=True)[1] for label in each]
 
 
 def cells(votes: Votes) -> Ints:

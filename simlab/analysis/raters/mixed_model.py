@@ -462,7 +462,7 @@ def step_to_reml(
 
 
 def _some_sums(sums: ScoreSums, study: Any) -> ScoreSums:
-    return ScoreSums(*(one[..., study] for one in sums))
+    return ScoreSums(*(array[..., study] for array in sums))
 
 
 def step_from(design: DesignProducts, at: Solved, value: Floats) -> Fits:

@@ -179,7 +179,7 @@ def fit_model(key: Key, value: bytes) -> tuple[ComparisonLayout, MixedModelFit |
 def make_key(rated: ScoredRatings, pools: Pools) -> tuple[Key, bytes]:
     """Return what tells the design of ratings from others, and their scores, as what is kept of them is found by."""
     columns = (rated.system, rated.rater, rated.item, rated.document)
-    system, rater, item, document = (np.ascontiguousarray(one, np.int64).tobytes() for one in columns)
+    system, rater, item, document = (np.ascontiguousarray(column, np.int64).tobytes() for column in columns)
     value = np.ascontiguousarray(rated.value, float).tobytes()
     return (system, rater, item, document, rated.n_systems, pools), value
 
@@ -346,8 +346,8 @@ class ComparisonLayout(NamedTuple):
             parts = [(variance, freedom)]
             if within is not None:
                 parts.append(satterthwaite_freedom(*within, share_within, zeros_known=False))
-        total = np.asarray(sum(one for one, _ in parts))
-        squares = sum(np.divide(one**2, df, out=np.zeros_like(one), where=df > 0) for one, df in parts)
+        total = np.asarray(sum(variance for variance, _ in parts))
+        squares = sum(np.divide(variance**2, df, out=np.zeros_like(variance), where=df > 0) for variance, df in parts)
         spare = np.divide(total**2, squares, out=np.zeros_like(total), where=np.asarray(squares) > 0)
         return np.where(given, total, variance), np.where(given, spare, freedom)
 

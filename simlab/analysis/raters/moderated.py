@@ -185,7 +185,7 @@ class Judge(NamedTuple):
         error = np.sqrt(self.unit * self._factors(squares))
         known = self.layout.comparable & (error > 0)
         t = np.divide(np.abs(difference), error, out=np.zeros_like(difference), where=known)
-        return difference, [SimulatedFamily(one, self.freedom, self.null) for one in t]
+        return difference, [SimulatedFamily(study, self.freedom, self.null) for study in t]
 
     def factors(self, value: Floats) -> Floats:
         """Return what the variance of each difference is, over that by a unit of noise, `[study, pair]`."""

@@ -82,7 +82,7 @@ def segment_t(score: Floats, system: Ints, item: Ints, n_systems: int) -> Floats
     count = np.bincount(cell, minlength=n_items * n_systems)
     # Squares of what lies around 0 lose fewer digits.
     level = studies.mean(1, keepdims=True)
-    total = np.stack([np.bincount(cell, weights=one, minlength=len(count)) for one in studies - level])
+    total = np.stack([np.bincount(cell, weights=study, minlength=len(count)) for study in studies - level])
     mean = (total / np.maximum(count, 1)).reshape(-1, n_items, n_systems)
     came = (count > 0).reshape(n_items, n_systems).astype(float)
     first, second = np.triu_indices(n_systems, 1)

@@ -64,10 +64,12 @@ def assign(
         )
     own = int(study.config["seed"]) if seed is None else seed
     dealt = deal(study.config, seated.frame, own)
-    sizes = np.array([len(one) for one in item_table.segments])
+    sizes = np.array([len(segment) for segment in item_table.segments])
     rng = stream(own, *PLACE.of_study, "assign", "controls")
     work = add_controls(rng, dealt.screens, sizes, item_table.controls, _share(study, item_table, share))
-    loads = np.bincount([one.rater for one in work for _ in range(_size(one, sizes))], minlength=seated.frame.n_raters)
+    loads = np.bincount(
+        [screen.rater for screen in work for _ in range(_size(screen, sizes))], minlength=seated.frame.n_raters
+    )
     seconds = find_seconds(study.config, world)
     unused = _list_unused_hours(people, seconds)
     seated = seat_by_capacity(seated, loads, seconds)
@@ -91,7 +93,7 @@ def _size(screen: ShownScreen, sizes: Ints) -> int:
 
 
 def _list_unused_hours(people: Sequence[RaterCapacity], seconds: float | None) -> tuple[str, ...]:
-    if seconds is None and any(math.isfinite(one.hours) for one in people):
+    if seconds is None and any(math.isfinite(person.hours) for person in people):
         return ("hours are not held against the work: the study has no clock (design.collection)",)
     return ()
 

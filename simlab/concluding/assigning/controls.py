@@ -40,7 +40,7 @@ def add_controls(
     work: list[ShownScreen] = []
     for _, rater_screens in groupby(screens, key=lambda one: one.rater):
         tasks = [list(task) for _, task in groupby(rater_screens, key=lambda one: one.task)]
-        ratings = sum(int(sizes[one.document]) for task in tasks for one in task)
+        ratings = sum(int(sizes[screen.document]) for task in tasks for screen in task)
         wanted = None if share is None else round(share * ratings)
         own = (
             _place_table_controls(rng, tasks, controls, wanted)
@@ -55,7 +55,7 @@ def _place_table_controls(
     rng: np.random.Generator, tasks: Sequence[Sequence[Screen]], controls: Sequence[ControlItem], wanted: int | None
 ) -> list[_Placed]:
     rater, placed, count = tasks[0][0].rater, list[_Placed](), 0
-    wanted = sum(len(one.segments) for one in controls) if wanted is None else wanted
+    wanted = sum(len(control.segments) for control in controls) if wanted is None else wanted
     while count < wanted:
         for k in rng.permutation(len(controls)).tolist():
             if count < wanted:
@@ -68,7 +68,7 @@ def _place_table_controls(
 def _place_repeats(
     rng: np.random.Generator, tasks: Sequence[Sequence[Screen]], sizes: Ints, wanted: int
 ) -> list[_Placed]:
-    own = [(k, one) for k, task in enumerate(tasks) for one in task]
+    own = [(k, screen) for k, task in enumerate(tasks) for screen in task]
     placed, count = list[_Placed](), 0
     for at in rng.permutation(len(own)).tolist():
         if count < wanted:
@@ -85,6 +85,6 @@ def _merge_controls(tasks: Sequence[Sequence[Screen]], placed: Sequence[_Placed]
     """Put control items before the tasks that they precede, and count tasks anew."""
     merged: list[list[ShownScreen]] = []
     for k in range(len(tasks) + 1):
-        merged += [[one.shown] for one in placed if one.before == k]
-        merged += [[ShownScreen(*one) for one in tasks[k]]] if k < len(tasks) else []
-    return [one._replace(task=number) for number, task in enumerate(merged) for one in task]
+        merged += [[item.shown] for item in placed if item.before == k]
+        merged += [[ShownScreen(*screen) for screen in tasks[k]]] if k < len(tasks) else []
+    return [screen._replace(task=number) for number, task in enumerate(merged) for screen in task]

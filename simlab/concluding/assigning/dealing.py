@@ -65,14 +65,14 @@ def seat_by_capacity(seated: Seated, loads: Ints, seconds: float | None) -> Seat
     if not np.all(loads <= able[chosen]):
         _refuse([everybody[k] for k in chosen], loads, able[chosen])
     people = tuple(everybody[k] for k in chosen)
-    spare = tuple(one for one in everybody if one not in people)
-    frame = replace(seated.frame, rater_names=tuple(one.name for one in people))
+    spare = tuple(name for name in everybody if name not in people)
+    frame = replace(seated.frame, rater_names=tuple(person.name for person in people))
     return seated._replace(frame=frame, people=people, spare=spare)
 
 
 def _calculate_capacity(people: Sequence[RaterCapacity], seconds: float | None) -> Floats:
-    hours = [math.inf if seconds is None else one.hours * HOUR / seconds for one in people]
-    return np.floor(np.minimum([one.cap for one in people], hours))
+    hours = [math.inf if seconds is None else person.hours * HOUR / seconds for person in people]
+    return np.floor(np.minimum([person.cap for person in people], hours))
 
 
 def _refuse(people: Sequence[RaterCapacity], loads: Ints, able: Floats) -> None:
@@ -104,12 +104,12 @@ def balance_orders(rng: np.random.Generator, screens: Sequence[Screen]) -> list[
     tasks = [list(group) for _, group in groupby(screens, key=lambda one: one[:2])]
     alike: dict[tuple[int, tuple[int, ...]], list[int]] = {}
     for k, task in enumerate(tasks):
-        alike.setdefault((task[0].rater, tuple(sorted(one.system for one in task))), []).append(k)
+        alike.setdefault((task[0].rater, tuple(sorted(screen.system for screen in task))), []).append(k)
     for (_, systems), same in alike.items():
         for k, order in zip(same, squares(rng, len(same), len(systems)).tolist(), strict=True):
             by_system = sorted(tasks[k])
             tasks[k] = [by_system[place] for place in order]
-    return [one for task in tasks for one in task]
+    return [screen for task in tasks for screen in task]
 
 
 def squares(rng: np.random.Generator, n_tasks: int, n: int) -> Ints:
@@ -148,11 +148,11 @@ def seat(frame: Frame, config: Mapping[str, Any], items: Items, people: Sequence
     """
     _check_numbers(frame, config["design"], items, people)
     order, systems = _match_names(frame.system_names, items.systems, "systems")
-    who = [one.name for one in people]
+    who = [person.name for person in people]
     seats_of, raters = _match_names(frame.rater_names, who, "raters")
     own = tuple(people[k] for k in seats_of[: frame.n_raters])
-    spare = tuple(one for one in people if one not in own)
-    document = np.repeat(np.arange(len(items.documents)), [len(one) for one in items.segments])
+    spare = tuple(name for name in people if name not in own)
+    document = np.repeat(np.arange(len(items.documents)), [len(segment) for segment in items.segments])
     bucket, seats = _assign_buckets(frame, config, len(items.documents))
     names = tuple(items.systems[k] for k in order)
     laid = Frame(
@@ -161,10 +161,10 @@ def seat(frame: Frame, config: Mapping[str, Any], items: Items, people: Sequence
         rater=np.broadcast_to(seats[bucket[document]], (len(names), len(document), seats.shape[1])),
         system_names=names,
         document_names=items.documents,
-        rater_names=tuple(one.name for one in own),
+        rater_names=tuple(person.name for person in own),
         lower_is_better=frame.lower_is_better,
     )
-    notes = tuple(one for one in (systems, raters) if one)
+    notes = tuple(note for note in (systems, raters) if note)
     return Seated(laid, own, spare, np.array(order), notes, set(frame.rater_names) <= set(who))
 
 
@@ -258,7 +258,7 @@ def _screens(prepared: PreparedRatings, table: Any, frame: Frame, assignment: Sl
     rater = dealt.tasks.seat[task]
     own = _number_tasks(rater, task)
     flat = zip(rater.tolist(), own.tolist(), system.tolist(), document.tolist(), strict=True)
-    screens = [Screen(*one) for one in flat]
+    screens = [Screen(*screen) for screen in flat]
     return sorted(screens, key=lambda one: (one.rater, one.task))
 
 

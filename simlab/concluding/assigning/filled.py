@@ -71,8 +71,12 @@ def _read_task(task: Mapping[str, Any], where: str, number: int) -> Iterator[Fil
         rating = _text(task.get("rating"))
         yield FilledRating(slot, "", rating, where, number, beside)
         return
-    done = [one for one in task.get("annotations") or [] if isinstance(one, dict) and not one.get("was_cancelled")]
-    ratings = [rating for one in done for rating in _ratings(one.get("result"))]
+    done = [
+        annotation
+        for annotation in task.get("annotations") or []
+        if isinstance(annotation, dict) and not annotation.get("was_cancelled")
+    ]
+    ratings = [rating for annotation in done for rating in _ratings(annotation.get("result"))]
     if len(ratings) > 1:
         raise InputError(f"{where}: has {pluralise(len(ratings), 'rating')} of {clip(slot, 40)}; keep one")
     for rating in ratings:
@@ -116,16 +120,16 @@ def read_filled(path: Path, columns: Mapping[str, str]) -> list[FilledRating]:
     """
     if not path.is_dir():
         return list(_read_filled_file(path, columns))
-    named = (one for one in path.iterdir() if one.suffix.lower() in ENDINGS and one.name not in LISTS)
-    files = sorted(one for one in named if one.is_file())
+    named = (file for file in path.iterdir() if file.suffix.lower() in ENDINGS and file.name not in LISTS)
+    files = sorted(file for file in named if file.is_file())
     if not files:
         raise InputError(f"{clip(path)}: holds no filled sheets ({', '.join(ENDINGS)}); name the folder that does")
-    return [one for file in files for one in _read_filled_file(file, columns)]
+    return [rating for file in files for rating in _read_filled_file(file, columns)]
 
 
 def _read_filled_file(path: Path, columns: Mapping[str, str]) -> Iterator[FilledRating]:
     ratings = read_annotations(path) if path.suffix.lower() == ".json" else _read_csv(path, columns)
-    yield from (one for one in ratings if not is_missing(one.rating))
+    yield from (rating for rating in ratings if not is_missing(rating.rating))
 
 
 def _read_csv(path: Path, columns: Mapping[str, str]) -> Iterator[FilledRating]:

@@ -47,7 +47,11 @@ def read_people(path: Path) -> tuple[RaterCapacity, ...]:
         name, where = read_name(table, cells, line, "rater"), table.locate(line)
         if name in people:
             raise InputError(f"{where}: the rater {clip(name, 40)} is there a second time; name each once")
-        limits = {one: _limit(cells[table.column(one)], one, where) for one in ("hours", "cap") if one in table.header}
+        limits = {
+            limit: _limit(cells[table.column(limit)], limit, where)
+            for limit in ("hours", "cap")
+            if limit in table.header
+        }
         people[name] = RaterCapacity(name, **limits)
     refuse_alike(people, "raters", table.where, table.path)
     return tuple(people.values())

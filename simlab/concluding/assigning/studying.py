@@ -52,7 +52,7 @@ class RatingScale(NamedTuple):
     def holds(self, value: float) -> bool:
         """True if a rating can be one of the scale."""
         if self.values:
-            return self.loose or any(abs(value - one) <= WHOLE for one in self.values)
+            return self.loose or any(abs(value - level) <= WHOLE for level in self.values)
         if self.loose or not self.step:
             return self.low <= value <= self.high
         steps = (value - (self.low if math.isfinite(self.low) else 0.0)) / self.step

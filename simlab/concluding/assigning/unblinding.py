@@ -32,8 +32,8 @@ def write(file: Path, key: Mapping[str, Meant], came: Collection[str]) -> str:
 
     A file of that name that somebody else wrote stays as it is.
     """
-    lacking = [(slot, one) for slot, one in key.items() if one.counts and slot not in came]
-    rows = sorted((one.rater, one.position, slot, one.document, one.segment) for slot, one in lacking)
+    lacking = [(slot, meant) for slot, meant in key.items() if meant.counts and slot not in came]
+    rows = sorted((meant.rater, meant.position, slot, meant.document, meant.segment) for slot, meant in lacking)
     try:
         if file.exists() and not is_own(file):
             why = f"{clip(file)} is no such list, and stays; move it away"
@@ -87,8 +87,8 @@ def read(
     """
     key, people = read_key(sheets.key, sheets.key_sha256), info.frame.rater_names
     rated = unblind_ratings(read_filled(path, columns), key, sheets.scale, people, clip(path))
-    unlisted = write(sheets.key.with_name(NAME), key, {one.given.slot.lower() for one in rated})
-    reading = match_campaign(info, rows([one for one in rated if one.meant.counts], clip(path)), config)
+    unlisted = write(sheets.key.with_name(NAME), key, {rating.given.slot.lower() for rating in rated})
+    reading = match_campaign(info, rows([rating for rating in rated if rating.meant.counts], clip(path)), config)
     deviations = [*reading.deviations, *_describe_new_values(rated, sheets.scale), *controls(rated)]
     return reading._replace(deviations=deviations, unlisted=unlisted)
 
@@ -117,10 +117,10 @@ def unblind_ratings(
         filled.refuse_other_cells(rating, key[slot])
         by_slot[slot] = UnblindedRating(rating, key[slot], _rater(rating, key[slot], people), _value(rating, scale))
     rated = list(by_slot.values())
-    if not any(one.meant.counts for one in rated):
+    if not any(rating.meant.counts for rating in rated):
         raise InputError(f"{where}: holds no rating yet; fill in the column rating")
-    filled.refuse_other_raters([(one.given, one.meant.rater, one.rater) for one in rated], people)
-    filled.refuse_sorted_ratings([(one.given, one.meant, one.value) for one in rated], where)
+    filled.refuse_other_raters([(rating.given, rating.meant.rater, rating.rater) for rating in rated], people)
+    filled.refuse_sorted_ratings([(rating.given, rating.meant, rating.value) for rating in rated], where)
     return rated
 
 
@@ -147,18 +147,18 @@ def _value(rating: FilledRating, scale: RatingScale) -> float:
 def rows(rated: Sequence[UnblindedRating], where: str) -> SheetRows:
     """Lay unblinded ratings out as an exported campaign does: segments are numbered in their documents."""
     cells = {
-        "system": [one.meant.system for one in rated],
-        "document": [one.meant.document for one in rated],
-        "segment": [str(one.meant.number) for one in rated],
-        "rater": [one.rater for one in rated],
-        "score": [repr(one.value) for one in rated],
+        "system": [rating.meant.system for rating in rated],
+        "document": [rating.meant.document for rating in rated],
+        "segment": [str(rating.meant.number) for rating in rated],
+        "rater": [rating.rater for rating in rated],
+        "score": [repr(rating.value) for rating in rated],
     }
-    return SheetRows(where, cells, [one.given.line for one in rated])
+    return SheetRows(where, cells, [rating.given.line for rating in rated])
 
 
 def _describe_new_values(rated: Sequence[UnblindedRating], scale: RatingScale) -> Iterator[str]:
     """State which ratings lie beyond what a pilot showed of its scale."""
-    new = [one for one in rated if scale.is_new(one.value)]
+    new = [rating for rating in rated if scale.is_new(rating.value)]
     if new:
         summary = f"{pluralise(len(new), 'rating')} beyond those of the pilot, {scale.describe()}"
         yield f"{summary} (first: {clip(new[0].given.rating, 20)}, {new[0].given.where})"
@@ -181,7 +181,7 @@ def _failures(rated: Sequence[UnblindedRating]) -> Iterator[str]:
 
 
 def _describe_repeats(rated: Sequence[UnblindedRating]) -> Iterator[str]:
-    first = {(one.rater, *_place(one)): one.value for one in rated if one.meant.counts}
+    first = {(rating.rater, *_place(rating)): rating.value for rating in rated if rating.meant.counts}
     apart: dict[str, list[float]] = {}
     for rating in rated:
         if rating.meant.again and (rating.rater, *_place(rating)) in first:

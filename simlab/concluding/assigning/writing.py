@@ -31,7 +31,7 @@ WRITTEN: Mapping[As, tuple[str, ...]] = {
 
 def text(lines: Sequence[SheetLine]) -> str:
     """Write what is to be rated, rater by rater and in the order of their work; ratings are empty."""
-    rows = ([*(getattr(one, name) for name in COLUMNS[:-1]), None] for one in lines)
+    rows = ([*(getattr(line, name) for name in COLUMNS[:-1]), None] for line in lines)
     return table(COLUMNS, ([None if cell == "" else cell for cell in row] for row in rows))
 
 
@@ -54,7 +54,7 @@ def check(folder: Path, out: Path | None, form: As) -> Path:
 def _check_folder(out: Path, form: As) -> None:
     """Raise InputError for a folder that could not be made, or that holds other things than sheets of this form."""
     if out.is_dir():
-        others = [one.name for one in out.iterdir() if not one.name.endswith(WRITTEN[form])]
+        others = [entry.name for entry in out.iterdir() if not entry.name.endswith(WRITTEN[form])]
         if others:
             raise InputError(f"--out {clip(out)}: holds other things ({clip(others[0], 40)}); name another folder")
     check_writable(out / "x" if out.is_dir() else out, "--out")

@@ -81,7 +81,7 @@ def repetition(
 
 
 def _widen_shares(shares: tuple[document_pairs.Confirmed, document_pairs.Confirmed]) -> tuple[Interval, Interval]:
-    sign, claim = (Interval.build(one.value, *widen_by_chance(*one, WORLDS)) for one in shares)
+    sign, claim = (Interval.build(share.value, *widen_by_chance(*share, WORLDS)) for share in shares)
     return sign, claim
 
 

@@ -103,10 +103,13 @@ def estimate_bias(
         comparisons.append(compare_by_flips(rng, of, places, level=level, flips=flips))
         about.append(compare_by_flips(rng, _add_mean_row(of), every, level=level, flips=flips))
     low, high = (
-        np.minimum.reduce([one.low for one in comparisons]),
-        np.maximum.reduce([one.high for one in comparisons]),
+        np.minimum.reduce([comparison.low for comparison in comparisons]),
+        np.maximum.reduce([comparison.high for comparison in comparisons]),
     )
-    own_low, own_high = np.minimum.reduce([one.low for one in about]), np.maximum.reduce([one.high for one in about])
+    own_low, own_high = (
+        np.minimum.reduce([comparison.low for comparison in about]),
+        np.maximum.reduce([comparison.high for comparison in about]),
+    )
     if says is not None:
         missed = np.where(both, np.where(both, score, 0.0) - np.where(both, evidence.human, 0.0), 0.0)
         least, most = _bound_rare_misses(sums((missed > 0).astype(float)), sums((missed < 0).astype(float)), n, level)
@@ -115,7 +118,7 @@ def estimate_bias(
         own_low, own_high = np.minimum(own_low, least - most.mean()), np.maximum(own_high, most - least.mean())
     factor = float(np.sign(factors[0].value) * np.sqrt(factors[0].value * factors[-1].value))
     human_mean, metric_mean = sums(np.where(both, evidence.human, 0.0)).sum(1) / total, factor * own_mean
-    human, metric = (one[places[0]] - one[places[1]] for one in (human_mean, metric_mean))
+    human, metric = (mean[places[0]] - mean[places[1]] for mean in (human_mean, metric_mean))
     error = metric_mean - human_mean
     return Bias(metric - human, low, high, human, metric, factor, error - error.mean(), own_low, own_high)
 
@@ -146,7 +149,7 @@ def _factors(evidence: OutputEvidence, score: Floats, both: Bools, *, labels: bo
         return (_BiasFactor(1.0, nothing),)
     if abs(follows) < SURE:
         return ()
-    shares = [one / one.sum() for one in (of_human, product, of_score)]
+    shares = [terms / terms.sum() for terms in (of_human, product, of_score)]
     low, high = float(product.sum() / of_score.sum()), float(of_human.sum() / product.sum())
     return _BiasFactor(low, shares[1] - shares[2]), _BiasFactor(high, shares[0] - shares[1])
 
@@ -162,7 +165,7 @@ def share_a_scale(human: Floats, score: Floats) -> bool:
     True
     """
     for share in (0.0, MIDDLE):
-        ends = np.array([np.quantile(one, (share, 1 - share)) for one in (human, score)])
+        ends = np.array([np.quantile(scores, (share, 1 - share)) for scores in (human, score)])
         if (np.abs(ends[0] - ends[1]) <= ALIKE * np.ptp(ends)).all():
             return True
     return False
@@ -291,7 +294,7 @@ def _slopes(evidence: OutputEvidence, score: Floats, both: Bools) -> _Slopes:
     uniform.
     """
     of_human, product, of_score = squares_within_systems(evidence, score, both)
-    shares = [one / one.sum() for one in (of_human, product, of_score)]
+    shares = [terms / terms.sum() for terms in (of_human, product, of_score)]
     low, high = float(product.sum() / of_human.sum()), float(of_score.sum() / product.sum())
     low_error, high_error = (float(np.sqrt(((a - b) ** 2).sum())) for a, b in zip(shares[1:], shares[:2], strict=True))
     exact = low * np.exp(low_error * SPREAD)
@@ -402,7 +405,7 @@ def _reach(rng: np.random.Generator, means: _Means, slope: float, pool: float, *
     metric, human = means
     off = MeanInfluence(metric.value - slope * human.value, metric.part - slope * human.part, metric.share)
     n = len(off.value)
-    rest = MeanInfluence(*((one.sum(0) - one) / (n - 1) for one in off))
+    rest = MeanInfluence(*((distance.sum(0) - distance) / (n - 1) for distance in off))
     both = MeanInfluence(*(np.concatenate(rows) for rows in zip(off, rest, strict=True)))
     return float(
         compare_by_flips(rng, both, (np.arange(n), np.arange(n) + n), level=level, flips=flips, pool=pool).reach[0]

@@ -82,7 +82,7 @@ def describe_analysis(
         "documents": "drawn",
         "labels": int(evidence.rated.sum()),
         "outputs": len(evidence.system),
-        "metrics": [one.name for one in metrics],
+        "metrics": [metric.name for metric in metrics],
     }
 
 

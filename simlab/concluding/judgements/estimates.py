@@ -304,7 +304,7 @@ def _pairs(outcome: Mapping[str, Array], names: Sequence[str], wanted: ConcludeO
         )
         for k in range(len(first))
     ]
-    return [one for one in pairs if wanted.against is None or wanted.against in (one.first, one.second)]
+    return [pair for pair in pairs if wanted.against is None or wanted.against in (pair.first, pair.second)]
 
 
 def _promise(decision: Mapping[str, Any], n_systems: int) -> Promise:

@@ -92,8 +92,8 @@ def uneven_labels(evidence: OutputEvidence, name: str) -> Uneven | None:
     if not tests:
         return None
     names = [evidence.system_names[k] for k, *_ in tests]
-    value, part = np.array([one[1] for one in tests]), np.array([one[2] for one in tests])
-    free = np.array([one[3] for one in tests], float)
+    value, part = np.array([test[1] for test in tests]), np.array([test[2] for test in tests])
+    free = np.array([test[3] for test in tests], float)
     if len(tests) > 1:
         names.append("")
         value, part, free = np.append(value, value.mean()), np.vstack([part, part.mean(0)]), np.append(free, free.min())
@@ -185,7 +185,7 @@ def _errors(
         return (), (), None, None
     columns = (bias.human, bias.metric, bias.value, bias.low, bias.high)
     errors = [
-        MetricError.build(comparison.names[i], comparison.names[j], *(float(one[k]) for one in columns))
+        MetricError.build(comparison.names[i], comparison.names[j], *(float(column[k]) for column in columns))
         for k, (i, j) in enumerate(zip(*(place.tolist() for place in comparison.places), strict=True))
     ]
     return (
@@ -202,12 +202,13 @@ def _list_system_errors(comparison: JudgedComparison, bias: Bias) -> list[Metric
     if len(first) == n * (n - 1) // 2:
         columns = bias.systems, bias.systems_low, bias.systems_high
         return [
-            MetricQuality.build(name, *(float(one[k]) for one in columns)) for k, name in enumerate(comparison.names)
+            MetricQuality.build(name, *(float(column[k]) for column in columns))
+            for k, name in enumerate(comparison.names)
         ]
     # Pairs are the baseline's less each other system's.
     columns = -bias.value, -bias.high, -bias.low
     return [
-        MetricQuality.build(comparison.names[j], *(float(one[k]) for one in columns))
+        MetricQuality.build(comparison.names[j], *(float(column[k]) for column in columns))
         for k, j in enumerate(second.tolist())
     ]
 

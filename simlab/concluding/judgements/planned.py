@@ -11,7 +11,7 @@ import numpy as np
 
 from simlab.concluding.campaigns import CampaignInfo, cast_column, check, check_count, fill_unknown, refuse
 from simlab.concluding.goals import describe_other_systems, read_expected
-from simlab.concluding.sheets import Read, Sheet, SheetRows, column, number, number_by_plan
+from simlab.concluding.sheets import Read, Sheet, SheetRows, column, number, placeby_plan
 from simlab.concluding.wanted import ConcludeOptions
 from simlab.messages import clip, pluralise
 from simlab.parts import name_of
@@ -74,7 +74,7 @@ def sheet(collected: Collected, config: Mapping[str, Any]) -> Sheet:
     ]
     if document is not None:
         of = document[seen.unit, seen.item]
-        flat.append([_name(one, frame.system_names[k], shared) for k, one in zip(seen.unit, of, strict=True)])
+        flat.append([_name(place, frame.system_names[k], shared) for k, place in zip(seen.unit, of, strict=True)])
     flat.append([_convert_judgement(value, binary=collected.known["binary"]) for value in seen.value.tolist()])
     flat += [] if scores is None else [scores[seen.unit, seen.item].tolist()]
     flat += [] if seen.at is None else [[None if math.isnan(at) else at for at in seen.at.tolist()]]
@@ -123,7 +123,7 @@ def match_campaign(info: CampaignInfo, rows: SheetRows, config: Mapping[str, Any
     Raises InputError for other systems or outputs than those of the campaign, and for an output that is there twice.
     """
     n = _check_known(info, config, rows.where)
-    unit = np.array(number_by_plan(rows, "system", info.frame.system_names), np.int64)
+    unit = np.array(placeby_plan(rows, "system", info.frame.system_names), np.int64)
     item = _items(rows, unit, info, n, shared=config["design"]["shared_inputs"])
     key = unit * max(n, 1) + item
     both, start = np.unique(key, return_index=True)
@@ -353,7 +353,7 @@ def _lay_out(
         )
     behind = ~first & np.isfinite(scores)
     rest = [scores[behind & (outputs.system == k)] for k in range(systems)]
-    sizes = {len(one) for one in rest}
+    sizes = {len(values) for values in rest}
     if len(sizes) > 1:
         raise InputError(
             f"{where}: the metric rates {min(sizes)} further outputs of one system and {max(sizes)} of another; the "
@@ -361,7 +361,7 @@ def _lay_out(
         )
     size = sizes.pop()
     known = (
-        (size, np.array([one.mean() for one in rest]), np.array([one.var(ddof=1) for one in rest]))
+        (size, np.array([values.mean() for values in rest]), np.array([values.var(ddof=1) for values in rest]))
         if size > 1
         else None
     )
@@ -374,8 +374,8 @@ def _collect(outputs: JudgedOutputs, laid: _Laid, config: Mapping[str, Any], bin
     g, rest = laid.g, laid.rest
     if g is not None and fixed:
         # A metric that has rated all of a test set is standardised over it.
-        spread = np.array([one.std() for one in laid.every])
-        centred = g - np.array([one.mean() for one in laid.every])[:, None]
+        spread = np.array([scores.std() for scores in laid.every])
+        centred = g - np.array([scores.mean() for scores in laid.every])[:, None]
         g, rest = centred / np.where(spread > 0, spread, 1.0)[:, None], None
     none = np.full(len(unit), -1)
     known = {

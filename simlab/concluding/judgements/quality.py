@@ -134,7 +134,7 @@ def correlations(evidence: OutputEvidence, name: str, level: float) -> tuple[lis
             rated.append((system, correlation[0], correlation[1]))
             z.append(np.arctanh(np.clip(correlation[0], -0.999999, 0.999999)))
             errors.append(correlation[1])
-    value, se = np.array([one[1] for one in rated]), np.array(errors)
+    value, se = np.array([row[1] for row in rated]), np.array(errors)
     low, high = fisher_bounds(value, se, level)
     names = [
         MetricQuality(system=row[0], value=row[1], low=float(low[k]), high=float(high[k]))
@@ -185,7 +185,7 @@ def posteriors(evidence: OutputEvidence, says: Floats, level: float) -> tuple[li
     else:
         notes = (f"partial pooling of rho and eta needs {FEWEST_TO_POOL} systems, and {n} are here",)
     return [
-        one for method, estimates in by_method.items() for one in _list_estimates(method, evidence, estimates)
+        estimate for method, estimates in by_method.items() for estimate in _list_estimates(method, evidence, estimates)
     ], notes
 
 

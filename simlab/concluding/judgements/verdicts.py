@@ -121,7 +121,7 @@ def _describe_bias(comparison: JudgedComparison, bias: Bias, bound: float) -> st
     # Bounds that hold 0 do not show the bias that the sentence is about, however far they reach.
     k = int(np.where(shown, np.abs(bias.value), -1.0).argmax()) if shown.any() else bias.worst_pair
     first, second = (comparison.names[place[k]] for place in comparison.places)
-    value, low, high = (_format_value(float(one[k])) for one in (bias.value, bias.low, bias.high))
+    value, low, high = (_format_value(float(values[k])) for values in (bias.value, bias.low, bias.high))
     off = f"that of {first} and {second} is off by {value} ({low} to {high})"
     if shown.any():
         return f"its own differences are biased: {off}"

@@ -134,8 +134,8 @@ def _measure_confirmation(
         rng = stream(seed, "conclude", "again", k)
         own = way(rng, world)
         values = [own.vote(rng, claims.votes) for _ in range(EACH)]
-        same = [_directions(claims.votes, one)[claimed] == claims.verdict[claimed] for one in values]
-        share[k] = np.mean([bool(one.all()) for one in same])
+        same = [_directions(claims.votes, value)[claimed] == claims.verdict[claimed] for value in values]
+        share[k] = np.mean([bool(agrees.all()) for agrees in same])
         rng = stream(seed, "conclude", "claimed again", k)
         for j in range(TESTED):
             anew[k, j] = _claimed_pairs(rng, claims, replace(claims.votes, value=values[j]), ordered)[at] & same[j]

@@ -130,15 +130,15 @@ def _add_strengths(
         return conclusion.replace_fields(
             line=take_campaign_votes(collected).line, notes=(f"strengths are not known: {error}",)
         )
-    by_pair = {(one.first, one.second): one for one in beside.pairs}
-    pairs = [_bound_pair(one, by_pair.get((one.first, one.second))) for one in conclusion.pairs]
+    by_pair = {(pair.first, pair.second): pair for pair in beside.pairs}
+    pairs = [_bound_pair(pair, by_pair.get((pair.first, pair.second))) for pair in conclusion.pairs]
     return conclusion.replace_fields(
         read=beside.read,
         line=beside.line,
         pairs=pairs,
         detectable=beside.detectable,
         about=dict(beside.about) | dict(conclusion.about),
-        notes=tuple(one for one in beside.notes if not one.startswith("no plan")),
+        notes=tuple(note for note in beside.notes if not note.startswith("no plan")),
         warnings=(*conclusion.warnings, *beside.warnings),
         limits=beside.limits,
     )

@@ -62,7 +62,7 @@ def _count_agreement(table: Preferences, of: WinnerComparisons) -> tuple[int, in
     n, size = table.n_systems, max(len(table.item_names), 1)
     by_output = dict(zip(*_list_decided_outputs(of.first, of.second, of.item, of.outcome, n, size), strict=True))
     output, way = _list_decided_outputs(table.first, table.second, table.item, table.outcome, n, size)
-    pairs = [(by_output[key], one) for key, one in zip(output, way, strict=True) if key in by_output]
+    pairs = [(by_output[key], winner) for key, winner in zip(output, way, strict=True) if key in by_output]
     return sum(first == second for first, second in pairs), len(pairs)
 
 

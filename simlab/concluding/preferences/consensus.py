@@ -158,5 +158,5 @@ def _interval(draws: Floats, level: float) -> Interval:
 def _mcse(shares: Floats) -> float:
     """Return the largest Monte-Carlo standard error of means of `[chain, draw, class]`, by means of batches."""
     batches = np.array_split(shares, BATCHES, axis=1)
-    means = np.concatenate([one.mean(1) for one in batches])
+    means = np.concatenate([batch.mean(1) for batch in batches])
     return float((means.std(0, ddof=1) / np.sqrt(len(means))).max())

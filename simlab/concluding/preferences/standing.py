@@ -61,7 +61,7 @@ def count_further_votes(named: NamedVotes, claims: PreferenceClaims, k: int) -> 
     if claims.verdict[k] or not of.n[k] or known_orders(claims.votes).one_way[k]:
         return None
     number, least, where = _estimate_needed_votes(claims, k), *_count_fewest_votes(named, claims, k)
-    median, low, high = (max(one, least) for one in (number.median, number.low, number.high))
+    median, low, high = (max(count, least) for count in (number.median, number.low, number.high))
     return More(
         unit="comparisons",
         median=median,
@@ -159,7 +159,8 @@ def _freedom(claims: PreferenceClaims, there: Bools) -> float:
     """
     each = clusters(claims.votes, claims.way)
     worth = [
-        min(effective_clusters(one[claims.votes.pair == k]) for one in each) for k in np.flatnonzero(there).tolist()
+        min(effective_clusters(cluster[claims.votes.pair == k]) for cluster in each)
+        for k in np.flatnonzero(there).tolist()
     ]
     return float(np.median(worth)) - 1 + PRIOR * (len(worth) > 1)
 

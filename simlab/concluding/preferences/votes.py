@@ -69,7 +69,7 @@ def take_votes(table: Preferences, where: str) -> NamedVotes:
         raise InputError(f"{where}: no comparison says who won; fill in winner, or counts in a_wins, ties and b_wins")
     answers = list_answers(table)
     joined = join_orders(answers)
-    votes, answers, design = (_use_documents_as_items(one, table) for one in (joined.votes, answers, joined.design))
+    votes, answers, design = (_use_documents_as_items(part, table) for part in (joined.votes, answers, joined.design))
     return NamedVotes(
         votes=votes if table.by_place else _clear_lone_orders(votes),
         asked=answers,
@@ -167,10 +167,10 @@ def first_place(votes: Votes, level: float) -> tuple[Interval, int] | None:
         won_first != 0
     )
     way = way_of_all(votes)
-    freedom = max(min(effective_clusters(one) for one in clusters(won, way)) - 1, 1.0)
+    freedom = max(min(effective_clusters(cluster) for cluster in clusters(won, way)) - 1, 1.0)
     n, total = np.array([float(len(won.pair))]), np.array([float(won.value.sum())])
     low, high = bounds(total, n, list_spreads(won, way), float(stdtrit(freedom, 1 - level / 2)))
-    share, least, most = ((1 + float(one[0])) / 2 for one in (total / n, low, high))
+    share, least, most = ((1 + float(difference[0])) / 2 for difference in (total / n, low, high))
     return Interval(value=share, low=least, high=most), len(won.pair)
 
 

@@ -207,7 +207,7 @@ def _repeat(
 
     def repeat(some: range) -> tuple[Floats, Bools]:
         tested, others = [], []
-        for way, draw in (divmod(one, n_draws) for one in some):
+        for way, draw in (divmod(index, n_draws) for index in some):
             name, word = names[way], STREAMS[names[way]]
             rng = stream(seed, "conclude", word, draw)
             for k in range(EACH):

@@ -130,7 +130,9 @@ def rank_by_candidates(systems: Sequence[System], candidates: Candidates, names:
     may, n = ~candidates.excluded, len(systems)
     alone = may.sum() == 1
     ranks = {name: (1, 1 if alone else n) if may[k] else (2, n) for k, name in enumerate(names)}
-    return tuple(one.replace_fields(rank_low=ranks[one.system][0], rank_high=ranks[one.system][1]) for one in systems)
+    return tuple(
+        system.replace_fields(rank_low=ranks[system.system][0], rank_high=ranks[system.system][1]) for system in systems
+    )
 
 
 def mark_exclusions(candidates: Candidates, family: Bools) -> tuple[FamilySays, ...]:
@@ -198,7 +200,7 @@ class Answering(NamedTuple):
         behind = np.minimum(
             candidates.bound_gaps_to_best(best.lay_out_leads(sign * np.nan_to_num(of.centre), n), error), self.widest
         )
-        within = [None if self.margin is None else bool(one <= self.margin) for one in behind]
+        within = [None if self.margin is None else bool(gap <= self.margin) for gap in behind]
         listed = [list(self.names).index(name) for name in self.order]
         return tuple(
             Candidate(

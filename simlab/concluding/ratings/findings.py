@@ -141,7 +141,7 @@ def _conclude_scores(
     )
     shown = [_pair_in_points(pair, sd) for pair in pairs]
     promised = _state_promise(prepared, question, table, drawn, pairs, frame.n_raters)
-    order = [one.system for one in systems]
+    order = [system.system for system in systems]
     answering = Answering(prepared, collected, rated, outcome, uncertainty, order, scale[1] - scale[0], wanted.margin)
     answer = (
         None
@@ -163,7 +163,7 @@ def _conclude_scores(
         systems=systems,
         pairs=pairs,
         raters=list_raters(collected, rated, prepared.level) if table.raters_named else (),
-        detectable=_median([one.detectable for one in pairs if one.detectable is not None]),
+        detectable=_median([pair.detectable for pair in pairs if pair.detectable is not None]),
         confounded=0 if model is None else int((family & (model.lone | model.pools)).sum()),
         about=_describe_analysis(config, wanted, question, drawn, systems, pair_verdicts.verdict, frame.system_names),
         notes=(*notes, *_note_normalization(config)),
@@ -185,8 +185,10 @@ def _near_level(
     if answer is None or prepared.multiplicity != "max_t":
         return ()
     if answer.name == "best":
-        return near_level(spans, prepared.level, {one.system: one.p_value for one in answer.candidates})
-    return near_level(spans, prepared.level, {f"{one.first} - {one.second}": one.adjusted for one in pairs})
+        return near_level(
+            spans, prepared.level, {candidate.system: candidate.p_value for candidate in answer.candidates}
+        )
+    return near_level(spans, prepared.level, {f"{pair.first} - {pair.second}": pair.adjusted for pair in pairs})
 
 
 def _scale(config: Mapping[str, Any], table: TableReading) -> tuple[float, float]:
@@ -288,7 +290,7 @@ def _describe_analysis(
     """Gather words and numbers for the paragraph on methods."""
     analysis = config["analysis"]
     test, normalization = analysis["test"], name_of(analysis["normalization"])
-    order = [list(names).index(one.system) for one in systems]
+    order = [list(names).index(system.system) for system in systems]
     return {
         "methods": [*([normalization] if normalization != "none" else []), name_of(test)],
         "test": name_of(test),

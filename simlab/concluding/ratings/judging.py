@@ -137,7 +137,7 @@ def calculate_leads(
     `shared` is what studies of one design have in common; None: each is judged by itself.
     """
     if shared is None:
-        return np.stack([measure_leads(prepared, one) for one in studies])
+        return np.stack([measure_leads(prepared, study) for study in studies])
     return _orient_differences(shared.differences(_values(prepared, studies)), studies)
 
 
@@ -146,7 +146,7 @@ def judge_studies(
 ) -> tuple[Floats, Bools]:
     """Return the leads of studies, as `calculate_leads` does, and which pairs are claimed, `[study, pair]`."""
     if shared is None:
-        claims = np.stack([claimed_pairs(prepared, one, family) for one in studies])
+        claims = np.stack([claimed_pairs(prepared, study, family) for study in studies])
         return calculate_leads(prepared, None, studies), claims
     differences, families = shared.families(_values(prepared, studies))
     claims = np.zeros(differences.shape, bool)
@@ -176,7 +176,7 @@ def find_exclusions(prepared: PreparedRatings, shared: SimulatedStudies | Judge,
 
 def _values(prepared: PreparedRatings, studies: Sequence[Collected]) -> Floats:
     """Return normalised scores, `[rating, study]`."""
-    return np.stack([np.asarray(score_ratings(prepared, one).value, float) for one in studies], axis=1)
+    return np.stack([np.asarray(score_ratings(prepared, study).value, float) for study in studies], axis=1)
 
 
 def _orient_differences(differences: Floats, studies: Sequence[Collected]) -> Floats:

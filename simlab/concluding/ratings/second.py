@@ -40,22 +40,22 @@ def add_second_table(conclusion: Conclusion, other: Conclusion, table: Path) -> 
     Systems are matched by name; a beginning that all names of a table share, such as `wmt23.`, is left aside where
     names agree without it only.
     """
-    names = match_names([one.system for one in conclusion.systems], [one.system for one in other.systems])
+    names = match_names([system.system for system in conclusion.systems], [system.system for system in other.systems])
     pairs = list_shared_pairs(conclusion.pairs, other.pairs, names)
     if not pairs:
         raise InputError(
             f"{clip(table)}: shares no two systems with the first table, so that nothing can be held against each "
             "other; name systems alike"
         )
-    against = [one for one in pairs if one.contradicts]
-    claimed = sum(bool(one.one.verdict and one.other.verdict) for one in pairs)
+    against = [pair for pair in pairs if pair.contradicts]
+    claimed = sum(bool(pair.one.verdict and pair.other.verdict) for pair in pairs)
     about: dict[str, Any] = {
         "table": str(table),
         "pairs": len(pairs),
-        "claimed_by_first": sum(bool(one.one.verdict) for one in pairs),
-        "claimed_by_second": sum(bool(one.other.verdict) for one in pairs),
+        "claimed_by_first": sum(bool(pair.one.verdict) for pair in pairs),
+        "claimed_by_second": sum(bool(pair.other.verdict) for pair in pairs),
         "claimed_by_both": claimed,
-        "contradictions": [_contradiction(one) for one in against],
+        "contradictions": [_contradiction(pair) for pair in against],
         "conclusion": other.serialise(),
     }
     lines = [*conclusion.lines, _summarise_tables(len(pairs), about, against)]
@@ -94,7 +94,7 @@ def shorten_names(names: Sequence[str]) -> list[str]:
 
 def list_shared_pairs(pairs: Sequence[Pair], others: Sequence[Pair], names: Mapping[str, str]) -> list[Both]:
     """List the pairs that both compare."""
-    known = {(one.first, one.second): one for one in pairs}
+    known = {(pair.first, pair.second): pair for pair in pairs}
     shared_pairs = []
     for other in others:
         first, second = names.get(other.first), names.get(other.second)
@@ -124,7 +124,7 @@ def _summarise_tables(n: int, about: Mapping[str, Any], against: Sequence[Both])
     claims += f"{about['claimed_by_second']:,}, both {about['claimed_by_both']:,}"
     if not against:
         return f"Second table: {claims}; no claim contradicts another."
-    named = ", ".join(f"{one.one.first} - {one.one.second}" for one in against[:MOST_NAMED])
+    named = ", ".join(f"{pair.one.first} - {pair.one.second}" for pair in against[:MOST_NAMED])
     rest = f" and {len(against) - MOST_NAMED:,} more" if len(against) > MOST_NAMED else ""
     contradict = "1 contradicts" if len(against) == 1 else f"{len(against):,} contradict"
     return f"Second table: {claims}; {contradict} each other: {clip(named, 200)}{rest}."

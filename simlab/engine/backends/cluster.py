@@ -145,7 +145,7 @@ class ClusterRun:
 
     def _fill_workers(self, workers: Mapping[str, int]) -> None:
         """Submit one bundle per thread before a second for any; at the end, move waiting bundles to idle workers."""
-        load = Counter(one.worker for one in self._assigned.values())
+        load = Counter(task.worker for task in self._assigned.values())
         self._queue.bundles.shares = max(AHEAD * sum(workers.values()), 1)
         for ahead in range(1, AHEAD + 1):
             for worker, threads in workers.items():
@@ -157,7 +157,7 @@ class ClusterRun:
             if load[busiest] <= workers[busiest]:
                 return
             # Its newest bundle is not being executed yet.
-            newest = [future for future, one in self._assigned.items() if one.worker == busiest][-1]
+            newest = [future for future, task in self._assigned.items() if task.worker == busiest][-1]
             self._submit(idle, self._release(newest).bundle)
             load.update({idle: 1, busiest: -1})
 
@@ -172,9 +172,9 @@ class ClusterRun:
 
     def _reclaim_lost(self, workers: Mapping[str, int], say: Say) -> Iterator[Died]:
         """Put back the bundles of workers that are gone or silent; yield blocks that are to blame."""
-        for worker in sorted({one.worker for one in self._assigned.values()} - workers.keys()):
+        for worker in sorted({task.worker for task in self._assigned.values()} - workers.keys()):
             say(f"the worker {worker} is gone, or silent; others carry out the blocks that it had")
-            for future in [future for future, one in self._assigned.items() if one.worker == worker]:
+            for future in [future for future, task in self._assigned.items() if task.worker == worker]:
                 if deadly := self._queue.put_back_lost(self._release(future).bundle):
                     yield self._count_dead(deadly, f"{MAX_LOSSES + 1} workers of Dask ended while they had it")
 

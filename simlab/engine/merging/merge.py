@@ -110,7 +110,7 @@ def _write(
     with progress(total, quiet=quiet) as advance:
 
         def record_blocks(several: Sequence[Finished]) -> None:
-            advance(sum(one.address.count for one in several))
+            advance(sum(block.address.count for block in several))
 
         for source in sources:
             copy(source, into, record_blocks)
@@ -129,7 +129,9 @@ def _shards(into: SourceFolder, sources: Sequence[SourceFolder]) -> list[dict[st
     kept = [book.read_note("shards", []) for book in folders]
     if not all(kept):
         return []
-    return list({(one["number"], one["of"], one["seal"]): one for of_folder in kept for one in of_folder}.values())
+    return list(
+        {(shard["number"], shard["of"], shard["seal"]): shard for of_folder in kept for shard in of_folder}.values()
+    )
 
 
 def _describe_torn(torn: Sequence[tuple[SourceFolder, Sequence[LedgerRow]]]) -> list[str]:
@@ -167,13 +169,13 @@ def refuse_other_code(sources: Sequence[SourceFolder], *, allowed: bool) -> None
 
 def _versions(book: Ledger) -> dict[str, set[str]]:
     kept = book.provenance()
-    versions = {name: {one.get(name, UNKNOWN) for one in kept} for name in PROGRAM}
+    versions = {name: {record.get(name, UNKNOWN) for record in kept} for name in PROGRAM}
     return versions | {"code": set(book.read_note("code", [])) or {UNKNOWN}}
 
 
 def _different_code(name: str, first: SourceFolder, there: set[str], source: SourceFolder, here: set[str]) -> str:
     what = "the code of simlab" if name == "code" else name
-    a, b = (" and ".join(sorted(one[:15] for one in values)) for values in (there, here))
+    a, b = (" and ".join(sorted(version[:15] for version in values)) for values in (there, here))
     return (
         f"{clip(first.folder)} and {clip(source.folder)} were filled by different code ({what}: {a}, and {b}), "
         "which may give other numbers; fill them by one simlab, or give --allow-version to merge them as they are"

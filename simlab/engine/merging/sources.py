@@ -74,7 +74,7 @@ def refuse_contradictions(sources: Sequence[SourceFolder], names: Mapping[str, s
     streams = [_list_blocks(number, source) for number, source in enumerate(sources)]
     for together in _group_overlaps(heapq.merge(*streams)):
         last: SourceBlock | None = None
-        for block in (one for one in together if one.ok):
+        for block in (block for block in together if block.ok):
             # Blocks that have nothing in common may stand here together beside one that failed and spans both.
             if last is None or block.first >= last.end:
                 last = block

@@ -91,7 +91,12 @@ def _try(config: Mapping[str, Any], world: World) -> None:
     laid = lay(prepared, world, place)
     noise = iter([draw(prepared, world, laid, place)])
     conclude(
-        prepared, [one.collected for one in collect(prepared, world, laid, noise, [place]) if isinstance(one, Campaign)]
+        prepared,
+        [
+            campaign.collected
+            for campaign in collect(prepared, world, laid, noise, [place])
+            if isinstance(campaign, Campaign)
+        ],
     )
 
 

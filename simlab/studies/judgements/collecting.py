@@ -112,7 +112,7 @@ def collect(
         _collect(prepared, world, laid, common, potential, place)
         for potential, place in zip(noise, places, strict=True)
     )
-    return [one if isinstance(one, DesignFailure) else Campaign(one, None) for one in each]
+    return [collected if isinstance(collected, DesignFailure) else Campaign(collected, None) for collected in each]
 
 
 class _Common(NamedTuple):

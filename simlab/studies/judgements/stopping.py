@@ -37,12 +37,12 @@ def apply_stopping_rule(
     ends = [prepared.stops(seal(_make_sequence(prepared, collected, y, g, k))) for k in which]
     nothing = float("nan")
     return StoppedJudging(
-        np.array([one.n for one in ends]),
-        np.array([one.narrow for one in ends]),
-        np.array([one.low for one in ends]),
-        np.array([one.high for one in ends]),
-        np.array([nothing if one.claim_low is None else one.claim_low for one in ends]),
-        np.array([nothing if one.claim_high is None else one.claim_high for one in ends]),
+        np.array([end.n for end in ends]),
+        np.array([end.narrow for end in ends]),
+        np.array([end.low for end in ends]),
+        np.array([end.high for end in ends]),
+        np.array([nothing if end.claim_low is None else end.claim_low for end in ends]),
+        np.array([nothing if end.claim_high is None else end.claim_high for end in ends]),
         ends[0].looks,
     )
 

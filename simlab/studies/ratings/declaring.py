@@ -67,8 +67,8 @@ def covers(config: Mapping[str, Any], world: World) -> list[str]:
     per_set = prepared.design.studies_per_document_set
     sets = min(-(-int(config["studies"]) // per_set), LOOKED_AT)
     chosen = [chosen_documents(prepared, world, table, Place(0, study=k * per_set)) for k in range(sets)]
-    documents = np.array([int(one.sum()) for one in chosen])
-    segments = np.array([int(one[world.frame.document].sum()) for one in chosen])
+    documents = np.array([int(mask.sum()) for mask in chosen])
+    segments = np.array([int(mask[world.frame.document].sum()) for mask in chosen])
     systems, each, planned = world.frame.n_systems, int(table.slots.shape[2]), prepared.design.documents
     about = _span(segments) + ("" if np.ptp(segments) == 0 else f", {segments.mean():,.0f} on average,")
     lines = [
