@@ -11,7 +11,7 @@ import numpy as np
 
 from simlab.concluding.campaigns import CampaignInfo, cast_column, check, check_count, fill_unknown, refuse
 from simlab.concluding.goals import describe_other_systems, read_expected
-from simlab.concluding.sheets import Read, Sheet, SheetRows, column, number, placeby_plan
+from simlab.concluding.sheets import Read, Sheet, SheetRows, column, number, number_by_plan
 from simlab.concluding.wanted import ConcludeOptions
 from simlab.messages import clip, pluralise
 from simlab.parts import name_of
@@ -123,7 +123,7 @@ def match_campaign(info: CampaignInfo, rows: SheetRows, config: Mapping[str, Any
     Raises InputError for other systems or outputs than those of the campaign, and for an output that is there twice.
     """
     n = _check_known(info, config, rows.where)
-    unit = np.array(placeby_plan(rows, "system", info.frame.system_names), np.int64)
+    unit = np.array(number_by_plan(rows, "system", info.frame.system_names), np.int64)
     item = _items(rows, unit, info, n, shared=config["design"]["shared_inputs"])
     key = unit * max(n, 1) + item
     both, start = np.unique(key, return_index=True)
