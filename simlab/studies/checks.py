@@ -10,7 +10,7 @@ import numpy as np
 from simlab.messages import show
 from simlab.studies.kind import Shape
 from simlab.studies.kinds import identify_kind
-from simlab.studies.money import deadline_hours, has_clock, limit, read_prices, start_of
+from simlab.studies.money import deadline_hours, has_clock, limit, read_money_limits, read_prices, start_of
 from simlab.studies.sealing import notice_writing
 from simlab.studies.worlds import draw_world
 from simlab.types import RATE, InputError, World
@@ -97,7 +97,7 @@ def _refuse_hours(budget: Mapping[str, Any], question: str) -> None:
 
 def _refuse_free(config: Mapping[str, Any], budget: Mapping[str, Any], question: str) -> None:
     """Refuse money that is never spent."""
-    if limit(budget, 1) is None or any(read_prices(budget, question)[:-1]):
+    if limit(read_money_limits(budget), 1) is None or any(read_prices(budget, question)[:-1]):
         return
     key = next(key for key in ("total", "per_system", "cost") if budget.get(key) is not None)
     raise InputError(

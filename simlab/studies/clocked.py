@@ -26,11 +26,13 @@ from simlab.rng import stream
 from simlab.studies.clock_checks import FLAT, CampaignTasks, name_failures, refuse_misfit
 from simlab.studies.money import (
     NAN,
+    MoneyLimits,
     Prices,
     bill,
     deadline_hours,
     has_clock,
     limit,
+    read_money_limits,
     read_prices,
     settle_account,
     start_of,
@@ -66,14 +68,16 @@ KEYS = ("seconds_per_answer", "rater_sd", "hours_a_day", "days_a_week", "day_beg
 class Clock(NamedTuple):
     """Hold the clock of a cell: the part that knows how people work, prices, and when a campaign has to be done.
 
-    `name` is the part's; `own` says that it is simlab's, which ends; `replaces`, who comes when somebody leaves.
+    `written_deadline` is the key as it was written. `name` is the part's; `own` says that it is simlab's, which ends;
+    `replaces`, who comes when somebody leaves.
     """
 
     carry: Callable[[Chances, Work], Log]
     name: str
     own: bool
     seed: int
-    budget: Mapping[str, Any]
+    limits: MoneyLimits
+    written_deadline: str | None
     prices: Prices
     replaces: str
     deadline: float | None
@@ -128,7 +132,8 @@ def bind_clock(config: Mapping[str, Any], question: str) -> Clock | None:
         name=name_of(section),
         own=is_own(section),
         seed=config["seed"],
-        budget=budget,
+        limits=read_money_limits(budget),
+        written_deadline=budget.get("deadline"),
         prices=read_prices(budget, question),
         replaces=str(section.get("replacement", "none")),
         deadline=deadline_hours(budget),
@@ -177,7 +182,7 @@ def carry_out(
     with nullcontext() if clock.own else name_failures(clock.name):
         log = clock.carry(chances, work)
     refuse_misfit(clock.name, log, planned, clock.deadline)
-    money = limit(clock.budget, n_systems)
+    money = limit(clock.limits, n_systems)
     log, ran_out = cut_unpaid(clock.prices, log, None if money is None else money - beside, calibration)
     carried = _collect_answers(clock, log, planned, ran_out, calibration)
     return carried._replace(paid=carried.paid + beside)
@@ -317,7 +322,7 @@ def check_deadline(clock: Clock, world: World, *, answers: float, of: str, seats
     hours = _expect_hour(clock, keys, world, answers / (seats or keys["crew_size"]))
     if hours is not None and clock.deadline < hours:
         raise InputError(
-            f"budget.deadline={clock.budget['deadline']}: until then people cannot be expected to have {of}, even if "
+            f"budget.deadline={clock.written_deadline}: until then people cannot be expected to have {of}, even if "
             f"all worked from the first shift on; the least that would do is {math.ceil(hours * 10) / 10:g}h"
         )
 

@@ -120,11 +120,23 @@ def count_payable(prices: Prices, money: float) -> float:
     return max(math.floor(money / each + CENT), 0) if each else math.inf
 
 
-def limit(budget: Mapping[str, Any], n_systems: int) -> float | None:
+class MoneyLimits(NamedTuple):
+    """What a study may cost in all, and for each system (None: whatever), in a currency that may have a name."""
+
+    total: float | None = None
+    per_system: float | None = None
+    currency: str | None = None
+
+
+def read_money_limits(budget: Mapping[str, Any]) -> MoneyLimits:
+    """Read the limits of a study's money from the keys of its budget; one that is missing is none."""
+    return MoneyLimits(*(budget.get(key) for key in MoneyLimits._fields))
+
+
+def limit(limits: MoneyLimits, n_systems: int) -> float | None:
     """Return what all of a study may cost: `total`, or `per_system` for every system, the smaller; None: whatever."""
-    per_system, total = budget.get("per_system"), budget.get("total")
-    of_systems = None if per_system is None else per_system * n_systems
-    amounts = [amount for amount in (total, of_systems) if amount is not None]
+    of_systems = None if limits.per_system is None else limits.per_system * n_systems
+    amounts = [amount for amount in (limits.total, of_systems) if amount is not None]
     return min(amounts, default=None)
 
 
@@ -142,13 +154,13 @@ class Binding(NamedTuple):
         return f"{each:,.12g}{self.currency}" + (" per system" if self.systems > 1 else "")
 
 
-def find_limit(budget: Mapping[str, Any], n_systems: int) -> Binding | None:
+def find_limit(limits: MoneyLimits, n_systems: int) -> Binding | None:
     """Return the limit of a study's money and which key sets it; None where nothing does."""
-    money, each = limit(budget, n_systems), budget.get("per_system")
+    money, each = limit(limits, n_systems), limits.per_system
     if money is None:
         return None
-    currency = f" {budget['currency']}" if budget.get("currency") else ""
-    if money == budget.get("total"):
+    currency = f" {limits.currency}" if limits.currency else ""
+    if each is None or money == limits.total:
         return Binding(money, f"budget.total={money:.12g}{currency}", 1, currency)
     return Binding(money, f"budget.per_system={each:.12g}{currency}", n_systems, currency)
 

@@ -11,7 +11,7 @@ from working_crews import chances, dealt, worked
 
 from simlab.studies import clock_checks
 from simlab.studies.clocked import Clock, carry_out, lapses
-from simlab.studies.money import Prices
+from simlab.studies.money import MoneyLimits, Prices
 from simlab.types import DesignFailure, InputError, Log, Place, Tasks, Work
 
 TASKS = dealt([3, 3, 3], [0, 1, 0], may=np.array([[True, True], [False, True], [True, False]]))
@@ -23,7 +23,8 @@ def clock(carry: Any) -> Clock:
         "mine",
         own=False,
         seed=1,
-        budget={},
+        limits=MoneyLimits(),
+        written_deadline=None,
         prices=Prices(1.0),
         replaces="none",
         deadline=None,

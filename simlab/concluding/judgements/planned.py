@@ -15,7 +15,7 @@ from simlab.concluding.sheets import Read, Sheet, SheetRows, column, number, num
 from simlab.concluding.wanted import ConcludeOptions
 from simlab.messages import clip, pluralise
 from simlab.parts import name_of
-from simlab.studies.money import bill, limit, read_prices, reduce_payment
+from simlab.studies.money import bill, limit, read_money_limits, read_prices, reduce_payment
 from simlab.tables import judged
 from simlab.tables.cells import load_answers
 from simlab.tables.judged import USUAL as USUAL
@@ -412,4 +412,4 @@ def _read_known_quality(config: Mapping[str, Any]) -> KnownRates | KnownCorrelat
 
 def _count_planned(config: Mapping[str, Any]) -> int | None:
     """Return how many judgements of a system were planned; None where a budget decides."""
-    return int(config["budget"]["human_ratings"]) if limit(config["budget"], 1) is None else None
+    return int(config["budget"]["human_ratings"]) if limit(read_money_limits(config["budget"]), 1) is None else None

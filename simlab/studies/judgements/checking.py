@@ -13,7 +13,7 @@ from simlab.studies.judgements.concluding import conclude
 from simlab.studies.judgements.preparing import prepare
 from simlab.studies.judgements.spending import refuse
 from simlab.studies.kind import Shape
-from simlab.studies.money import find_limit
+from simlab.studies.money import find_limit, read_money_limits
 from simlab.types import Campaign, InputError, Place, Stops, World
 from simlab.world.laws.judgements import Judgements, require_judgements
 from simlab.world.laws.recorded_judgements import RecordedJudgements
@@ -55,7 +55,7 @@ def check(config: Mapping[str, Any], world: World) -> Shape:
 
 def _refuse_unpaid(config: Mapping[str, Any], world: World) -> None:
     """Raise InputError for money that pays fewer judgements than the parts can work with; say the least that would."""
-    prepared, money = prepare(config), find_limit(config["budget"], world.frame.n_systems)
+    prepared, money = prepare(config), find_limit(read_money_limits(config["budget"]), world.frame.n_systems)
     if money is None:
         return
     free = {**config, "budget": {**config["budget"], **dict.fromkeys(LIMITS)}}

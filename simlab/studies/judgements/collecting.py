@@ -19,7 +19,7 @@ from simlab.studies.clocked import Clock, ClockedAnswers, carry_out, load_entrop
 from simlab.studies.judgements.preparing import PreparedJudgements
 from simlab.studies.judgements.spending import Beside, account_of, count_paid
 from simlab.studies.judgements.stopping import apply_stopping_rule
-from simlab.studies.money import bill, limit, settle_account
+from simlab.studies.money import MoneyLimits, bill, limit, settle_account
 from simlab.types import (
     ALL_CAME,
     DECIDED,
@@ -70,9 +70,9 @@ def plan(prepared: PreparedJudgements, world: World) -> Needs:
     budget, design, contest = prepared.budget, prepared.design, require_judgements(world).contest
     # What an estimator does not look at is not paid.
     metric = world.metric is not None and not prepared.human_only
-    calibration = budget["calibration_ratings"] if metric and prepared.calibrates else 0
+    calibration = budget.calibration_ratings if metric and prepared.calibrates else 0
     payers = world.frame.n_systems if design.calibration == "shared" else 1
-    rest = budget["metric_ratings"]
+    rest = budget.metric_ratings
     if contest.fixed != (rest is None) and metric:
         raise InputError(
             "budget.metric_ratings: with systems.test_set=fixed the metric rates all outputs; set it to null"
@@ -273,11 +273,11 @@ def _carry_out(
         by_output=True,
     )
     hearing = Hearing(would, asking, stream(prepared.seed, *place.of_study, "clock", "lapses"))
-    money = limit(clock.budget, n_systems)
+    money = limit(clock.limits, n_systems)
     if money is not None:
         # What the metric says is paid first.
         calls = n_systems * beside.metric * prepared.prices.metric_call
-        clock = clock._replace(budget={"total": money - calls})
+        clock = clock._replace(limits=MoneyLimits(total=money - calls))
     carried = carry_out(
         clock,
         place,

@@ -13,7 +13,7 @@ from simlab.analysis.multiplicity import Multiplicity
 from simlab.analysis.stopping_rules import fixed_width, ppi_width
 from simlab.parts import bind, is_chosen
 from simlab.studies.clocked import Clock, bind_clock
-from simlab.studies.money import Prices, has_account, has_clock, read_prices
+from simlab.studies.money import MoneyLimits, Prices, has_account, has_clock, read_money_limits, read_prices
 from simlab.types import JUDGE, Estimates, Judged, JudgementSequence, Stops
 
 DEFAULT_LEVEL = 0.05
@@ -34,6 +34,14 @@ class JudgementsDesign(NamedTuple):
     calibration: str
 
 
+class JudgementsBudget(NamedTuple):
+    """How many outputs of each system humans judge and the metric rates (None: all), and calibration ratings."""
+
+    human_ratings: int
+    metric_ratings: int | None
+    calibration_ratings: int
+
+
 class PreparedJudgements(NamedTuple):
     """Hold what a cell asks: its design and budget, and the bound estimator.
 
@@ -51,7 +59,7 @@ class PreparedJudgements(NamedTuple):
 
     seed: int
     design: JudgementsDesign
-    budget: Mapping[str, Any]
+    budget: JudgementsBudget
     estimate: Callable[[np.random.Generator, Judged], Estimates]
     human_only: bool
     calibrates: bool
@@ -67,6 +75,7 @@ class PreparedJudgements(NamedTuple):
     section: Mapping[str, Any] = {}
     plugins: Sequence[str] = ()
     prices: Prices = Prices(0.0)
+    limits: MoneyLimits = MoneyLimits()
     accounted: bool = False
     cuts: bool = False
     batch: int | None = None
@@ -84,7 +93,7 @@ def prepare(config: Mapping[str, Any]) -> PreparedJudgements:
     return PreparedJudgements(
         seed=config["seed"],
         design=JudgementsDesign(*(config["design"][key] for key in JudgementsDesign._fields)),
-        budget=config["budget"],
+        budget=JudgementsBudget(*(config["budget"][key] for key in JudgementsBudget._fields)),
         estimate=bind(estimator, plugins),
         human_only=is_chosen(estimator, sample_mean, plugins),
         calibrates=estimator.get("quality") == "estimated",
@@ -100,6 +109,7 @@ def prepare(config: Mapping[str, Any]) -> PreparedJudgements:
         section=estimator,
         plugins=plugins,
         prices=read_prices(config["budget"], JUDGE),
+        limits=read_money_limits(config["budget"]),
         accounted=has_account(config),
         cuts=has_account(config) and not has_clock(config),
         batch=decision.get("batch_size", 1) if "_target_" in decision else None,
@@ -109,5 +119,5 @@ def prepare(config: Mapping[str, Any]) -> PreparedJudgements:
 
 def same_layout(prepared: PreparedJudgements) -> str:
     """State that nothing is shared between cells beside the world: sizes differ from one to the other."""
-    sizes = [prepared.seed, prepared.design, prepared.budget, prepared.cuts, prepared.human_only, prepared.calibrates]
-    return repr([*sizes, prepared.each, prepared.clock is None])
+    sizes = [prepared.seed, prepared.design, prepared.budget, prepared.human_only, prepared.calibrates, prepared.each]
+    return repr([*sizes, prepared.prices, prepared.limits, prepared.cuts, prepared.clock is None])

@@ -35,17 +35,17 @@ def count_planned(prepared: PreparedJudgements, beside: Beside) -> int:
     per answer alone would let it pay, and money ends them. Where only hours are paid, `human_ratings` are planned.
     Raises InputError where that pays none, or would pay any number of them.
     """
-    each, timed = prepared.budget["per_system"], prepared.clock is not None
+    each, timed = prepared.limits.per_system, prepared.clock is not None
     if timed:
         _refuse_metric(prepared, beside)
     if each is None or (timed and prepared.prices.answer == 0):
-        return int(prepared.budget["human_ratings"])
+        return int(prepared.budget.human_ratings)
     return _count_payable(prepared, beside, each * beside.systems)
 
 
 def _refuse_metric(prepared: PreparedJudgements, beside: Beside) -> None:
     """Raise InputError for money that is gone once the metric is paid, before anybody works."""
-    money = find_limit(prepared.budget, beside.systems)
+    money = find_limit(prepared.limits, beside.systems)
     if money is not None and money.amount <= bill(
         prepared.prices, answers=0, metric_calls=beside.systems * beside.metric
     ):
@@ -54,7 +54,7 @@ def _refuse_metric(prepared: PreparedJudgements, beside: Beside) -> None:
 
 def count_paid(prepared: PreparedJudgements, beside: Beside) -> int:
     """Return the judgements of each system that are asked for: those planned, or as many of them as `total` pays."""
-    planned, total = count_planned(prepared, beside), prepared.budget.get("total")
+    planned, total = count_planned(prepared, beside), prepared.limits.total
     if total is None or not prepared.cuts or beside.price(prepared, planned) <= total * (1 + 1e-12):
         return planned
     return min(planned, _count_payable(prepared, beside, total))
@@ -76,7 +76,7 @@ def _count_payable(prepared: PreparedJudgements, beside: Beside, amount: float) 
 
 def refuse(prepared: PreparedJudgements, beside: Beside, human: int) -> None:
     """Raise InputError: the money does not pay so few judgements; say the least that would."""
-    money = find_limit(prepared.budget, beside.systems)
+    money = find_limit(prepared.limits, beside.systems)
     least = "" if money is None else money.format_least(beside.price(prepared, human))
     what = "one judgement" if human == 1 else f"the {human} judgements that analysis.estimator needs"
     raise InputError(
@@ -86,7 +86,7 @@ def refuse(prepared: PreparedJudgements, beside: Beside, human: int) -> None:
 
 
 def _describe_limit(prepared: PreparedJudgements, beside: Beside) -> str:
-    money = find_limit(prepared.budget, beside.systems)
+    money = find_limit(prepared.limits, beside.systems)
     return "" if money is None else money.said
 
 
@@ -110,13 +110,13 @@ def account_of(
 def cut_said(prepared: PreparedJudgements, beside: Beside) -> list[str]:
     """Return how the money cuts judgements; nothing where it pays all that were planned."""
     money, planned, paid = (
-        find_limit(prepared.budget, beside.systems),
+        find_limit(prepared.limits, beside.systems),
         *(count(prepared, beside) for count in (count_planned, count_paid)),
     )
     if money is None or not prepared.cuts:
         return []
     if paid < planned:
         return [f"{money.said} pays {paid:,} of {planned:,} judgements of each system"]
-    if prepared.budget["per_system"] is not None:
+    if prepared.limits.per_system is not None:
         return [f"{money.said} pays {paid:,} judgements of each system, whatever budget.human_ratings says"]
     return []

@@ -166,7 +166,7 @@ def _find_places(world: World, test_set: TestSet) -> Places:
 
 def list_planned_looks(prepared: PreparedPreferences, n_items: int) -> Ints:
     """List how many annotations a pair has at each look."""
-    return list_looks(prepared.budget["annotations_per_pair"], prepared.budget["batch_size"], n_items)
+    return list_looks(prepared.budget.annotations_per_pair, prepared.budget.batch_size, n_items)
 
 
 def _order(prepared: PreparedPreferences, world: World, test_set: TestSet, place: Place) -> Ints:
@@ -391,7 +391,7 @@ def follow_on_clock(
     cost = np.add.reduceat(can, order.looks[:-1], axis=1, dtype=np.int64)
     cost = np.concatenate([np.zeros((len(can), 1), np.int64), cost], axis=1)
     wait, heard = prepared.design.wait, order.would
-    rounds = Rounds(cost, order.pairs, prepared.budget["annotations"], wait, lambda end: stops(hearing.value, end))
+    rounds = Rounds(cost, order.pairs, prepared.budget.annotations, wait, lambda end: stops(hearing.value, end))
     asking = Asking(can, order.looks, rounds)
     # Who clicks without looking does not know which of the two systems stands on which side.
     chance = stream(prepared.seed, *place.of_study, "clock", "lapses")
@@ -413,7 +413,7 @@ def follow_on_clock(
     planned = carried.planned
     if not rounds.ran_out:
         # Rules may leave batches that others could not have been asked for.
-        planned = max(planned, int(count_requests(cost[None], prepared.budget["annotations"], order.pairs[None])[0]))
+        planned = max(planned, int(count_requests(cost[None], prepared.budget.annotations, order.pairs[None])[0]))
     return ClockedPreferences(values, person, at, end, carried, planned, cost.shape[1] - 1)
 
 

@@ -89,7 +89,7 @@ def count_evidence(prepared: PreparedPreferences, collected: Collected) -> Evide
     n_systems, seen = collected.frame.n_systems, collected.seen
     n_pairs = n_systems * (n_systems - 1) // 2
     annotations = list_looks(
-        prepared.budget["annotations_per_pair"], prepared.budget["batch_size"], len(collected.frame.document)
+        prepared.budget.annotations_per_pair, prepared.budget.batch_size, len(collected.frame.document)
     )
     order = seen.order if seen.order is not None else _number_entries(seen.unit)
     human, item = np.full((2, n_pairs, annotations[-1]), -1)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from simlab.design.waiting import Wait
 from simlab.parts import bind, is_own
 from simlab.studies.clocked import Clock, bind_clock
-from simlab.studies.money import Prices, has_account, has_clock, read_prices
+from simlab.studies.money import MoneyLimits, Prices, has_account, has_clock, read_money_limits, read_prices
 from simlab.studies.outcomes import ACCOUNT, COMMON, LOAD, NAN
 from simlab.types import COMPARE, Array, Evidence, Floats, Outcome, Verdicts
 
@@ -61,6 +61,14 @@ class PreferencesDesign(NamedTuple):
     wait: Wait
 
 
+class PreferencesBudget(NamedTuple):
+    """How many comparisons are asked for of each pair, and of all (None: no limit), in batches of so many."""
+
+    annotations_per_pair: int
+    annotations: int | None
+    batch_size: int
+
+
 class PreparedPreferences(NamedTuple):
     """Hold what a cell asks: its protocol and budget, the bound rules, and whether they ask about the test set.
 
@@ -70,13 +78,14 @@ class PreparedPreferences(NamedTuple):
 
     seed: int
     design: PreferencesDesign
-    budget: Mapping[str, Any]
+    budget: PreferencesBudget
     decide: Callable[[Evidence], Verdicts]
     judge_reference: Callable[[Array], Floats]
     reference_level: float
     rounds: int
     on_test_set: bool
     prices: Prices = Prices(0.0)
+    limits: MoneyLimits = MoneyLimits()
     accounted: bool = False
     clock: Clock | None = None
     cuts: bool = False
@@ -90,13 +99,14 @@ def prepare(config: Mapping[str, Any]) -> PreparedPreferences:
     return PreparedPreferences(
         seed=config["seed"],
         design=read_design(config["design"]),
-        budget=config["budget"],
+        budget=PreferencesBudget(*(config["budget"][key] for key in PreferencesBudget._fields)),
         decide=bind(config["decision"], plugins),
         judge_reference=bind(config["analysis"]["reference"], plugins),
         reference_level=config["analysis"]["reference_level"],
         rounds=n_rounds(config),
         on_test_set=config["decision"].get("estimand") == "test_set",
         prices=read_prices(config["budget"], COMPARE),
+        limits=read_money_limits(config["budget"]),
         accounted=has_account(config),
         clock=bind_clock(config, COMPARE),
         cuts=has_account(config) and not has_clock(config),

@@ -15,13 +15,13 @@ from simlab.types.collection import ALL_CAME, DECIDED, MONEY
 
 def most_annotations(prepared: PreparedPreferences, n_systems: int) -> int | None:
     """Return how many comparisons a campaign has at most: as many as are asked for, and paid; None: no limit."""
-    limit, paid = prepared.budget["annotations"], count_affordable(prepared, n_systems)
+    limit, paid = prepared.budget.annotations, count_affordable(prepared, n_systems)
     return limit if paid == math.inf else int(min(paid, math.inf if limit is None else limit))
 
 
 def count_affordable(prepared: PreparedPreferences, n_systems: int) -> float:
     """Count the comparisons that the money pays; inf where it has no limit, or a clock says when it ends."""
-    money = find_limit(prepared.budget, n_systems) if prepared.cuts else None
+    money = find_limit(prepared.limits, n_systems) if prepared.cuts else None
     return math.inf if money is None else count_payable(prepared.prices, money.amount)
 
 
@@ -33,7 +33,7 @@ def accounts(prepared: PreparedPreferences, stop: Bools, cost: Ints, order: Ints
     """
     if not prepared.cuts:
         return [{} for _ in end]
-    used, limit = _sum_to(cost, end), prepared.budget["annotations"]
+    used, limit = _sum_to(cost, end), prepared.budget.annotations
     without_money = find_last_looks(stop, cost, limit, order)
     # Where annotations ran out, rules that ended some pairs had left these batches for the others.
     ran_out, came = np.any(_open(stop, without_money), axis=1), _sum_to(cost, without_money)
@@ -63,10 +63,10 @@ def _open(stop: Bools, end: Ints) -> Bools:
 
 def refuse_unpaid(prepared: PreparedPreferences, n_systems: int) -> None:
     """Raise InputError for money that does not pay a batch of every pair; say the least that would."""
-    money, pairs = find_limit(prepared.budget, n_systems), n_systems * (n_systems - 1) // 2
+    money, pairs = find_limit(prepared.limits, n_systems), n_systems * (n_systems - 1) // 2
     if money is None:
         return
-    batch = prepared.budget["batch_size"]
+    batch = prepared.budget.batch_size
     least = bill(prepared.prices, answers=pairs * batch)
     if money.amount < least * (1 - 1e-12):
         raise InputError(
@@ -77,10 +77,10 @@ def refuse_unpaid(prepared: PreparedPreferences, n_systems: int) -> None:
 
 def cut_said(prepared: PreparedPreferences, n_systems: int, n_items: int) -> list[str]:
     """Return how far the money reaches; nothing where it pays all that could be asked."""
-    money, paid = find_limit(prepared.budget, n_systems), count_affordable(prepared, n_systems)
-    per_pair = min(prepared.budget["annotations_per_pair"], n_items)
+    money, paid = find_limit(prepared.limits, n_systems), count_affordable(prepared, n_systems)
+    per_pair = min(prepared.budget.annotations_per_pair, n_items)
     wanted = n_systems * (n_systems - 1) // 2 * per_pair
-    wanted = min(wanted, wanted if prepared.budget["annotations"] is None else prepared.budget["annotations"])
+    wanted = min(wanted, wanted if prepared.budget.annotations is None else prepared.budget.annotations)
     if money is None or paid >= wanted:
         return []
     return [f"{money.said} pays {int(paid):,} of {wanted:,} comparisons, in whole batches; a rule may need fewer"]

@@ -77,7 +77,7 @@ def _account(
     """Return what the design asked for before it was cut; fail where not even the fewest documents are paid."""
     used = len(collected.seen.value)
     if used > allowance(prepared, world):
-        money = find_limit(prepared.budget, world.frame.n_systems)
+        money = find_limit(prepared.limits, world.frame.n_systems)
         return DesignFailure(f"{money.said if money else ''} does not pay the fewest documents of this world; raise it")
     of_document = np.bincount(world.frame.document, minlength=world.frame.n_documents)
     segments = int(of_document[_draw_documents(prepared, world, table, place, prepared.design.documents)].sum())

@@ -25,7 +25,7 @@ from simlab.types import Bools, Frame, InputError, Ints, World
 def allowance(prepared: PreparedRatings, world: World) -> float:
     """Count the ratings that the money pays once raters are taken on and the metric has scored; inf: without end."""
     frame = world.frame
-    money = find_limit(prepared.budget, frame.n_systems)
+    money = find_limit(prepared.limits, frame.n_systems)
     if money is None:
         return math.inf
     return count_payable(prepared.prices, money.amount - _price_extras(prepared, world))
@@ -130,7 +130,7 @@ def count_documents_paid(prepared: PreparedRatings, world: World, table: DealTab
 
 def refuse_unpaid(prepared: PreparedRatings, world: World, table: DealTable) -> None:
     """Raise InputError for money that not every campaign meets, however it is cut; say the least that would do."""
-    money = find_limit(prepared.budget, world.frame.n_systems)
+    money = find_limit(prepared.limits, world.frame.n_systems)
     if money is None or money.amount >= (least := least_money(prepared, world, table)) * (1 - 1e-12):
         return
     n = count_fewest_documents(prepared)

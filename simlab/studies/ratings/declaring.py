@@ -75,7 +75,7 @@ def covers(config: Mapping[str, Any], world: World) -> list[str]:
         f"a rating is of one segment by one rater: {_span(documents)} documents are {about} outputs of each of "
         f"{systems} systems, by {pluralise(each, 'rater')}"
     ]
-    money = find_limit(prepared.budget, systems)
+    money = find_limit(prepared.limits, systems)
     if money is not None and prepared.cuts and (documents.min() < planned or each < prepared.design.ratings_per_item):
         less = f", with {each} of {prepared.design.ratings_per_item} ratings of each segment"
         less = less if each < prepared.design.ratings_per_item else ""

@@ -31,7 +31,7 @@ from simlab.analysis.studentized_range import TFamily
 from simlab.design.assignment import one_stream
 from simlab.parts import bind, is_chosen, read_data_type
 from simlab.studies.clocked import Clock, bind_clock
-from simlab.studies.money import Prices, has_account, has_clock, read_prices
+from simlab.studies.money import MoneyLimits, Prices, has_account, has_clock, read_money_limits, read_prices
 from simlab.types import RATE, Array, Arrived, Claims, Floats, Queue, ScoredRatings, Seen
 
 FAMILIES: Mapping[Callable[..., Any], Callable[..., FlipFamily | TFamily]] = {
@@ -118,7 +118,7 @@ class PreparedRatings(NamedTuple):
     studies: Callable[[ScoredRatings], SimulatedStudies | Judge] | None = None
     multiplicity: Multiplicity = "none"
     claim: Callable[[Arrived], Claims] | None = None
-    budget: Mapping[str, Any] = {}
+    limits: MoneyLimits = MoneyLimits()
     accounted: bool = False
     cuts: bool = False
     clock: Clock | None = None
@@ -171,7 +171,7 @@ def prepare(config: Mapping[str, Any]) -> PreparedRatings:
         level=config["decision"]["level"],
         claim=bind(config["decision"], plugins) if "_target_" in config["decision"] else None,
         prices=read_prices(config["budget"], RATE),
-        budget=config["budget"],
+        limits=read_money_limits(config["budget"]),
         accounted=has_account(config),
         cuts=has_account(config) and not has_clock(config),
         clock=bind_clock(config, RATE),
@@ -193,5 +193,5 @@ def same_layout(prepared: PreparedRatings) -> str:
     """Write down what decides who can be asked about what."""
     settings = [prepared.design.grouping, prepared.design.ratings_per_item]
     # Money may lower the ratings per item, and with fewer documents it lowers them less.
-    cut = [*prepared.prices, dict(prepared.budget), prepared.design.min_documents] if prepared.cuts else []
+    cut = [*prepared.prices, *prepared.limits, prepared.design.min_documents] if prepared.cuts else []
     return json.dumps([*settings, *cut])
