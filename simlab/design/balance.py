@@ -189,9 +189,9 @@ def _mark_possible_choices(frame: Frame, groups: Groups, slots: Ints) -> Bools:
 
 
 def _units(table: DealTable, documents: Bools) -> Ints:
-    asked = np.zeros(len(table.groups.pile), bool)
-    asked[table.groups.unit[:, documents]] = True
-    return np.flatnonzero(asked)
+    is_asked = np.zeros(len(table.groups.pile), bool)
+    is_asked[table.groups.unit[:, documents]] = True
+    return np.flatnonzero(is_asked)
 
 
 def _rank_in_pile(table: DealTable, units: Ints, key: Floats) -> Ints:
@@ -216,9 +216,9 @@ def _shuffled_choices(rng: np.random.Generator, table: DealTable, n_piles: int) 
 def _list_asked_ratings(table: DealTable, units: Ints, choice: Ints, documents: Bools) -> SlotAssignment:
     slot = np.full((len(table.groups.pile), table.slots.shape[2]), -1, np.int64)
     slot[units] = table.slots[table.bucket[units], choice]
-    asked = slot[table.groups.unit]
-    asked[:, ~documents] = -1
-    return SlotAssignment(asked)
+    rating_slots = slot[table.groups.unit]
+    rating_slots[:, ~documents] = -1
+    return SlotAssignment(rating_slots)
 
 
 def deal_twin(

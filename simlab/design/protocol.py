@@ -145,14 +145,14 @@ def follow(human: Array, item: Ints, verdicts: Array | None, places: Places, bin
     `verdicts[pair, output]` what the metric says of all outputs (None without one), those that humans can be
     asked about first; it tells `bins` sizes of its differences apart.
     """
-    said = look_up_preferences(verdicts, item)
+    preferences = look_up_preferences(verdicts, item)
     came, document = item >= 0, places.document
     n_pairs, n_items = len(human), len(document)
     size = _document_sizes(places, n_pairs)
     at = np.where(came, document[item], -1)
     return Trail(
         human=np.where(came, human, -1),
-        metric=None if said is None else grade_preferences(said, bins),
+        metric=None if preferences is None else grade_preferences(preferences, bins),
         document=at,
         document_size=np.where(came, np.take_along_axis(size, at, axis=1), 0),
         n_outputs=size.sum(1),

@@ -56,14 +56,14 @@ class Rounds:
 
     def _request_batches(self, pairs: Iterable[int]) -> list[Batch]:
         """Ask for the next batches of those of the pairs that are open; empty ones lead on at once."""
-        asked: list[Batch] = []
-        while not asked:
+        batches: list[Batch] = []
+        while not batches:
             self._close()
             going = [pair for pair in pairs if self._open[pair] and pair not in self._out]
             if not going:
                 break
-            asked = self._ask(going)
-        return asked
+            batches = self._ask(going)
+        return batches
 
     def _close(self) -> None:
         waiting = np.zeros(len(self._open), bool)
@@ -72,7 +72,7 @@ class Rounds:
         self._open &= waiting | ~(last | self._stops(self.end))
 
     def _ask(self, pairs: list[int]) -> list[Batch]:
-        asked: list[Batch] = []
+        batches: list[Batch] = []
         for pair in pairs:
             look = int(self.end[pair]) + 1
             if self._cost[pair][look] > self._left:
@@ -83,7 +83,7 @@ class Rounds:
             self._left -= self._cost[pair][look]
             if self._cost[pair][look]:
                 self._out.add(pair)
-                asked.append((pair, look))
+                batches.append((pair, look))
             else:
                 self.end[pair] = look
-        return asked
+        return batches

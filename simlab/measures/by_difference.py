@@ -43,11 +43,11 @@ def power_at(outcomes: Outcomes, *, smallest: float, within: float) -> Estimate:
     near = weight > 0
     if not (near & (distance <= 0)).any() or not (near & (distance >= 0)).any():
         return unknown_estimate()
-    x, found = np.where(near, distance, 0.0), _mark_found(outcomes)
+    x, found_pairs = np.where(near, distance, 0.0), _mark_found(outcomes)
     group = clusters(outcomes)
     # Sums of weights times x^0, x^1, x^2, and of these times what was found, cluster by cluster.
-    parts = [weight, weight * x, weight * x**2, weight * found, weight * x * found]
-    sums = np.array([np.bincount(group.label, one.sum(1), group.n) for one in parts])
+    parts = [weight, weight * x, weight * x**2, weight * found_pairs, weight * x * found_pairs]
+    sums = np.array([np.bincount(group.label, term.sum(1), group.n) for term in parts])
     whole = sums.sum(1)
     top, below = _line_at_zero(np.column_stack([whole, whole[:, None] - sums]))
     return ratio_from_sums(top[0], below[0], top[1:], below[1:], group.cluster, int(near.any(1).sum()))

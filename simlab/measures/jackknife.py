@@ -117,15 +117,15 @@ def repetitions(outcomes: Outcomes, anew: Anew) -> list[tuple[Ints, Bools]]:
     """
     ok = np.flatnonzero(mark_successes(outcomes))
     pool, draw, documents = (level_labels(outcomes, level)[ok] for level in LEVELS[1:])
-    found = []
+    repeated = []
     for world in np.unique(outcomes["world"][ok]):
         here = np.flatnonzero(outcomes["world"][ok] == world)
         raters, texts, same = (values[here, None] == values[here] for values in (pool, draw, documents))
         partner = {"documents": raters & ~texts, "raters": ~raters & texts & same, "study": ~raters & ~texts}[anew]
         kept = partner.any(1)
         if kept.any():
-            found.append((ok[here[kept]], partner[np.ix_(kept, kept)]))
-    return found
+            repeated.append((ok[here[kept]], partner[np.ix_(kept, kept)]))
+    return repeated
 
 
 def repeat_by_campaign(outcomes: Outcomes, name: str) -> Array:
@@ -172,10 +172,10 @@ def ratio_over_pairs(outcomes: Outcomes, pairs: list[tuple[Ints, Floats, Floats]
             for weights in (off_diagonal.sum(1), np.where(across, off_diagonal, 0.0).sum(0)):
                 lost[side] += np.bincount(label, weights=weights, minlength=group.n)
     n = sum(len(campaigns) for campaigns, *_ in pairs)
-    found = ratio_from_sums(total[0], total[1], total[0] - lost[0], total[1] - lost[1], group.cluster, n)
+    ratio = ratio_from_sums(total[0], total[1], total[0] - lost[0], total[1] - lost[1], group.cluster, n)
     if group.cluster in ("pool", "draw") and total[1] and np.allclose(lost[1], total[1]):
-        return Estimate(found.value, np.zeros(1), found.cluster, n)
-    return found
+        return Estimate(ratio.value, np.zeros(1), ratio.cluster, n)
+    return ratio
 
 
 def ratio_from_sums(

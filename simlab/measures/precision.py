@@ -124,14 +124,14 @@ def gap(first: Floats, second: Floats) -> tuple[Floats, int]:
     A cluster that only one of them has enters alone. Scaled so that `sqrt(sum(gap^2) / (K (K - 1)))` is the error that
     `simlab compare` gives.
     """
-    counts = [int(np.isfinite(one).sum()) for one in (first, second)]
+    counts = [int(np.isfinite(each).sum()) for each in (first, second)]
     clusters, size = min(counts), max(len(first), len(second))
     if clusters < 2:
         return np.full(clusters, np.nan), clusters
     scaled = []
-    for one, k in zip((first, second), counts, strict=True):
-        own = np.where(np.isfinite(one), one, 0.0) / np.sqrt(k * (k - 1))
-        scaled.append(np.pad(own, (0, size - len(one))))
+    for each, k in zip((first, second), counts, strict=True):
+        own = np.where(np.isfinite(each), each, 0.0) / np.sqrt(k * (k - 1))
+        scaled.append(np.pad(own, (0, size - len(each))))
     return np.asarray((scaled[0] - scaled[1]) * np.sqrt(clusters * (clusters - 1))), clusters
 
 
@@ -163,7 +163,7 @@ def parts(halves: Halves) -> VarianceParts | None:
     known = np.isfinite(halves.first) & np.isfinite(halves.second)
     if known.sum() < 3:
         return None
-    first, second = (one[known] - one[known].mean() for one in (halves.first, halves.second))
+    first, second = (half[known] - half[known].mean() for half in (halves.first, halves.second))
     scale = 1 / (len(first) - 1)
     together = scale * float(first @ second)
     alone = scale * float(first @ first + second @ second) / 2
@@ -208,12 +208,12 @@ def interval(value: Floats, influence: Floats, within: ValueRange, telling: Ints
     """
     value, influence = np.asarray(value, float), np.asarray(influence, float)
     clusters = np.isfinite(influence).sum(-1)
-    told = clusters if telling is None else np.minimum(clusters, telling)
+    informative = clusters if telling is None else np.minimum(clusters, telling)
     least, greatest = within.least, within.greatest
     if least is None or greatest is None or not within.chance:
         return _clip_interval(_symmetric_interval(value, _mcse(influence, clusters), _margins(clusters)), within)
     width = greatest - least
-    share = _share_interval((value - least) / width, influence / width, clusters, told)
+    share = _share_interval((value - least) / width, influence / width, clusters, informative)
     return _clip_interval(MeasureBounds(least + width * share.low, least + width * share.high), within)
 
 

@@ -15,42 +15,42 @@ Judge = Callable[[Array, Array], Bools]
 
 def correct(outcomes: Outcomes) -> Estimate:
     """Estimate the share of pairs with the verdict of all human ratings. Source: Deriu et al. 2023, section 1."""
-    return _share_of_pairs(outcomes, "reference_verdict", lambda said, held: said == held)
+    return _share_of_pairs(outcomes, "reference_verdict", lambda verdict, reference: verdict == reference)
 
 
 def inversion(outcomes: Outcomes) -> Estimate:
     """Estimate the share of pairs declared different in the direction opposite to the full human evaluation's."""
-    return _share_of_pairs(outcomes, "reference_verdict", lambda said, held: said * held < 0)
+    return _share_of_pairs(outcomes, "reference_verdict", lambda verdict, reference: verdict * reference < 0)
 
 
 def omission(outcomes: Outcomes) -> Estimate:
     """Estimate the share of pairs that the full human evaluation tells apart and the campaign does not."""
-    return _share_of_pairs(outcomes, "reference_verdict", lambda said, held: (said == 0) & (held != 0))
+    return _share_of_pairs(outcomes, "reference_verdict", lambda verdict, reference: (verdict == 0) & (reference != 0))
 
 
 def insertion(outcomes: Outcomes) -> Estimate:
     """Estimate the share of pairs that the campaign tells apart and the full human evaluation does not."""
-    return _share_of_pairs(outcomes, "reference_verdict", lambda said, held: (said != 0) & (held == 0))
+    return _share_of_pairs(outcomes, "reference_verdict", lambda verdict, reference: (verdict != 0) & (reference == 0))
 
 
 def correct_true(outcomes: Outcomes) -> Estimate:
     """Estimate the share of pairs whose verdict is the truth."""
-    return _share_of_pairs(outcomes, "true_direction", lambda said, held: said == held)
+    return _share_of_pairs(outcomes, "true_direction", lambda verdict, truth: verdict == truth)
 
 
 def inversion_true(outcomes: Outcomes) -> Estimate:
     """Estimate the share of pairs declared different in the direction opposite to the truth."""
-    return _share_of_pairs(outcomes, "true_direction", lambda said, held: said * held < 0)
+    return _share_of_pairs(outcomes, "true_direction", lambda verdict, truth: verdict * truth < 0)
 
 
 def omission_true(outcomes: Outcomes) -> Estimate:
     """Estimate the share of pairs that truly differ and are not told apart."""
-    return _share_of_pairs(outcomes, "true_direction", lambda said, held: (said == 0) & (held != 0))
+    return _share_of_pairs(outcomes, "true_direction", lambda verdict, truth: (verdict == 0) & (truth != 0))
 
 
 def insertion_true(outcomes: Outcomes) -> Estimate:
     """Estimate the share of pairs that are truly equal and declared different (of all pairs; see `false_positive`)."""
-    return _share_of_pairs(outcomes, "true_direction", lambda said, held: (said != 0) & (held == 0))
+    return _share_of_pairs(outcomes, "true_direction", lambda verdict, truth: (verdict != 0) & (truth == 0))
 
 
 def false_positive(outcomes: Outcomes) -> Estimate:
@@ -108,8 +108,8 @@ def coverage(outcomes: Outcomes) -> Estimate:
     if not {"p_low", "true_p"} <= outcomes.keys():
         return unknown_estimate()
     truth = repeat_by_campaign(outcomes, "true_p")
-    held = (outcomes["p_low"] <= truth) & (truth <= outcomes["p_high"])
-    return ratio_over_campaigns(outcomes, held.mean(axis=(1, 2)), np.ones(len(held)))
+    covered = (outcomes["p_low"] <= truth) & (truth <= outcomes["p_high"])
+    return ratio_over_campaigns(outcomes, covered.mean(axis=(1, 2)), np.ones(len(covered)))
 
 
 def order_agreement(outcomes: Outcomes) -> Estimate:
@@ -136,16 +136,16 @@ def cycles(outcomes: Outcomes) -> Estimate:
 def _share_of_pairs(outcomes: Outcomes, against: str, judge: Judge) -> Estimate:
     if not {"verdict", against} <= outcomes.keys():
         return unknown_estimate()
-    held = outcomes[against] if against == "reference_verdict" else repeat_by_campaign(outcomes, against)
-    judged = judge(outcomes["verdict"].astype(int), held.astype(int))
+    reference = outcomes[against] if against == "reference_verdict" else repeat_by_campaign(outcomes, against)
+    judged = judge(outcomes["verdict"].astype(int), reference.astype(int))
     return ratio_over_campaigns(outcomes, judged.sum(1), np.full(len(judged), judged.shape[1]))
 
 
 def _tau(outcomes: Outcomes, against: str) -> Estimate:
     if not {"verdict", against} <= outcomes.keys():
         return unknown_estimate()
-    held = outcomes[against] if against == "reference_verdict" else repeat_by_campaign(outcomes, against)
-    said = outcomes["verdict"].astype(float)
-    weight = np.sqrt(np.abs(said).sum(1) * np.abs(held).sum(1))
-    tau = np.divide((said * held).sum(1), weight, out=np.zeros(len(said)), where=weight > 0)
+    reference = outcomes[against] if against == "reference_verdict" else repeat_by_campaign(outcomes, against)
+    verdict = outcomes["verdict"].astype(float)
+    weight = np.sqrt(np.abs(verdict).sum(1) * np.abs(reference).sum(1))
+    tau = np.divide((verdict * reference).sum(1), weight, out=np.zeros(len(verdict)), where=weight > 0)
     return ratio_over_campaigns(outcomes, tau, weight > 0)

@@ -37,12 +37,12 @@ def metric_agreement(pairs: Sequence[ScorePairs], *, tolerance: float, near_tie:
 
     Raises InputError where a corruption has the name of all together.
     """
-    if any(held.trials.corruption == ALL for held in pairs):
+    if any(scores.trials.corruption == ALL for scores in pairs):
         raise InputError(f"a corruption is called {ALL}, as all of them together are here; call it otherwise")
     rows = []
-    for references in sorted({held.trials.n_references for held in pairs}):
+    for references in sorted({scores.trials.n_references for scores in pairs}):
         of_metric = _metric_verdicts(
-            [held for held in pairs if held.trials.n_references == references], tolerance, near_tie
+            [scores for scores in pairs if scores.trials.n_references == references], tolerance, near_tie
         )
         for first, second in combinations(of_metric, 2):
             for corruption, verdicts in of_metric[first].items():
@@ -55,14 +55,16 @@ def _metric_verdicts(
     pairs: Sequence[ScorePairs], tolerance: float, near_tie: float
 ) -> Mapping[str, Mapping[str, TrialVerdicts]]:
     """Return the verdicts of each metric on each corruption, and on all of them where there are several."""
-    names = {text: k for k, text in enumerate(dict.fromkeys(text for held in pairs for text in held.trials.original))}
+    names = {
+        text: k for k, text in enumerate(dict.fromkeys(text for scores in pairs for text in scores.trials.original))
+    }
     of_metric: dict[str, dict[str, TrialVerdicts]] = {}
-    for held in pairs:
-        of_metric.setdefault(held.metric, {})[held.trials.corruption] = TrialVerdicts(
-            passes(held, tolerance=tolerance, near_tie=near_tie),
-            held.scored,
-            near_ties(held, tolerance=tolerance, near_tie=near_tie),
-            np.array([names[text] for text in held.trials.original]),
+    for scores in pairs:
+        of_metric.setdefault(scores.metric, {})[scores.trials.corruption] = TrialVerdicts(
+            passes(scores, tolerance=tolerance, near_tie=near_tie),
+            scores.scored,
+            near_ties(scores, tolerance=tolerance, near_tie=near_tie),
+            np.array([names[text] for text in scores.trials.original]),
         )
     for held_by in of_metric.values():
         if len(held_by) > 1:

@@ -125,16 +125,16 @@ def _corruption(
 def _sentences(file: Path) -> dict[str, str]:
     """Read one sentence for each image."""
     captions = _captions(file)
-    for name, held in captions.items():
-        if len(held) > 1:
+    for name, texts in captions.items():
+        if len(texts) > 1:
             raise InputError(
-                f"{file}: image_id {name} has {len(held)} captions; keep one, a trial has one sentence here"
+                f"{file}: image_id {name} has {len(texts)} captions; keep one, a trial has one sentence here"
             )
-        if not held[0].strip():
+        if not texts[0].strip():
             raise InputError(f"{file}: the caption of image_id {name} is empty; write the sentence or drop the trial")
     if not captions:
         raise InputError(f"{file}: it holds no captions; a trial needs a sentence")
-    return {name: held[0] for name, held in captions.items()}
+    return {name: texts[0] for name, texts in captions.items()}
 
 
 def _check_same(file: Path, names: Mapping[str, Any], other: Path, others: Mapping[str, Any]) -> None:
@@ -191,7 +191,7 @@ def _field(file: Path, k: int, record: Any, key: str) -> Any:
 def _records(file: Path) -> list[Any]:
     text = read_text(file)
     try:
-        held = json.loads(text, object_pairs_hook=refuse_double_keys)
+        content = json.loads(text, object_pairs_hook=refuse_double_keys)
     except InputError as error:
         raise InputError(f"{file}: {error}") from None
     except json.JSONDecodeError as error:
@@ -199,7 +199,7 @@ def _records(file: Path) -> list[Any]:
     except (ValueError, RecursionError) as error:
         # Numbers of thousands of digits, and brackets nested as deeply.
         raise InputError(f"{file}: a value is too large to read; it must be a list of captions") from error
-    records = held.get("annotations") if isinstance(held, dict) else held
+    records = content.get("annotations") if isinstance(content, dict) else content
     if not isinstance(records, list):
         raise InputError(f"{file}: no list of captions; it must be one, or hold one under annotations")
     return records

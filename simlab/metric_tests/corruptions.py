@@ -45,10 +45,10 @@ class CorruptionRule:
 def corrupt(rng: np.random.Generator, original: str, rule: CorruptionRule, lexicon: Lexicon) -> str | None:
     """Return the corruption of a sentence by a rule; None where the rule does not fit, or would change nothing."""
     words, end = split(original)
-    said = rule.corrupt(rng, words, lexicon) if words else None
-    if said is None or [word.lower() for word in said] == [word.lower() for word in words]:
+    corrupted = rule.corrupt(rng, words, lexicon) if words else None
+    if corrupted is None or [word.lower() for word in corrupted] == [word.lower() for word in words]:
         return None
-    return sentence(said, end)
+    return sentence(corrupted, end)
 
 
 def _negate_subject(rng: np.random.Generator, words: Words, lexicon: Lexicon) -> Sequence[str] | None:
@@ -94,15 +94,17 @@ def _replace_word(rng: np.random.Generator, words: Words, others: Mapping[str, s
 
 def _swap_determiner(rng: np.random.Generator, words: Words, lexicon: Lexicon) -> Sequence[str] | None:
     """Put "the" for "a", or "a" for the "the" of one thing."""
-    held = chunks(words)
-    nouns = [k for k, chunk in enumerate(held) if len(chunk.words) > 1 and chunk.words[0].lower() in ("a", "an", "the")]
-    fit = [k for k in nouns if held[k].words[0].lower() != "the" or not is_plural(held[k].words)]
+    parts = chunks(words)
+    nouns = [
+        k for k, chunk in enumerate(parts) if len(chunk.words) > 1 and chunk.words[0].lower() in ("a", "an", "the")
+    ]
+    fit = [k for k in nouns if parts[k].words[0].lower() != "the" or not is_plural(parts[k].words)]
     if not fit:
         return None
     k = int(rng.choice(fit))
-    first, *rest = held[k].words
+    first, *rest = parts[k].words
     other = article(rest[0]) if first.lower() == "the" else "the"
-    return _join_chunks([*held[:k], Chunk("noun", (other, *rest)), *held[k + 1 :]])
+    return _join_chunks([*parts[:k], Chunk("noun", (other, *rest)), *parts[k + 1 :]])
 
 
 def _make_passive(rng: np.random.Generator, words: Words, lexicon: Lexicon) -> Sequence[str] | None:
@@ -114,13 +116,13 @@ def _make_passive(rng: np.random.Generator, words: Words, lexicon: Lexicon) -> S
     if done is None:
         return None
     present = verb.words[0].lower() in ("is", "are")
-    said = ("is", "are")[is_plural(thing.words)] if present else ("was", "were")[is_plural(thing.words)]
+    auxiliary = ("is", "are")[is_plural(thing.words)] if present else ("was", "were")[is_plural(thing.words)]
     # What the thing is of, stays with it.
     of = 2 if len(rest) > 1 and [word.lower() for word in rest[0].words] == ["of"] else 0
     what = [*thing.words, *_join_chunks(rest[:of])]
     return [
         *what,
-        said,
+        auxiliary,
         *verb.words[1:-1],
         "being",
         done,
@@ -132,43 +134,43 @@ def _make_passive(rng: np.random.Generator, words: Words, lexicon: Lexicon) -> S
 
 def _shuffle_roles(rng: np.random.Generator, words: Words, lexicon: Lexicon) -> Sequence[str] | None:
     """Swap who does it and to whom: "The duck is following a girl" to "A girl is following the duck"."""
-    held = chunks(words)
-    nouns = [k for k, chunk in enumerate(held) if chunk.part == "noun" and chunk.words[-1].lower() in PEOPLE]
-    verbs = [k for k, chunk in enumerate(held) if chunk.part == "verb"]
+    parts = chunks(words)
+    nouns = [k for k, chunk in enumerate(parts) if chunk.part == "noun" and chunk.words[-1].lower() in PEOPLE]
+    verbs = [k for k, chunk in enumerate(parts) if chunk.part == "verb"]
     if len(nouns) < 2 or len(verbs) != 1 or not nouns[0] < verbs[0] < nouns[1]:
         return None
     # A verb agrees with who does it.
-    if is_plural(held[nouns[0]].words) != is_plural(held[nouns[1]].words):
+    if is_plural(parts[nouns[0]].words) != is_plural(parts[nouns[1]].words):
         return None
-    return _exchange_chunks(held, nouns[0], nouns[1])
+    return _exchange_chunks(parts, nouns[0], nouns[1])
 
 
 def _double_pp(rng: np.random.Generator, words: Words, lexicon: Lexicon) -> Sequence[str] | None:
     """Repeat every prepositional phrase."""
-    held, said = chunks(words), list[str]()
-    phrases = _phrases(held)
-    for k, chunk in enumerate(held):
-        said += chunk.words
+    parts, doubled = chunks(words), list[str]()
+    phrases = _phrases(parts)
+    for k, chunk in enumerate(parts):
+        doubled += chunk.words
         if k - 1 in phrases:
-            said += [*held[k - 1].words, *chunk.words]
-    return said if phrases else None
+            doubled += [*parts[k - 1].words, *chunk.words]
+    return doubled if phrases else None
 
 
 def _remove_prep(rng: np.random.Generator, words: Words, lexicon: Lexicon) -> Sequence[str] | None:
     """Leave a preposition out."""
-    held = chunks(words)
-    phrases = _phrases(held)
+    parts = chunks(words)
+    phrases = _phrases(parts)
     if not phrases:
         return None
     k = int(rng.choice(phrases))
-    return _join_chunks([*held[:k], *held[k + 1 :]])
+    return _join_chunks([*parts[:k], *parts[k + 1 :]])
 
 
 def _swap_chunks(rng: np.random.Generator, words: Words, lexicon: Lexicon) -> Sequence[str] | None:
     """Let two chunks change places that are not of one kind: two nouns swapped may be a sentence as fluent."""
-    held = chunks(words)
-    pairs = [(i, j) for i, j in combinations(range(len(held)), 2) if held[i].part != held[j].part]
-    return _exchange_chunks(held, *pairs[rng.integers(len(pairs))]) if pairs else None
+    parts = chunks(words)
+    pairs = [(i, j) for i, j in combinations(range(len(parts)), 2) if parts[i].part != parts[j].part]
+    return _exchange_chunks(parts, *pairs[rng.integers(len(pairs))]) if pairs else None
 
 
 RULES: Mapping[str, CorruptionRule] = {
@@ -193,16 +195,21 @@ def _find_be(words: Words) -> int | None:
 
 def _clause(words: Words) -> tuple[Chunk | None, Chunk | None, Chunk | None, list[Chunk]]:
     """Part a sentence into subject, verb in -ing, what it is done to, and the rest; None for what it has not."""
-    held = chunks(words)
-    verbs = [k for k, chunk in enumerate(held) if chunk.part == "verb"]
-    if not verbs or not verbs[0] or any(chunk.part == "and" for chunk in held[: verbs[0]]) or len(held) < verbs[0] + 2:
+    parts = chunks(words)
+    verbs = [k for k, chunk in enumerate(parts) if chunk.part == "verb"]
+    if (
+        not verbs
+        or not verbs[0]
+        or any(chunk.part == "and" for chunk in parts[: verbs[0]])
+        or len(parts) < verbs[0] + 2
+    ):
         return None, None, None, []
     at = verbs[0]
-    subject = Chunk("noun", tuple(_join_chunks(held[:at])))
-    progressive = len(held[at].words) > 1 and "not" not in held[at].words and "being" not in held[at].words
-    following = held[at + 1]
+    subject = Chunk("noun", tuple(_join_chunks(parts[:at])))
+    progressive = len(parts[at].words) > 1 and "not" not in parts[at].words and "being" not in parts[at].words
+    following = parts[at + 1]
     whole = following.part == "noun" and _thing(following.words)
-    return subject, held[at] if progressive else None, following if whole else None, held[at + 2 :]
+    return subject, parts[at] if progressive else None, following if whole else None, parts[at + 2 :]
 
 
 def _thing(words: Words) -> bool:

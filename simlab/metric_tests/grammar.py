@@ -53,8 +53,8 @@ def split(sentence: str) -> tuple[tuple[str, ...], str]:
     (('A', 'girl', 'is', 'feeding', 'the', 'ducks'), '.')
     """
     whole = sentence.strip()
-    said = whole.rstrip(".!?")
-    return tuple(said.split()), whole[len(said) :]
+    body = whole.rstrip(".!?")
+    return tuple(body.split()), whole[len(body) :]
 
 
 def chunks(words: Sequence[str]) -> list[Chunk]:
@@ -63,36 +63,36 @@ def chunks(words: Sequence[str]) -> list[Chunk]:
     >>> [" ".join(chunk.words) for chunk in chunks("A big girl is quietly feeding the ducks at a pond".split())]
     ['A big girl', 'is quietly feeding', 'the ducks', 'at', 'a pond']
     """
-    held: list[tuple[Part, list[str]]] = []
+    parts: list[tuple[Part, list[str]]] = []
     for word in words:
-        part = _part(word, held)
+        part = _part(word, parts)
         if part == "same":
-            held[-1][1].append(word)
+            parts[-1][1].append(word)
         else:
-            held.append((part, [word]))
-    return [Chunk(part, tuple(said)) for part, said in held]
+            parts.append((part, [word]))
+    return [Chunk(part, tuple(members)) for part, members in parts]
 
 
 def _part(word: str, parts: Sequence[tuple[Part, list[str]]]) -> Part | Literal["same"]:
     """Return what a word begins, or that it goes on with what is there."""
-    said, last = word.lower().strip(",;:"), parts[-1] if parts else None
+    lowered, last = word.lower().strip(",;:"), parts[-1] if parts else None
     ended = bool(last and last[1][-1].endswith((",", ";", ":")))
-    if said in BE:
+    if lowered in BE:
         return "verb"
-    if last and last[0] == "verb" and not ended and (said in ("not", "being") or said.endswith(("ly", "ing"))):
+    if last and last[0] == "verb" and not ended and (lowered in ("not", "being") or lowered.endswith(("ly", "ing"))):
         # After "is feeding" an adverb goes on, and another -ing is a noun: "is enjoying swimming".
         whole = last[1][-1].lower().endswith("ing") and last[1][-1].lower() != "being"
-        return "noun" if whole and said.endswith("ing") else "same"
-    if said in PREPOSITIONS:
+        return "noun" if whole and lowered.endswith("ing") else "same"
+    if lowered in PREPOSITIONS:
         # "out of" is one.
         return "same" if last and last[0] == "preposition" else "preposition"
-    if said in JOINING and said not in DETERMINERS:
+    if lowered in JOINING and lowered not in DETERMINERS:
         return "and"
-    if said in DETERMINERS:
+    if lowered in DETERMINERS:
         # "a few" and "all the" begin one noun.
         begun = last and last[0] == "noun" and all(word.lower() in DETERMINERS for word in last[1])
         return "same" if begun else "noun"
-    if last and last[0] == "and" and said.endswith("ing"):
+    if last and last[0] == "and" and lowered.endswith("ing"):
         return "verb"
     return "same" if last and last[0] == "noun" and not ended else "noun"
 
@@ -106,8 +106,8 @@ def lower_first_word(words: Sequence[str]) -> tuple[str, ...]:
 
 def sentence(words: Sequence[str], end: str) -> str:
     """Return a sentence of words, with a capital at its start."""
-    said = " ".join(words)
-    return f"{said[:1].upper()}{said[1:]}{end}"
+    text = " ".join(words)
+    return f"{text[:1].upper()}{text[1:]}{end}"
 
 
 def article(noun: str) -> str:

@@ -37,7 +37,7 @@ def read(file: Path | None) -> Lexicon:
 
     A line of the file is a corruption (near_syms, sem_opps), a word, and what stands in its place, parted by tabs.
     """
-    held = {name: dict(words) for name, words in OWN.items()}
+    lexicon = {name: dict(words) for name, words in OWN.items()}
     for k, line in enumerate(read_text(file).splitlines() if file else (), start=1):
         if not line.strip():
             continue
@@ -45,7 +45,7 @@ def read(file: Path | None) -> Lexicon:
         if len(cells) != 3 or not all(cells):
             raise InputError(f"{file} line {k}: it must be corruption, word and other word, parted by tabs")
         name, word, other = cells
-        if name not in held:
-            raise InputError(f"{file} line {k}: the corruption {name[:40]!r} takes no words; {suggest(name, held)}")
-        held[name][word.lower()] = other
-    return held
+        if name not in lexicon:
+            raise InputError(f"{file} line {k}: the corruption {name[:40]!r} takes no words; {suggest(name, lexicon)}")
+        lexicon[name][word.lower()] = other
+    return lexicon

@@ -40,13 +40,16 @@ class Meteor:
         """Return the score of each sentence, 0 for one without words; raises RuntimeError where the process fails."""
         # Words hold no `|||`, which separates sentences, and no line break.
         texts = [
-            (words(one), list(filter(None, map(words, of)))) for one, of in zip(candidates, references, strict=True)
+            (words(text), list(filter(None, map(words, of)))) for text, of in zip(candidates, references, strict=True)
         ]
-        asked = {k: pair for k, pair in enumerate(texts) if all(pair)}
+        scorable = {k: pair for k, pair in enumerate(texts) if all(pair)}
         scores = [0.0] * len(texts)
-        if asked:
-            known, said = {k: of for k, (_, of) in asked.items()}, {k: [one] for k, (one, _) in asked.items()}
-            for k, score in zip(asked, self._compute(known, said), strict=True):
+        if scorable:
+            known, scored = (
+                {k: of for k, (_, of) in scorable.items()},
+                {k: [text] for k, (text, _) in scorable.items()},
+            )
+            for k, score in zip(scorable, self._compute(known, scored), strict=True):
                 scores[k] = score
         return scores
 

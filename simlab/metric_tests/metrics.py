@@ -145,8 +145,8 @@ _MAKERS: Mapping[str, Callable[[tuple[str, ...]], TestedMetric]] = {
 
 def _captions(candidates: Candidates, references: References) -> tuple[dict[int, list[str]], dict[int, list[str]]]:
     """Return references and candidates as pycocoevalcap takes them: words of captions by image."""
-    held = {k: [words(text) for text in texts] for k, texts in enumerate(references)}
-    return held, {k: [words(text)] for k, text in enumerate(candidates)}
+    captions = {k: [words(text) for text in texts] for k, texts in enumerate(references)}
+    return captions, {k: [words(text)] for k, text in enumerate(candidates)}
 
 
 def _module(metric: str, name: str) -> Any:

@@ -25,11 +25,11 @@ def participle(verb: str) -> str | None:
     >>> [participle(verb) for verb in ("slicing", "chopping", "carrying", "playing", "freeing", "eating", "king")]
     ['sliced', 'chopped', 'carried', 'played', 'freed', 'eaten', None]
     """
-    said = verb.lower()
-    if said in IRREGULAR:
-        return IRREGULAR[said]
-    stem = said.removesuffix("ing")
-    if stem == said or not any(letter in "aeiouy" for letter in stem):
+    lowered = verb.lower()
+    if lowered in IRREGULAR:
+        return IRREGULAR[lowered]
+    stem = lowered.removesuffix("ing")
+    if stem == lowered or not any(letter in "aeiouy" for letter in stem):
         return None
     if stem.endswith("y") and stem[-2:-1] not in tuple("aeiou"):
         return f"{stem[:-1]}ied"

@@ -94,17 +94,17 @@ def pass_rates(pairs: Sequence[ScorePairs], *, tolerance: float, near_tie: float
     """Return the pass rate of each corruption, metric and number of references, in this order."""
     corruptions, metrics = (
         list(dict.fromkeys(names))
-        for names in ((held.trials.corruption for held in pairs), (held.metric for held in pairs))
+        for names in ((scores.trials.corruption for scores in pairs), (scores.metric for scores in pairs))
     )
     ordered = sorted(
-        (held for held in pairs if held.trials.name),
-        key=lambda held: (
-            corruptions.index(held.trials.corruption),
-            metrics.index(held.metric),
-            held.trials.n_references,
+        (scores for scores in pairs if scores.trials.name),
+        key=lambda scores: (
+            corruptions.index(scores.trials.corruption),
+            metrics.index(scores.metric),
+            scores.trials.n_references,
         ),
     )
-    return PassRates(tuple(_pass_rate(held, tolerance, near_tie) for held in ordered))
+    return PassRates(tuple(_pass_rate(scores, tolerance, near_tie) for scores in ordered))
 
 
 def _pass_rate(pairs: ScorePairs, tolerance: float, near_tie: float) -> PassRate:

@@ -54,10 +54,10 @@ def read(file: Path, n_references: Sequence[int] | None, kinds: Mapping[str, Kin
     for trial in trials:
         by_corruption.setdefault(trial.corruption, []).append(trial)
     check_named(kinds, by_corruption)
-    for held in by_corruption.values():
-        _check_one_kind(held)
+    for own_trials in by_corruption.values():
+        _check_one_kind(own_trials)
     counts = {len(trial.references) for trial in trials}
-    trials_of = [_trials(held, n) for held in by_corruption.values() for n in n_references or [max(counts)]]
+    trials_of = [_trials(own_trials, n) for own_trials in by_corruption.values() for n in n_references or [max(counts)]]
     if n_references:
         _check_enough(trials, max(n_references))
     return CollectedTrials(tuple(trials_of), tuple(_notes(file, trials, counts, n_references)))

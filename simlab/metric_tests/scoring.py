@@ -41,25 +41,25 @@ class ScorePairs:
 
 def score(trials: Iterable[Trials], metrics: Sequence[TestedMetric]) -> list[ScorePairs]:
     """Score all trials by all metrics, a batch for each corruption and number of references."""
-    return [pairs for held in trials for metric in metrics for pairs in _score(held, metric)]
+    return [pairs for own in trials for metric in metrics for pairs in _score(own, metric)]
 
 
 def records(pairs: Iterable[ScorePairs]) -> list[dict[str, Any]]:
     """Return a record for each trial, number of references and metric: raw scores, NaN where there is none."""
     return [
         {
-            "corruption": held.trials.corruption,
-            "kind": held.trials.kind,
-            "metric": held.metric,
-            "references": held.trials.n_references,
+            "corruption": scores.trials.corruption,
+            "kind": scores.trials.kind,
+            "metric": scores.metric,
+            "references": scores.trials.n_references,
             "trial": name,
             "original": original,
             "corrupted": corrupted,
-            "lower_is_better": held.lower_is_better,
+            "lower_is_better": scores.lower_is_better,
         }
-        for held in pairs
+        for scores in pairs
         for name, original, corrupted in zip(
-            held.trials.name, held.original.tolist(), held.corrupted.tolist(), strict=True
+            scores.trials.name, scores.original.tolist(), scores.corrupted.tolist(), strict=True
         )
     ]
 
@@ -68,7 +68,10 @@ def _score(trials: Trials, metric: TestedMetric) -> list[ScorePairs]:
     try:
         sentences = (trials.original, trials.corrupted)
         # Lists of its own for every call: a metric may change what it is handed.
-        scores = [metric.score(list(texts), [list(held) for held in trials.references]) for texts in sentences]
+        scores = [
+            metric.score(list(texts), [list(texts_of_trial) for texts_of_trial in trials.references])
+            for texts in sentences
+        ]
         failure = None
     except Exception as error:
         scores, failure = [], " ".join(f"it raised {type(error).__name__}: {error}".split())[:200]
@@ -78,7 +81,7 @@ def _score(trials: Trials, metric: TestedMetric) -> list[ScorePairs]:
 def _pairs(trials: Trials, metric: TestedMetric, name: str, given: Sequence[Any], failure: str | None) -> ScorePairs:
     n = len(trials.name)
     failure = failure or next(filter(None, (_fault(scores, n) for scores in given)), None)
-    scores = np.full((2, n), np.nan) if failure else np.array([np.asarray(held, float) for held in given])
+    scores = np.full((2, n), np.nan) if failure else np.array([np.asarray(side, float) for side in given])
     scores[:, ~np.isfinite(scores).all(0)] = np.nan
     return ScorePairs(trials, name, metric.lower_is_better, metric.zero, scores[0], scores[1], failure)
 

@@ -41,7 +41,7 @@ def read(file: Path) -> list[Sentence]:
 
     Raises InputError for what is missing or malformed.
     """
-    held = [
+    sentences = [
         Sentence(
             str(record.get("id", where.rsplit(" ", 1)[-1])),
             require_text(where, record, "sentence"),
@@ -49,9 +49,9 @@ def read(file: Path) -> list[Sentence]:
         )
         for where, record in records(file, NEEDED, "a sentence")
     ]
-    if not held:
+    if not sentences:
         raise InputError(f"{file}: it holds no sentences; write one per line, with {', '.join(NEEDED)}")
-    return held
+    return sentences
 
 
 def choose_corruptions(names: str) -> tuple[str, ...]:

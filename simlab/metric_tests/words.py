@@ -28,5 +28,5 @@ def words(sentence: str) -> str:
     "the dog 's owner says do n't use 1.5 bits of make-up"
     """
     text = _NEGATED.sub(" n't", sentence.lower().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'"))
-    text = _TWO_IN_ONE.sub(lambda found: " ".join(filter(None, found.groups())), text)
+    text = _TWO_IN_ONE.sub(lambda match: " ".join(filter(None, match.groups())), text)
     return " ".join(_BRACKETS.get(word, word) for word in _WORD.findall(text))

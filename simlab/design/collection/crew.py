@@ -168,10 +168,10 @@ def log_of(
     """Lay out each stint: the answers that were given, the one that its person left amid, the control items."""
     rules = floor.rules
     entries = _entries(floor.stints, people, piles, rules)
-    offset = np.array([one.offset for one in people])[entries.person]
+    offset = np.array([person.offset for person in people])[entries.person]
     began, before, rested, ended, worked = _times(rules.shifts, entries)
     lapsed = rng.random(len(began)) < rules.lapse_rate + rules.lapse_per_hour * rested
-    why = np.array([one.why for one in people])
+    why = np.array([person.why for person in people])
     void = why[entries.person] == FAILED_CONTROLS
     ended += offset
     order = np.argsort(ended, kind="stable")
@@ -187,9 +187,9 @@ def log_of(
         on_task=rested[order],
         lapsed=np.where(entries.task == CONTROL, entries.failed, lapsed)[order],
         fate=np.where(entries.lost, DROPPED_OUT, np.where(void, EXCLUDED, HANDED_IN))[order],
-        seat=np.array([one.seat for one in people]),
-        arrived=np.array([one.arrives for one in people]),
-        left=np.array([one.left for one in people]),
+        seat=np.array([person.seat for person in people]),
+        arrived=np.array([person.arrives for person in people]),
+        left=np.array([person.left for person in people]),
         why=why,
         stopped=floor.stopped,
     )
@@ -214,7 +214,7 @@ def _entries(stints: Sequence[Stint], people: Sequence[Person], piles: Piles, ru
     effort, quits = columns[4:6]
     bounds, whole = np.array(piles.begins), piles.efforts()
     begin, end = bounds[task] + first, bounds[task] + last
-    pace = np.array([one.pace for one in people])[person]
+    pace = np.array([member.pace for member in people])[person]
     # Who left once all was answered left no answer behind.
     amid = ~np.isnan(quits) & (end < bounds[task + 1])
     of, place = _spread(last - first + amid + controls)

@@ -192,10 +192,12 @@ class Floor:
 
     def _void_answers(self, number: int) -> list[TaskPart]:
         """List all that somebody has answered, which is to be answered anew."""
-        said = [TaskPart(*stint[1:4]) for stint in self.stints if stint.person == number and stint.first < stint.last]
-        for job in said:
+        answered = [
+            TaskPart(*stint[1:4]) for stint in self.stints if stint.person == number and stint.first < stint.last
+        ]
+        for job in answered:
             self._piles.missing[job.task] += job.last - job.first
-        return said
+        return answered
 
     def _leave(self, person: Person, why: int, jobs: list[TaskPart]) -> None:
         """Let somebody go, and say who does what they leave behind."""
