@@ -26,7 +26,7 @@ from simlab.studies.money import has_clock
 from simlab.studies.ratings.appraising import THESE_RATERS
 from simlab.studies.ratings.collecting import lay
 from simlab.studies.ratings.cutting import count_documents_paid, count_fewest_documents, count_ratings, refuse_unpaid
-from simlab.studies.ratings.preparing import Further, PreparedRatings, prepare, read_assignment, read_further
+from simlab.studies.ratings.preparing import PreparedRatings, RatingsDesign, prepare, read_assignment, read_design
 from simlab.types import RATE, Frame, InputError, Law, Place, World
 from simlab.world.laws.fixed import FixedRatings, fixed_ratings
 from simlab.world.laws.scales import ScaledRatings, score_range
@@ -42,26 +42,27 @@ def check(config: Mapping[str, Any], world: World) -> Shape:
         )
     if world.truth is None and config["worlds"] > 1:
         raise InputError(f"worlds={config['worlds']}: a recorded table is one world; set worlds=1 and raise studies")
-    _check_estimand(config, world)
-    _check_ratings_per_item(config["design"], world.frame)
-    check_assignment(config, world.frame)
+    design = read_design(config["design"])
+    _check_estimand(config, design, world)
+    _check_ratings_per_item(design, world.frame)
+    _check_assignment(config, design, world.frame)
     prepared = prepare(config)
     table = lay(prepared, world, Place(0))
-    _check_documents(config["design"], world.frame, table, recorded=world.truth is None)
+    _check_documents(design, world.frame, table, recorded=world.truth is None)
     refuse_unpaid(prepared, world, table)
-    design = {**config["design"], "documents": count_documents_paid(prepared, world, table)[0]}
+    design = design._replace(documents=count_documents_paid(prepared, world, table)[0])
     _check_load_entropy(design, world.frame, table)
     _check_normalization(config["analysis"]["normalization"], world, config.get("plugins", ()))
     if "_target_" not in config["decision"]:
-        _check_test({**config, "design": {**design, "ratings_per_item": table.slots.shape[2]}}, world.frame)
+        _check_test(config, prepared, design._replace(ratings_per_item=table.slots.shape[2]), world.frame)
     _check_clock(prepared, world, table)
     frame = world.frame
     return Shape(frame.n_systems, frame.n_documents, len(frame.document), frame.n_raters, frame.system_names)
 
 
-def _check_estimand(config: Mapping[str, Any], world: World) -> None:
+def _check_estimand(config: Mapping[str, Any], design: RatingsDesign, world: World) -> None:
     """Refuse a truth of these raters where nobody knows it, and where a world has several pools of them."""
-    if config["design"].get("estimand") != THESE_RATERS:
+    if design.estimand != THESE_RATERS:
         return
     if world.of_pool is None:
         raise InputError(
@@ -98,8 +99,9 @@ def find_limits(config: Mapping[str, Any], world: World) -> dict[str, int]:
     if holds_averages(world):
         return {}
     ratings = _most_ratings(world.frame)
-    design = {**config["design"], "ratings_per_item": min(config["design"]["ratings_per_item"], ratings)}
-    table = lay(prepare({**config, "design": design}), world, Place(0))
+    prepared = prepare(config)
+    design = prepared.design._replace(ratings_per_item=min(prepared.design.ratings_per_item, ratings))
+    table = lay(prepared._replace(design=design), world, Place(0))
     return {"design.documents": int(table.rateable.sum()), "design.ratings_per_item": ratings}
 
 
@@ -109,17 +111,17 @@ def _most_ratings(frame: Frame) -> int:
     return min(int(np.any(seats[bucket == b], axis=0).sum()) for b in np.unique(bucket))
 
 
-def _check_ratings_per_item(design: Mapping[str, Any], frame: Frame) -> None:
+def _check_ratings_per_item(design: RatingsDesign, frame: Frame) -> None:
     most = _most_ratings(frame)
-    if design["ratings_per_item"] > most:
+    if design.ratings_per_item > most:
         raise InputError(
-            f"design.ratings_per_item={design['ratings_per_item']} exceeds the {most} raters of a bucket; "
+            f"design.ratings_per_item={design.ratings_per_item} exceeds the {most} raters of a bucket; "
             f"lower it to at most {most}"
         )
 
 
-def _check_documents(design: Mapping[str, Any], frame: Frame, table: DealTable, *, recorded: bool) -> None:
-    planned, rateable = design["documents"], int(table.rateable.sum())
+def _check_documents(design: RatingsDesign, frame: Frame, table: DealTable, *, recorded: bool) -> None:
+    planned, rateable = design.documents, int(table.rateable.sum())
     if planned > frame.n_documents:
         more = "" if recorded else " or raise systems.n_documents"
         raise InputError(
@@ -132,43 +134,43 @@ def _check_documents(design: Mapping[str, Any], frame: Frame, table: DealTable, 
             "such ratings cannot be dealt again"
         )
     if planned > rateable:
-        rule = name_of(design["grouping"])
+        rule = name_of(design.grouping)
         raise InputError(
             f"design.documents={planned}: under design.grouping={rule} only {rateable} of {frame.n_documents} "
             "documents can be asked about, for the others nobody rated all outputs that go together; lower "
             "design.documents or choose design.grouping=ungrouped"
         )
-    if planned < design["min_documents"]:
+    if planned < design.min_documents:
         raise InputError(
-            f"design.documents={planned} is fewer than {design['min_documents']}: with so few documents hardly "
+            f"design.documents={planned} is fewer than {design.min_documents}: with so few documents hardly "
             "anything can be significant and SRP is 1 by emptiness; raise design.documents, or set "
             f"design.min_documents={planned} if you mean it"
         )
 
 
-def _check_load_entropy(design: Mapping[str, Any], frame: Frame, table: DealTable) -> None:
-    target = design["load_entropy"]
+def _check_load_entropy(design: RatingsDesign, frame: Frame, table: DealTable) -> None:
+    target = design.load_entropy
     if target is None:
         return
     sizes = np.bincount(frame.bucket[table.rateable], minlength=len(table.n_choices))
-    quota = spread_over_buckets(sizes, design["documents"], np.arange(len(sizes)))
+    quota = spread_over_buckets(sizes, design.documents, np.arange(len(sizes)))
     choices = [raters[:n] for raters, n in zip(table.raters, table.n_choices, strict=True)]
     least = least_entropy(choices, quota, frame.n_raters)
-    if target < least - design["load_tolerance"]:
+    if target < least - design.load_tolerance:
         raise InputError(
             f"design.load_entropy={target} is below {least:.3f}, the least that the buckets of this world allow; "
             "raise it, or set design.load_entropy=null for a balanced load"
         )
 
 
-def _check_test(config: Mapping[str, Any], frame: Frame) -> None:
+def _check_test(config: Mapping[str, Any], prepared: PreparedRatings, design: RatingsDesign, frame: Frame) -> None:
     """Refuse tests that could find nothing, and families that a test cannot judge together."""
-    prepared, test, level = prepare(config), config["analysis"]["test"], config["decision"]["level"]
-    least = _least_p_value(test, frame, config["design"]["documents"], config.get("plugins", ()))
-    several = config["design"]["ratings_per_item"] + read_further(config["design"]).uneven
+    test, level = config["analysis"]["test"], prepared.level
+    least = _least_p_value(test, frame, design.documents, config.get("plugins", ()))
+    several = design.ratings_per_item + design.further.uneven
     if several > 1 and any(is_chosen(test, part, config.get("plugins", ())) for part in (by_rater, rater_flips)):
         raise InputError(
-            f"design.{_name_repeat_key(config['design'])}: analysis.test={name_of(test)} takes what raters "
+            f"design.{_name_repeat_key(design)}: analysis.test={name_of(test)} takes what raters "
             "contribute for independent, and raters who rate the same outputs share what these are like; choose "
             "analysis.test=two_way or crossed_flips"
         )
@@ -194,11 +196,11 @@ def _check_test(config: Mapping[str, Any], frame: Frame) -> None:
         _check_within_reach(name_of(test), least, frame.n_systems * (frame.n_systems - 1) // 2, level)
 
 
-def _name_repeat_key(design: Mapping[str, Any]) -> str:
+def _name_repeat_key(design: RatingsDesign) -> str:
     """Name the key by which outputs have several ratings."""
-    if design["ratings_per_item"] > 1:
-        return f"ratings_per_item={design['ratings_per_item']}"
-    return f"overlap={read_further(design).overlap:g}"
+    if design.ratings_per_item > 1:
+        return f"ratings_per_item={design.ratings_per_item}"
+    return f"overlap={design.further.overlap:g}"
 
 
 def _check_within_reach(test: str, least: float, n_pairs: int, level: float) -> None:
@@ -265,27 +267,27 @@ def _lacks_error_counts(world: World) -> bool:
     return ratings is not None and int(ratings.errors.min()) < 0
 
 
-def check_assignment(config: Mapping[str, Any], frame: Frame) -> None:
+def _check_assignment(config: Mapping[str, Any], design: RatingsDesign, frame: Frame) -> None:
     """Raise InputError where a platform is asked for what it cannot know, or for raters that there are not."""
     section = read_assignment(config["design"])
     if section is not None:
-        _check_rule(config, section)
-    _check_further(config, read_further(config["design"]), frame)
+        _check_rule(config, design, section)
+    _check_further(config, design, frame)
 
 
-def _check_rule(config: Mapping[str, Any], section: Mapping[str, Any]) -> None:
-    design, plugins, name = config["design"], config.get("plugins", ()), name_of(section)
+def _check_rule(config: Mapping[str, Any], design: RatingsDesign, section: Mapping[str, Any]) -> None:
+    plugins, name = config.get("plugins", ()), name_of(section)
     if not has_clock(config):
         raise InputError(
             f"design.assignment={name}: only a clock knows who is free next; choose design.collection=crowd, experts "
             "or team, or design.assignment=as_dealt"
         )
-    if design["load_entropy"] is not None:
+    if design.load_entropy is not None:
         raise InputError(
-            f"design.load_entropy={design['load_entropy']}: under design.assignment={name} loads are what comes of it; "
+            f"design.load_entropy={design.load_entropy}: under design.assignment={name} loads are what comes of it; "
             "set design.load_entropy=null, or choose design.assignment=as_dealt"
         )
-    if is_chosen(section, dynamic, plugins) and is_chosen(design["grouping"], pseudo_side_by_side, plugins):
+    if is_chosen(section, dynamic, plugins) and is_chosen(design.grouping, pseudo_side_by_side, plugins):
         raise InputError(
             "design.assignment=dynamic chooses the system that is rated next, and under "
             "design.grouping=pseudo_side_by_side all are rated together; choose design.grouping=ungrouped or "
@@ -293,8 +295,8 @@ def _check_rule(config: Mapping[str, Any], section: Mapping[str, Any]) -> None:
         )
 
 
-def _check_further(config: Mapping[str, Any], further: Further, frame: Frame) -> None:
-    per_item, boost = config["design"]["ratings_per_item"], further.boost_margin
+def _check_further(config: Mapping[str, Any], design: RatingsDesign, frame: Frame) -> None:
+    per_item, further, boost = design.ratings_per_item, design.further, design.further.boost_margin
     if further.overlap > 0 and per_item > 1:
         raise InputError(
             f"design.overlap={further.overlap:g}: with design.ratings_per_item={per_item} every output has a second "
