@@ -24,6 +24,7 @@ DOCS = HERE.parents[2] / "docs" / "promises.md"
 PATHS = [str(HERE), str(HERE.parents[1]), str(HERE.parents[2])]
 sys.path[:0] = PATHS
 
+import advice_promises as advice  # noqa: E402
 import clock_promises as clock  # noqa: E402
 import consensus_promises as consensus  # noqa: E402
 import estimand_promises as estimand  # noqa: E402
@@ -178,7 +179,12 @@ SECTIONS: dict[str, Sequence[Part]] = {
     ),
     "Preferences: consensus of raters who err": (
         *(Part(partial(consensus.consensus_shares, worlds=(world,)), 1000) for world in consensus.WORLDS[:2]),
+        *(Part(partial(consensus.consensus_shares, worlds=(world,)), 400) for world in consensus.WORLDS[2:]),
         Part(partial(consensus.consensus_shares, worlds=("hard",), items=consensus.MANY), 100),
+    ),
+    "Backtests: what papers advise": (
+        Part(partial(advice.papers_advice, names=("grouping", "load", "lenient")), 1000),
+        Part(partial(advice.papers_advice, names=("metric", "close")), 1000),
     ),
 }
 
@@ -210,9 +216,9 @@ $ simlab query equal --measure false_positive
 ```
 """
 
-NOT_YET = """Not yet simulated here, though pages say so: the backtest, the checks of a fit, and `compare`; of
-repetitions only those with other raters and other documents are. Rows of conclusions call the analysis that
-`simlab conclude` chooses for a table, without the reader of files; rows of the check on equal systems (*promise
+NOT_YET = """Not yet simulated here, though pages say so: predictions of the backtest, the checks of a fit, and
+`compare`; of repetitions only those with other raters and other documents are. Rows of conclusions call the analysis
+that `simlab conclude` chooses for a table, without the reader of files; rows of the check on equal systems (*promise
 withdrawn*, *some claim is kept*) and of repetitions call `simlab conclude`'s own function, with short chains, in 60 or
 100 tables, and where the test holds with 300 studies instead of 1,000."""
 

@@ -230,5 +230,6 @@ def _reservations(papers: BacktestPapers) -> Iterator[str]:
     if len(tried) > 1:
         yield (
             f"Each of {len(tried)} intervals is at 95 % by itself, not all together. Advice without effect is said to "
-            "hold in .05 of tables at most: simulated for grouping and loads, on ratings, by the published test."
+            "hold in .05 of tables at most: simulated on ratings, for grouping and loads by the published test, for a "
+            "metric by the default test."
         )
