@@ -26,12 +26,6 @@ BANNED = frozenset({"held", "found", "said", "told", "one", "asked"})
 PREPOSITIONS = read_words("prepositions")
 TARGET = re.compile(r"_target_: *[\"']?([\w.]+)")
 
-# Rooms that a rule does not hold for yet. A room that comes to keep to a rule must leave its list.
-NOT_YET = {
-    rule: frozenset(rooms.split())
-    for line in (Path(__file__).parent / "not_yet.txt").read_text(encoding="utf-8").splitlines()
-    for rule, rooms in [line.split(":")]
-}
 EXCEPTIONS: dict[str, str] = {
     "standard_normal": "overrides a method of numpy generators",
     "false_positive": "a measure, by the name that folders know it by",
@@ -49,7 +43,6 @@ EXCEPTIONS: dict[str, str] = {
 
 class Function(NamedTuple):
     where: str  # room/module.py:line
-    room: str
     qualified: str  # simlab.room.module.name
     node: ast.FunctionDef | ast.AsyncFunctionDef
     a_property: bool
@@ -70,10 +63,6 @@ def trees() -> dict[str, ast.Module]:
     }
 
 
-def room_of(file: str) -> str:
-    return file.split("/")[0].removesuffix(".py")
-
-
 def is_property(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     return any("property" in ast.unparse(decorator) for decorator in node.decorator_list)
 
@@ -87,7 +76,7 @@ def functions() -> list[Function]:
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not node.name.startswith("__"):
                 where = f"{file}:{node.lineno} {node.name}"
-                found.append(Function(where, room_of(file), f"{module}.{node.name}", node, is_property(node)))
+                found.append(Function(where, f"{module}.{node.name}", node, is_property(node)))
     return found
 
 
@@ -102,23 +91,23 @@ def is_plain_name(name: str) -> bool:
     return phrase[-1].rstrip("0123456789") in NOUNS
 
 
-def misnamed() -> Iterator[tuple[str, str]]:
+def misnamed() -> Iterator[str]:
     for function in functions():
         if function.qualified in parts() or function.node.name in EXCEPTIONS or function.a_property:
             continue
         if not is_plain_name(function.node.name):
-            yield function.room, function.where
+            yield function.where
 
 
-def banned_parameters() -> Iterator[tuple[str, str]]:
+def banned_parameters() -> Iterator[str]:
     for function in functions():
         arguments = function.node.args
         for argument in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]:
             if argument.arg in BANNED and function.qualified not in parts():
-                yield function.room, f"{function.where}({argument.arg})"
+                yield f"{function.where}({argument.arg})"
 
 
-def shared_class_names() -> Iterator[tuple[str, str]]:
+def shared_class_names() -> Iterator[str]:
     homes = defaultdict(list)
     for file, tree in trees().items():
         for node in ast.walk(tree):
@@ -127,10 +116,10 @@ def shared_class_names() -> Iterator[tuple[str, str]]:
     for name, files in homes.items():
         if len(files) > 1 and name not in EXCEPTIONS:
             for file in files:
-                yield room_of(file), f"{file} class {name}"
+                yield f"{file} class {name}"
 
 
-def opaque_docstrings() -> Iterator[tuple[str, str]]:
+def opaque_docstrings() -> Iterator[str]:
     """Yield functions that act and whose docstring is not imperative, and any that begins with a question word."""
     for function in functions():
         words = (ast.get_docstring(function.node) or "").split()
@@ -140,7 +129,7 @@ def opaque_docstrings() -> Iterator[tuple[str, str]]:
         acts = function.node.name.strip("_").split("_")[0] in VERBS and first != "true"
         imperative = first in VERBS or first in NOUNS
         if first in {"say", "tell", "what", "whether", "how", "where", "that", "which"} or (acts and not imperative):
-            yield function.room, f"{function.where}: {' '.join(words[:6])}"
+            yield f"{function.where}: {' '.join(words[:6])}"
 
 
 RULES = {
@@ -149,27 +138,11 @@ RULES = {
     "classes": shared_class_names,
     "docstrings": opaque_docstrings,
 }
-ROOMS = sorted({room_of(str(file.relative_to(PACKAGE))) for file in PACKAGE.rglob("*.py")})
-
-
-@cache
-def violations(rule: str) -> dict[str, list[str]]:
-    rooms: dict[str, list[str]] = defaultdict(list)
-    for room, where in RULES[rule]():
-        rooms[room].append(where)
-    return rooms
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_rooms_keep_to_the_rule(rule: str) -> None:
-    wrong = {room: where for room, where in violations(rule).items() if room not in NOT_YET[rule]}
-    assert wrong == {}
-
-
-@pytest.mark.parametrize("rule", RULES)
-def test_a_room_that_keeps_to_the_rule_is_off_the_list(rule: str) -> None:
-    """The list of rooms that are skipped can only shrink."""
-    assert sorted(room for room in NOT_YET[rule] if not violations(rule).get(room)) == []
+def test_the_package_keeps_to_the_rule(rule: str) -> None:
+    assert list(RULES[rule]()) == []
 
 
 def test_exceptions_are_few_used_and_explained() -> None:
