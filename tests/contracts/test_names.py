@@ -141,7 +141,7 @@ RULES = {
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_the_package_keeps_to_the_rule(rule: str) -> None:
+def test_rooms_keep_to_the_rule(rule: str) -> None:
     assert list(RULES[rule]()) == []
 
 
