@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simlab.tables.held import Ratings
+from simlab.tables.rating_table import Ratings
 
 
 class Plan(NamedTuple):

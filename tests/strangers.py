@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from simlab.answers.conclude import Conclusion
-from simlab.tables.held import Ratings
 from simlab.tables.preferences import Preferences
+from simlab.tables.rating_table import Ratings
 from simlab.types import InputError
 
 TURNED = {"better": "worse", "worse": "better", "not_superior": "not_inferior", "not_inferior": "not_superior"}

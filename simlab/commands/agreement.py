@@ -16,7 +16,7 @@ from simlab.drawing.reports.text import page
 from simlab.drawing.text.tables import Form, write_tables
 from simlab.fitting.agreement import measure_agreement, predict_hours
 from simlab.messages import clip
-from simlab.tables.held import ColumnOverrides
+from simlab.tables.rating_table import ColumnOverrides
 from simlab.tables.times import CUT, check_cut
 from simlab.world.recorded import table
 

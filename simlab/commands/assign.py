@@ -16,12 +16,12 @@ from simlab.concluding.assigning import platforms, writing
 from simlab.concluding.assigning.assigning import Assigned, assign
 from simlab.concluding.assigning.studying import read_study
 from simlab.concluding.assigning.writing import As
-from simlab.concluding.wanted import ConcludeOptions
+from simlab.concluding.options import ConcludeOptions
 from simlab.drawing.text import assignments as text
 from simlab.drawing.text.tables import Form, write_csv
 from simlab.engine.bounds import refuse_large
 from simlab.messages import clip
-from simlab.tables.held import NOTHING, ColumnOverrides
+from simlab.tables.rating_table import NOTHING, ColumnOverrides
 
 LANGUAGES = "eng-deu"
 

@@ -15,9 +15,9 @@ from simlab.commands.notes import note
 from simlab.concluding.assigning.items import read_items
 from simlab.concluding.assigning.studying import read_study
 from simlab.concluding.concluding import conclude
-from simlab.concluding.following import Room, SecondBatch, second_batch
+from simlab.concluding.options import ConcludeOptions
+from simlab.concluding.plan_compliance import Room, SecondBatch, second_batch
 from simlab.concluding.plans import read_plan
-from simlab.concluding.wanted import ConcludeOptions
 from simlab.messages import clip
 from simlab.planning import folder
 from simlab.tables.reading import list_segments

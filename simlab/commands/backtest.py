@@ -46,7 +46,7 @@ from simlab.fitting.backtest.planning import (
 from simlab.messages import clip, pluralise
 from simlab.rng import stream
 from simlab.tables import preferences, understood
-from simlab.tables.held import NOTHING, ColumnOverrides, flip_signs
+from simlab.tables.rating_table import NOTHING, ColumnOverrides, flip_signs
 from simlab.types import Floats, InputError, World
 
 Advice: TypeAlias = Literal["pilot", "papers"]

@@ -22,13 +22,13 @@ from simlab.commands.notes import note, program
 from simlab.commands.typed import Given, Launched
 from simlab.concluding.checking import TableCheck
 from simlab.concluding.concluding import conclude
-from simlab.concluding.wanted import ConcludeOptions, refuse_half
+from simlab.concluding.options import ConcludeOptions, refuse_half
 from simlab.drawing.figures import files
 from simlab.drawing.text import paragraphs, tables
 from simlab.drawing.text.tables import Form
 from simlab.files import check_writable, reason, write_whole
 from simlab.messages import clip
-from simlab.tables.held import NOTHING
+from simlab.tables.rating_table import NOTHING
 from simlab.types import InputError
 
 if TYPE_CHECKING:

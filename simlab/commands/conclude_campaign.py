@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from simlab.answers.conclude import Conclusion
 from simlab.commands.notes import note, program
 from simlab.concluding.concluding import refuse_misplaced
-from simlab.concluding.wanted import ConcludeOptions
+from simlab.concluding.options import ConcludeOptions
 from simlab.messages import clip, show
 from simlab.types import InputError, Place
 
@@ -56,7 +56,7 @@ def conclude_campaign(
     """
     from simlab.commands.export import repeat_campaign
     from simlab.concluding.campaigns import digest
-    from simlab.concluding.following import conclude_collected
+    from simlab.concluding.plan_compliance import conclude_collected
     from simlab.concluding.plans import LoadedPlan
     from simlab.studies.kinds import identify_kind
 

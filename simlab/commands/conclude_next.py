@@ -7,7 +7,7 @@ from pathlib import Path
 
 from simlab.commands.next_steps import option, told_words
 from simlab.commands.notes import program
-from simlab.concluding.wanted import ConcludeOptions
+from simlab.concluding.options import ConcludeOptions
 from simlab.types import JUDGE
 
 FIGURE, PARAGRAPH = Path("order.png"), Path("paragraph.md")

@@ -26,7 +26,7 @@ from simlab.fitting.laws import SampledPosterior
 from simlab.fitting.report import AUTO, DIFFER, FitReport, Say, report
 from simlab.messages import clip
 from simlab.tables import preferences
-from simlab.tables.held import ColumnOverrides, flip_signs
+from simlab.tables.rating_table import ColumnOverrides, flip_signs
 from simlab.tables.times import CUT, check_cut
 from simlab.types import InputError
 from simlab.world import recorded

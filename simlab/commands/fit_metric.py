@@ -21,8 +21,8 @@ from simlab.fitting_metrics.correlations import Correlation
 from simlab.fitting_metrics.fitting import Learned, MetricFit, Options
 from simlab.messages import clip
 from simlab.tables import evidence, understood
-from simlab.tables.held import NOTHING, ColumnOverrides
 from simlab.tables.judged import JudgedOutputs
+from simlab.tables.rating_table import NOTHING, ColumnOverrides
 from simlab.tables.understood import record_where
 from simlab.types import InputError
 

@@ -14,7 +14,7 @@ from simlab.types import InputError
 if TYPE_CHECKING:
     import xarray as xr
 
-    from simlab.tables.held import ColumnOverrides
+    from simlab.tables.rating_table import ColumnOverrides
 
     Store: TypeAlias = str | os.PathLike[str] | xr.Dataset
 else:
@@ -245,7 +245,7 @@ def make_overrides(
     from simlab.tables import columns as names
     from simlab.tables import direction
     from simlab.tables.columns import parse_where
-    from simlab.tables.held import ColumnOverrides
+    from simlab.tables.rating_table import ColumnOverrides
 
     rows = tuple(_values(where)) if isinstance(where, Mapping) else parse_where(where)
     return ColumnOverrides(

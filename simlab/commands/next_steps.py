@@ -13,7 +13,7 @@ from simlab.commands.notes import program
 if TYPE_CHECKING:
     import xarray as xr
 
-    from simlab.tables.held import ColumnOverrides
+    from simlab.tables.rating_table import ColumnOverrides
 
 
 def step(*words: str | Path) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from simlab.messages import Reservation, clip
 
 if TYPE_CHECKING:
-    from simlab.tables.held import Ratings
+    from simlab.tables.rating_table import Ratings
 
 _QUIET: ContextVar[bool] = ContextVar("quiet", default=False)
 

@@ -20,7 +20,7 @@ from simlab.commands.next_steps import option, told_words
 from simlab.commands.notes import program
 from simlab.commands.typed import Launched
 from simlab.messages import clip
-from simlab.tables.held import NOTHING, ColumnOverrides
+from simlab.tables.rating_table import NOTHING, ColumnOverrides
 from simlab.types import InputError
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def page(planned: WrittenPlan) -> str:
 
 def read_family(options: PlanOptions) -> FrozenFamily | None:
     """Return the family that is to be frozen; raise InputError for one without its baseline, or the other way round."""
-    from simlab.concluding.wanted import refuse_half
+    from simlab.concluding.options import refuse_half
     from simlab.config.studyfile import FrozenFamily
 
     refuse_half(options.family, options.against)

@@ -315,7 +315,7 @@ def conclude(
     >>> found.plot("order.png")  # doctest: +SKIP
     """
     from simlab.commands import conclude as conclusions
-    from simlab.concluding.wanted import ConcludeOptions
+    from simlab.concluding.options import ConcludeOptions
 
     metrics = metric.split(",") if isinstance(metric, str) else metric or ()
     wanted = ConcludeOptions(

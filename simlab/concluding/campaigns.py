@@ -310,7 +310,7 @@ def import_planned(config: Mapping[str, Any]) -> ModuleType:
     question = identify_kind(config).question
     if question not in _HOMES:
         raise InputError(f"studies that ask to {question} are not exported; those that rate, compare or judge are")
-    return import_module(f"simlab.concluding.{_HOMES[question]}.planned")
+    return import_module(f"simlab.concluding.{_HOMES[question]}.campaign_sheets")
 
 
 def check_names(out: Path, form: As) -> None:

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from simlab.answers.conclude import Conclusion, Promise
 from simlab.concluding.concluding import conclude_once, recognise_question
-from simlab.concluding.following import conclude_collected, is_unfinished, reading
-from simlab.concluding.wanted import ConcludeOptions
+from simlab.concluding.options import ConcludeOptions
+from simlab.concluding.plan_compliance import conclude_collected, is_unfinished, reading
 from simlab.tables.names import KEPT
 
 TELLING = ("ties", "range", "far")

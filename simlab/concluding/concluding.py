@@ -9,8 +9,8 @@ from pathlib import Path
 from simlab.answers.conclude import Conclusion
 from simlab.concluding.consistency import check_consistent
 from simlab.concluding.far_scores import check_far_scores, raters_at_large, unmet_people
+from simlab.concluding.options import ConcludeOptions
 from simlab.concluding.sheets import refuse_events
-from simlab.concluding.wanted import ConcludeOptions
 from simlab.messages import clip
 from simlab.tables import judged, preferences
 from simlab.tables.cells import open_cells
@@ -53,7 +53,7 @@ def conclude_once(table: Path, wanted: ConcludeOptions) -> Conclusion:
 
 def _conclude_by_kind(table: Path, wanted: ConcludeOptions, say: Say) -> Conclusion:
     if wanted.plan is not None:
-        from simlab.concluding.following import conclude as as_planned
+        from simlab.concluding.plan_compliance import conclude as as_planned
 
         refuse_misplaced(wanted, wanted.plan.question)
         return as_planned(table, wanted, wanted.plan, say)

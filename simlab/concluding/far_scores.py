@@ -9,7 +9,7 @@ from typing import Any
 
 from simlab.answers.conclude import Conclusion, UnmetPeople
 from simlab.answers.standings import Limit, Rank
-from simlab.concluding.wanted import ConcludeOptions
+from simlab.concluding.options import ConcludeOptions
 from simlab.messages import clip, pluralise
 from simlab.tables.numbers import FarScores
 

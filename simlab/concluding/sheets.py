@@ -17,9 +17,9 @@ import numpy as np
 from simlab.files import read_decimal
 from simlab.messages import clip, show, suggest
 from simlab.tables.cells import open_cells, rename
-from simlab.tables.held import ColumnOverrides
 from simlab.tables.lines import numbered_lines
 from simlab.tables.opening import difference, first_record
+from simlab.tables.rating_table import ColumnOverrides
 from simlab.types import Array, Collected, InputError, KnownCorrelation, KnownRates, Parts
 
 As: TypeAlias = Literal["table", "events"]

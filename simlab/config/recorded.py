@@ -229,7 +229,7 @@ def _read(
     """Read a table once, as long as it is the same; what is kept of it is a line."""
     from simlab.tables import columns
     from simlab.tables.columns import parse_where
-    from simlab.tables.held import ColumnOverrides
+    from simlab.tables.rating_table import ColumnOverrides
     from simlab.tables.reading import read_for_config
     from simlab.tables.understood import line
 

@@ -29,7 +29,7 @@ from simlab.answers.tables import ReadTable
 from simlab.fitting.agreement_coefficients import RatedOutputs, coefficients, keep_pairable, number_outputs
 from simlab.fitting.speeds import LEAST_SECONDS, compare_predicted_hours, fitted_speeds
 from simlab.tables import understood
-from simlab.tables.held import Ratings
+from simlab.tables.rating_table import Ratings
 from simlab.tables.times import CUT, CUTS, Times
 from simlab.types import Bools, Floats, InputError, Ints, World
 from simlab.world.laws.fixed import fixed_ratings

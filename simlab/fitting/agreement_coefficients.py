@@ -13,7 +13,7 @@ import numpy as np
 
 from simlab.answers.agreement import Coefficient
 from simlab.rng import stream
-from simlab.tables.held import Ratings
+from simlab.tables.rating_table import Ratings
 from simlab.types import Floats, Ints
 
 Level: TypeAlias = Literal["interval", "ordinal", "nominal"]

@@ -20,7 +20,7 @@ from simlab.effort import current_effort
 from simlab.fitting.laws import FittableLaw, Fitted
 from simlab.fitting.parts import replace_scores
 from simlab.rng import stream
-from simlab.tables.held import Ratings
+from simlab.tables.rating_table import Ratings
 from simlab.types import Bools, Floats, Ints
 
 LEVEL = 0.05

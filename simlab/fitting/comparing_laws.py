@@ -10,7 +10,7 @@ from simlab.answers.fit import LawScore
 from simlab.fitting.laws import FittableLaw
 from simlab.fitting.parts import Fold, folds, thin_documents
 from simlab.rng import stream
-from simlab.tables.held import Ratings
+from simlab.tables.rating_table import Ratings
 from simlab.types import Floats
 
 MOST_RATINGS = 2000

@@ -21,7 +21,7 @@ from simlab.fitting.laws import FittableLaw, Fitted
 from simlab.fitting.own_law import OwnEffects
 from simlab.messages import name_things
 from simlab.rng import stream
-from simlab.tables.held import Ratings
+from simlab.tables.rating_table import Ratings
 from simlab.types import Floats
 from simlab.world.laws.fitted import Effects
 from simlab.world.laws.scales import ScaleEffects

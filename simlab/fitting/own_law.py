@@ -34,7 +34,7 @@ from simlab.fitting.scales.fitting import effective_draws, split_rhat
 from simlab.messages import clip, name_things, show
 from simlab.parts import resolve
 from simlab.rng import stream
-from simlab.tables.held import Ratings
+from simlab.tables.rating_table import Ratings
 from simlab.types import Array, Floats, InputError, Ints
 from simlab.world.laws.scales import Scale, convert_to_scores
 

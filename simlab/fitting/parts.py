@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simlab.tables.held import Ratings
+from simlab.tables.rating_table import Ratings
 from simlab.types import Bools, Floats, Ints
 
 MOST_FOLDS = 3

@@ -19,7 +19,7 @@ from simlab.fitting.laws import FittableLaw, Fitted, laws
 from simlab.fitting.scales.fitting import LawName
 from simlab.fitting.scales.outputs import OutputDraw, fit_outputs
 from simlab.messages import pluralise
-from simlab.tables.held import Ratings, flip_signs
+from simlab.tables.rating_table import Ratings, flip_signs
 from simlab.types import Floats, InputError
 from simlab.world.fitted import new_raters
 from simlab.world.laws.fitted import Effects

@@ -31,7 +31,7 @@ from simlab.fitting.speeds import (
     speed_by_rater,
 )
 from simlab.messages import clip, show, suggest
-from simlab.tables.held import Ratings
+from simlab.tables.rating_table import Ratings
 from simlab.tables.times import CUT, CUTS
 from simlab.types import InputError
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from simlab.fitting.speed_law import LoginTimes, SpeedPosterior, log_score, posterior
 from simlab.rng import stream
-from simlab.tables.held import Ratings
+from simlab.tables.rating_table import Ratings
 from simlab.tables.times import CUT, CUTS, Times
 from simlab.types import Bools, Floats, Ints, Speeds
 

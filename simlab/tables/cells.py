@@ -23,11 +23,11 @@ from simlab.tables.columns import (
     skip_lines,
 )
 from simlab.tables.control_items import Marks, find_marks
-from simlab.tables.held import NOTHING, ColumnOverrides, reading_record
 from simlab.tables.lines import REMEDY
 from simlab.tables.names import NO_NAMES, Spellings
 from simlab.tables.numbers import decide_commas, is_missing, write_point
 from simlab.tables.opening import CellRows, TableFile, open_table
+from simlab.tables.rating_table import NOTHING, ColumnOverrides, reading_record
 from simlab.types import InputError
 
 LARGEST = 1e50

@@ -16,7 +16,7 @@ import numpy as np
 from simlab.files import read_decimal
 from simlab.messages import clip
 from simlab.tables.columns import LeftOutRatings, Rows
-from simlab.tables.held import ControlAnswers, Ratings
+from simlab.tables.rating_table import ControlAnswers, Ratings
 
 REAL = frozenset(("tgt", "target", "real", "regular", "system"))
 DAMAGED = frozenset(("bad", "bad_ref", "badref", "bad_reference"))

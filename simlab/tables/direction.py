@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from simlab.messages import clip
-from simlab.tables.held import ColumnOverrides
+from simlab.tables.rating_table import ColumnOverrides
 from simlab.types import Floats, InputError, Ints
 
 Better: TypeAlias = Literal["higher", "lower"]

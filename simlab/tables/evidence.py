@@ -15,10 +15,10 @@ import numpy as np
 from simlab.messages import clip, suggest
 from simlab.tables import judged, preferences
 from simlab.tables.cells import CellTable, check_wanted, load_answers, number, read_name, rename
-from simlab.tables.held import NOTHING, ColumnOverrides
 from simlab.tables.judged import JudgedOutputs
 from simlab.tables.names import Numbers
 from simlab.tables.preferences import Preferences
+from simlab.tables.rating_table import NOTHING, ColumnOverrides
 from simlab.types import Array, Floats, InputError, Ints
 
 FORM_OF_TRIALS = "the scores that `simlab mutt TRIALS --scores FILE.csv` writes"

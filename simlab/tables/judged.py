@@ -23,10 +23,10 @@ from simlab.tables.cells import (
     rename,
 )  # fmt: skip
 from simlab.tables.columns import NAMES, NO_METRICS, LeftOutRatings, Where, aliases, fold_name
-from simlab.tables.held import NOTHING, ColumnOverrides
 from simlab.tables.names import NO_NAMES, Numbers, doubtful_names, refuse_alike, refuse_lists
 from simlab.tables.numbers import ANSWERS, FarScores, find_far_scores, is_missing, write_point
 from simlab.tables.preferences import find_people
+from simlab.tables.rating_table import NOTHING, ColumnOverrides
 from simlab.tables.repeated_rows import RepeatedRows, copied_lines, drop_lines, group_rows, refuse_criteria
 from simlab.tables.understood import describe_rows, record_where
 from simlab.types import Array, Floats, InputError, Ints

@@ -18,11 +18,11 @@ import numpy as np
 from simlab.files import read_decimal
 from simlab.messages import pluralise
 from simlab.tables import direction, numbers
-from simlab.tables.held import ColumnOverrides, Ratings, reading_record
 from simlab.tables.lines import Dialect, cells
 from simlab.tables.mqm import points
 from simlab.tables.names import RatingCollector, controls, drop_repeats, number_names, state_repeats
 from simlab.tables.people import put_people
+from simlab.tables.rating_table import ColumnOverrides, Ratings, reading_record
 from simlab.tables.ratings import build_ratings
 from simlab.tables.times import Times, take_gaps
 from simlab.types import InputError

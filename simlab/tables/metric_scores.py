@@ -17,8 +17,8 @@ from simlab import files
 from simlab.messages import clip, suggest
 from simlab.tables import segment_scores
 from simlab.tables.columns import find_columns
-from simlab.tables.held import ColumnOverrides, Ratings
 from simlab.tables.lines import find_dialect, numbered_lines, read_header
+from simlab.tables.rating_table import ColumnOverrides, Ratings
 from simlab.tables.reading import list_segments
 from simlab.tables.reading import read as read_ratings
 from simlab.types import Floats, InputError, Ints

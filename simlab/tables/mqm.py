@@ -19,7 +19,6 @@ import numpy as np
 from simlab.messages import clip
 from simlab.tables import direction, ratings
 from simlab.tables.columns import require
-from simlab.tables.held import ColumnOverrides, Ratings
 from simlab.tables.names import (
     Numbers,
     RatingCollector,
@@ -30,6 +29,7 @@ from simlab.tables.names import (
     state_repeats,
 )
 from simlab.tables.people import put_people
+from simlab.tables.rating_table import ColumnOverrides, Ratings
 from simlab.tables.ratings import Header
 from simlab.tables.times import MOST_SECONDS, Times, take_times
 from simlab.types import InputError

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simlab.messages import clip, order_naturally, pluralise
-from simlab.tables.held import Alike, ControlAnswers
 from simlab.tables.opening import compare_rows
+from simlab.tables.rating_table import Alike, ControlAnswers
 from simlab.types import InputError, Ints
 
 MOST_NAMES = 1_000_000

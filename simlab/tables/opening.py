@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 
 from simlab.messages import clip, pluralise
 from simlab.tables import columns
-from simlab.tables.held import NOTHING, ColumnOverrides
 from simlab.tables.lines import (
     REMEDY,
     Dialect,
@@ -28,6 +27,7 @@ from simlab.tables.lines import (
     rows,
     whole_text,
 )
+from simlab.tables.rating_table import NOTHING, ColumnOverrides
 from simlab.types import InputError
 
 TITLE_LINES = 10

@@ -13,10 +13,10 @@ from simlab.messages import clip, pluralise
 from simlab.tables import pairs
 from simlab.tables.cells import CellTable, check_systems, list_left_out, load_answers, merge_names, open_cells, rename
 from simlab.tables.columns import TIE, VERDICTS, LeftOutRatings, Where, aliases, drop_chosen, fold_name, place_of
-from simlab.tables.held import NOTHING, ColumnOverrides
 from simlab.tables.names import Numbers, doubtful_names, refuse_alike, refuse_lists
 from simlab.tables.pairs import drop_copies
 from simlab.tables.people import people, refuse_people_and_machines
+from simlab.tables.rating_table import NOTHING, ColumnOverrides
 from simlab.tables.understood import describe_rows, record_where
 from simlab.tables.winners import WinnerComparisons, has_places, outputs
 from simlab.types import Floats, InputError, Ints

@@ -16,7 +16,6 @@ import numpy as np
 from simlab.messages import pluralise
 from simlab.tables import direction, numbers
 from simlab.tables.columns import COPIES, LeftOutRatings, require
-from simlab.tables.held import ColumnOverrides, Ratings, reading_record
 from simlab.tables.names import (
     NO_NAMES,
     Indexed,
@@ -35,6 +34,7 @@ from simlab.tables.names import (
 from simlab.tables.numbers import find_far_scores
 from simlab.tables.opening import TableFile, differing_rows, open_table
 from simlab.tables.people import put_people
+from simlab.tables.rating_table import ColumnOverrides, Ratings, reading_record
 from simlab.tables.repeated_rows import copied_lines, drop_lines, read_again, refuse_criteria
 from simlab.tables.times import Times, take_times
 from simlab.types import Floats, InputError, Ints

@@ -23,11 +23,11 @@ from simlab.tables.columns import (
     skip_lines,
 )
 from simlab.tables.control_items import Marks, control_results, find_marks
-from simlab.tables.held import NOTHING, ColumnOverrides, Ratings
 from simlab.tables.lines import Dialect, rows
 from simlab.tables.names import Spellings
 from simlab.tables.numbers import is_missing, write_point
 from simlab.tables.opening import TableFile, open_table
+from simlab.tables.rating_table import NOTHING, ColumnOverrides, Ratings
 from simlab.tables.ratings import Header
 from simlab.types import InputError
 

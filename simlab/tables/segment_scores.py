@@ -23,10 +23,10 @@ import numpy as np
 from simlab.files import read_decimal
 from simlab.messages import clip, pluralise
 from simlab.tables import direction, numbers
-from simlab.tables.held import ColumnOverrides, Ratings, reading_record
 from simlab.tables.lines import numbered_lines
 from simlab.tables.names import RatingCollector, number_names
 from simlab.tables.opening import difference
+from simlab.tables.rating_table import ColumnOverrides, Ratings, reading_record
 from simlab.tables.ratings import build_ratings
 from simlab.types import InputError
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from simlab.messages import clip, pluralise
 from simlab.tables.columns import LeftOutRatings, Where, phrase, values_by_column
-from simlab.tables.held import Ratings
+from simlab.tables.rating_table import Ratings
 
 
 def line(ratings: Ratings) -> str:

@@ -24,8 +24,8 @@ from simlab import files
 from simlab.messages import clip, suggest
 from simlab.tables import columns, segment_scores
 from simlab.tables.columns import parse_where
-from simlab.tables.held import NOTHING, ColumnOverrides, Ratings
 from simlab.tables.lines import REMEDY
+from simlab.tables.rating_table import NOTHING, ColumnOverrides, Ratings
 from simlab.tables.reading import read, read_for_config
 from simlab.types import RATE, Array, Bools, Floats, Frame, InputError, Ints, RatedWorld, World
 from simlab.world.files.plain_document import chosen_file

@@ -11,7 +11,7 @@ import pytest
 from simlab.analysis.decisions import bayes, group_sequential, naive
 from simlab.analysis.preferences.posterior import posterior_summary, priors, win_decisions, win_posterior
 from simlab.analysis.preferences.sequential import betting_evidence, corrected_statistic
-from simlab.concluding.preferences import by_plan
+from simlab.concluding.preferences import plan_rule
 from simlab.design.protocol import follow, gather, make_places
 from simlab.studies.preferences.collecting import _check_test_set
 from simlab.studies.preferences.preparing import read_bins
@@ -147,7 +147,7 @@ def test_what_knows_no_sizes_is_refused(keys: dict[str, Any], said: str) -> None
 def test_a_table_of_comparisons_has_no_sizes() -> None:
     table: Any = SimpleNamespace(metrics={"judge": None})
     with pytest.raises(InputError, match=r"plan with metric.bins=1"):
-        by_plan._metric(table, 4, {"metric": RECORDED}, "votes.csv")
+        plan_rule._metric(table, 4, {"metric": RECORDED}, "votes.csv")
 
 
 def test_a_plug_ins_own_key_of_that_name_is_no_number_of_sizes() -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from simlab.concluding.options import ConcludeOptions
 from simlab.concluding.preferences.concluding import conclude
-from simlab.concluding.wanted import ConcludeOptions
 
 SECONDS, GIGABYTES = 60.0, 3.0
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from simlab.concluding.concluding import conclude
-from simlab.concluding.wanted import ConcludeOptions
+from simlab.concluding.options import ConcludeOptions
 from simlab.rng import stream
 from tests.benchmarks.test_stability import seconds
 

@@ -10,11 +10,11 @@ from made_ratings import Plan, made
 from scipy import stats
 from threadpoolctl import threadpool_limits
 
+from simlab.concluding.options import ConcludeOptions
 from simlab.concluding.ratings.collecting import collect, compose_config
 from simlab.concluding.ratings.findings import TableReading, conclude_ratings
-from simlab.concluding.wanted import ConcludeOptions
 from simlab.rng import stream
-from simlab.tables.held import Ratings
+from simlab.tables.rating_table import Ratings
 
 LARGE = Plan(systems=10, documents=500, raters=10, per_output=2, segments=1)
 """10,000 ratings."""

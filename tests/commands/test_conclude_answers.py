@@ -17,10 +17,10 @@ from simlab.commands import conclude as conclusions
 from simlab.commands import conclude_next
 from simlab.commands.exit_codes import DONE, REFUSED, RESERVED
 from simlab.concluding import concluding
+from simlab.concluding.options import ConcludeOptions
 from simlab.concluding.plans import LoadedPlan
-from simlab.concluding.wanted import ConcludeOptions
 from simlab.config import compose
-from simlab.tables.held import ColumnOverrides
+from simlab.tables.rating_table import ColumnOverrides
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

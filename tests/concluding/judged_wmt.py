@@ -11,7 +11,7 @@ from simlab.analysis.means.document_pairs import influence, intervals
 from simlab.analysis.means.documents import Totals
 from simlab.concluding.judgements.estimates import sum_by_document
 from simlab.concluding.judgements.gathering import OutputEvidence, gather
-from simlab.concluding.wanted import ConcludeOptions
+from simlab.concluding.options import ConcludeOptions
 from simlab.rng import stream
 
 WMT23 = SHARED / "wmt23_ende"

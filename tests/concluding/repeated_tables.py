@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from simlab.concluding.ratings.again import RepeatedStudy, repetition, replace_scores
+from simlab.concluding.ratings.repetitions import RepeatedStudy, repetition, replace_scores
 from simlab.concluding.ratings.table_world import DRAWS
 from simlab.config import compose_sweep
 from simlab.config.sweepfile import RUN
@@ -18,7 +18,7 @@ from simlab.fitting.repetitions import table_world
 from simlab.studies.ratings.concluding import conclude, measure_leads
 from simlab.studies.ratings.preparing import PreparedRatings, prepare
 from simlab.tables import reading
-from simlab.tables.held import Ratings
+from simlab.tables.rating_table import Ratings
 from simlab.types import Collected, Floats, Frame, Seen, Streams
 from simlab.world.laws.scales import ScaleEffects, draw_flat_answers, draw_raters, draw_repeated_answers
 from tests.pilots import Pilot, Truth, law_of, pilot, write

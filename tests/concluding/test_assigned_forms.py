@@ -23,14 +23,14 @@ from hypothesis import strategies as st
 
 from simlab.concluding import campaigns
 from simlab.concluding.assigning.blinding import Meant
-from simlab.concluding.assigning.filled import FilledRating
-from simlab.concluding.assigning.filled import read_filled as filled
+from simlab.concluding.assigning.filled_sheets import FilledRating
+from simlab.concluding.assigning.filled_sheets import read_filled as filled
 from simlab.concluding.assigning.studying import RatingScale, read_scale, scale_of
 from simlab.concluding.assigning.unblinding import _describe_new_values, unblind_ratings
 from simlab.concluding.concluding import conclude
-from simlab.concluding.following import reading
+from simlab.concluding.options import ConcludeOptions
+from simlab.concluding.plan_compliance import reading
 from simlab.concluding.plans import read_plan
-from simlab.concluding.wanted import ConcludeOptions
 from simlab.engine.replaying import collect_campaign
 from simlab.studies.blocks import run_block
 from simlab.studies.kinds import identify_kind

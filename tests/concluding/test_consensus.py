@@ -14,8 +14,8 @@ from slowness import SHORT
 from simlab.answers.conclude import Conclusion
 from simlab.cli import answer
 from simlab.concluding.concluding import conclude
+from simlab.concluding.options import ConcludeOptions
 from simlab.concluding.preferences import consensus as learning
-from simlab.concluding.wanted import ConcludeOptions
 from simlab.drawing.reports.answers.conclude import read
 from simlab.effort import use_effort
 from simlab.types import InputError

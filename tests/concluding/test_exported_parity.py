@@ -17,9 +17,9 @@ from simlab.answers.conclude import Conclusion
 from simlab.concluding import campaigns
 from simlab.concluding.campaigns import locate_sidecar
 from simlab.concluding.concluding import conclude
+from simlab.concluding.options import ConcludeOptions
 from simlab.concluding.plans import LoadedPlan, read_plan
 from simlab.concluding.sheets import ENDINGS
-from simlab.concluding.wanted import ConcludeOptions
 from simlab.config import compose
 from simlab.engine.replaying import collect_campaign
 from simlab.studies.blocks import run_block

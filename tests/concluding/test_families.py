@@ -21,8 +21,8 @@ from simlab.commands.conclude import format_json
 from simlab.concluding.campaigns import digest
 from simlab.concluding.concluding import conclude
 from simlab.concluding.consistency import contradictions
+from simlab.concluding.options import ConcludeOptions
 from simlab.concluding.plans import read_plan
-from simlab.concluding.wanted import ConcludeOptions
 from simlab.config.studyfile import FrozenFamily, write
 from simlab.drawing.reports.answers import conclude_paragraph as paragraphs
 from simlab.drawing.reports.answers.conclude import read as conclusion

@@ -10,7 +10,7 @@ from shared_data import SHARED
 
 from simlab.answers.conclude import Conclusion
 from simlab.concluding.concluding import conclude
-from simlab.concluding.wanted import ConcludeOptions
+from simlab.concluding.options import ConcludeOptions
 from simlab.effort import USUAL, use_effort
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -13,11 +13,11 @@ from simlab.cli import answer
 from simlab.commands.conclude import page
 from simlab.concluding.concluding import conclude
 from simlab.concluding.consistency import contradictions
-from simlab.concluding.judgements import again as judged
+from simlab.concluding.judgements import repetitions as judged
+from simlab.concluding.options import ConcludeOptions
 from simlab.concluding.preferences import concluding as compared
-from simlab.concluding.ratings import again
+from simlab.concluding.ratings import repetitions
 from simlab.concluding.simulations import apply_gate, seed_from_rows
-from simlab.concluding.wanted import ConcludeOptions
 from simlab.drawing.reports.answers.conclude import report
 from simlab.effort import current_effort, use_effort
 from simlab.fitting.mqm import MQM
@@ -112,7 +112,7 @@ def test_no_claim_appears_before_the_check_is_over(moment, unheld, tmp_path, mon
     def die(*args, **named):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(again, moment, die)
+    monkeypatch.setattr(repetitions, moment, die)
     files = [tmp_path / name for name in ("kept.json", "order.svg", "paragraph.md")]
     words = ["--save", str(files[0]), "--figure", str(files[1]), "--paragraph", str(files[2])]
     assert answer(["conclude", str(unheld), *BY_DOCUMENT, *words]) != 0

@@ -20,11 +20,11 @@ from simlab.answers.standings import Family
 from simlab.cli import answer
 from simlab.commands.conclude import page
 from simlab.commands.exit_codes import REFUSED
-from simlab.concluding.following import reading
 from simlab.concluding.goals import figures, read_goals
 from simlab.concluding.looks import record_of
+from simlab.concluding.options import ConcludeOptions
+from simlab.concluding.plan_compliance import reading
 from simlab.concluding.plans import read_plan
-from simlab.concluding.wanted import ConcludeOptions
 from simlab.config.studyfile import write
 
 ANSWER: dict[str, Any] = {

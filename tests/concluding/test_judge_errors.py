@@ -17,7 +17,7 @@ from simlab.commands.conclude import format_json, page
 from simlab.concluding.judgements.bias import estimate_bias
 from simlab.concluding.judgements.concluding import conclude
 from simlab.concluding.judgements.gathering import OutputEvidence
-from simlab.concluding.wanted import ConcludeOptions
+from simlab.concluding.options import ConcludeOptions
 from simlab.drawing.reports.answers.conclude import read as conclusion
 from simlab.types import Floats
 from tests.shared_data import SHARED

@@ -21,7 +21,7 @@ from simlab.concluding.judgements.concluding import warnings
 from simlab.concluding.judgements.estimates import choose_comparison, estimate_way, sum_by_document
 from simlab.concluding.judgements.gathering import OutputEvidence
 from simlab.concluding.judgements.metrics import uneven_labels, worth_labels
-from simlab.concluding.wanted import ConcludeOptions
+from simlab.concluding.options import ConcludeOptions
 from simlab.drawing.reports.answers.conclude_paragraph import paragraph
 from simlab.types import Floats
 

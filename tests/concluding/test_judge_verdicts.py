@@ -12,7 +12,7 @@ from judge_worlds import World, drawn
 from simlab.concluding.judgements.estimates import choose_comparison, estimate_way, sum_by_document
 from simlab.concluding.judgements.quality import binarise_metric
 from simlab.concluding.judgements.verdicts import verdict
-from simlab.concluding.wanted import ConcludeOptions
+from simlab.concluding.options import ConcludeOptions
 from simlab.rng import stream
 
 SHARES, SCORES = np.array([0.8, 0.7, 0.7, 0.6]), np.array([0.0, 0.2, 0.2, 0.5])

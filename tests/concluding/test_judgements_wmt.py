@@ -6,7 +6,7 @@ import pytest
 from judged_wmt import METRICS, evidence_of, files, held
 
 from simlab.concluding.concluding import conclude
-from simlab.concluding.wanted import ConcludeOptions
+from simlab.concluding.options import ConcludeOptions
 
 pytestmark = pytest.mark.needs_shared("wmt23_ende")
 

@@ -13,7 +13,7 @@ import pytest
 from simlab.answers.conclude import Conclusion
 from simlab.commands.conclude import page
 from simlab.concluding.concluding import conclude
-from simlab.concluding.wanted import ConcludeOptions
+from simlab.concluding.options import ConcludeOptions
 from simlab.drawing.reports.answers.conclude_paragraph import paragraph
 from simlab.rng import stream
 

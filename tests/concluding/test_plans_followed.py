@@ -16,8 +16,8 @@ from simlab.concluding.campaigns import locate_sidecar
 from simlab.concluding.checking import check
 from simlab.concluding.concluding import conclude
 from simlab.concluding.looks import record_of
+from simlab.concluding.options import ConcludeOptions
 from simlab.concluding.plans import read_plan
-from simlab.concluding.wanted import ConcludeOptions
 from simlab.config.studyfile import write
 from simlab.engine.replaying import collect_campaign
 from simlab.types import InputError, Place

@@ -16,11 +16,11 @@ from vote_worlds import World, draw
 
 from simlab.answers.conclude import Conclusion
 from simlab.commands.conclude import format_json, page
-from simlab.concluding.following import conclude as as_planned
+from simlab.concluding.options import ConcludeOptions
+from simlab.concluding.plan_compliance import conclude as as_planned
 from simlab.concluding.plans import LoadedPlan
-from simlab.concluding.preferences.by_plan import conclude_by_plan
 from simlab.concluding.preferences.concluding import conclude
-from simlab.concluding.wanted import ConcludeOptions
+from simlab.concluding.preferences.plan_rule import conclude_by_plan
 from simlab.drawing.reports.answers.conclude import read as conclusion
 from simlab.studies.kinds import identify_kind
 from simlab.studies.worlds import draw_world

@@ -11,9 +11,9 @@ import pytest
 
 from simlab.analysis.preferences.votes import FEWEST, Votes, choose_way, own_number, sum_votes
 from simlab.answers.conclude import Conclusion
+from simlab.concluding.options import ConcludeOptions
 from simlab.concluding.preferences.concluding import conclude
 from simlab.concluding.preferences.votes import take_votes
-from simlab.concluding.wanted import ConcludeOptions
 from simlab.tables import preferences
 from tests.strangers import Rows
 

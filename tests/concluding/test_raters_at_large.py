@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from simlab.cli import answer
-from simlab.concluding.ratings.again import control
 from simlab.concluding.ratings.judging import claimed_pairs
+from simlab.concluding.ratings.repetitions import control
 from simlab.concluding.ratings.table_world import DRAWS
 from simlab.drawing.reports.answers import conclude
 from simlab.fitting.repetitions import table_world

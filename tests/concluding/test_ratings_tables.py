@@ -12,14 +12,14 @@ from made_ratings import Plan, made
 
 from simlab.answers.conclude import Conclusion
 from simlab.concluding.concluding import conclude
+from simlab.concluding.options import ConcludeOptions
 from simlab.concluding.ratings.collecting import collect, compose_config, exclude_raters, keep_ratings, make_comparable
 from simlab.concluding.ratings.findings import TableReading, conclude_ratings
 from simlab.concluding.standing import compare_with_margin
-from simlab.concluding.wanted import ConcludeOptions
 from simlab.rng import stream
 from simlab.studies.ratings.concluding import conclude as conclude_study
 from simlab.studies.ratings.preparing import prepare
-from simlab.tables.held import Ratings
+from simlab.tables.rating_table import Ratings
 from simlab.types import InputError
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "ratings.csv"

@@ -19,10 +19,10 @@ from strangers import Mutation, answer_or_line, mutations
 from simlab.answers.conclude import Conclusion
 from simlab.commands.conclude import format_json, page
 from simlab.concluding.concluding import conclude
-from simlab.concluding.wanted import ConcludeOptions
+from simlab.concluding.options import ConcludeOptions
 from simlab.drawing.reports.answers.conclude_paragraph import paragraph
 from simlab.effort import use_effort
-from simlab.tables.held import ColumnOverrides
+from simlab.tables.rating_table import ColumnOverrides
 
 FOLDER = SHARED / "strangers"
 WAYS = 40

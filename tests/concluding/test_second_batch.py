@@ -14,15 +14,15 @@ from made_ratings import made
 
 from simlab.answers.conclude import Conclusion
 from simlab.answers.standings import More
-from simlab.concluding.following import LIMIT, Room, SecondBatch, second_batch
+from simlab.concluding.options import ConcludeOptions
+from simlab.concluding.plan_compliance import LIMIT, Room, SecondBatch, second_batch
 from simlab.concluding.plans import LoadedPlan
 from simlab.concluding.ratings.collecting import collect, compose_config
 from simlab.concluding.ratings.findings import TableReading, conclude_ratings
 from simlab.concluding.ratings.judging import claimed_pairs
-from simlab.concluding.wanted import ConcludeOptions
 from simlab.rng import stream
 from simlab.studies.ratings.preparing import prepare
-from simlab.tables.held import Ratings
+from simlab.tables.rating_table import Ratings
 from simlab.types import InputError
 from tests.made_conclusions import compared, judged, many, pairs_of, planned, rated
 

@@ -11,7 +11,7 @@ import pytest
 from simlab.analysis.normalization import kept_differences
 from simlab.cli import answer
 from simlab.concluding.concluding import conclude
-from simlab.concluding.wanted import ConcludeOptions
+from simlab.concluding.options import ConcludeOptions
 from simlab.rng import stream
 from simlab.types import InputError
 

@@ -10,10 +10,10 @@ import pytest
 from simlab.cli import answer
 from simlab.concluding import simulations
 from simlab.concluding.concluding import conclude
-from simlab.concluding.ratings import again
+from simlab.concluding.options import ConcludeOptions
+from simlab.concluding.ratings import repetitions
 from simlab.concluding.simulations import simulate_parts, start_in_process, try_to_simulate
-from simlab.concluding.wanted import ConcludeOptions
-from simlab.fitting import repetitions
+from simlab.fitting import repetitions as fitting_repetitions
 from simlab.fitting.repetitions import table_world
 from simlab.fitting.scales.fitting import fit
 from simlab.tables.reading import read
@@ -79,7 +79,7 @@ def test_arithmetic_that_fails_is_a_reason_and_no_bug(fails, tmp_path, short_eff
     def fail(*args, **named):
         raise FloatingPointError("overflow")
 
-    monkeypatch.setattr(repetitions if fails == "table_world" else again, fails, fail)
+    monkeypatch.setattr(fitting_repetitions if fails == "table_world" else repetitions, fails, fail)
     table = write_nested(tmp_path / "t.csv", gap=6.0, leniency=0.1)
     found = conclude(table, ConcludeOptions(), lambda line: None)
     assert any(pair.verdict for pair in found.pairs)

@@ -13,10 +13,10 @@ import pytest
 from simlab.answers.conclude import Conclusion
 from simlab.commands.conclude import format_json, page
 from simlab.concluding.consistency import contradictions
+from simlab.concluding.options import ConcludeOptions
 from simlab.concluding.preferences.concluding import conclude
-from simlab.concluding.wanted import ConcludeOptions
 from simlab.effort import Effort, use_effort
-from simlab.tables.held import ColumnOverrides
+from simlab.tables.rating_table import ColumnOverrides
 from simlab.types import InputError
 from tests.shared_data import SHARED
 from tests.strangers import Rows, answer_or_line, answers_of, mutations

@@ -13,9 +13,9 @@ import pytest
 
 from simlab.answers.conclude import Conclusion
 from simlab.concluding.concluding import conclude
-from simlab.concluding.wanted import ConcludeOptions
+from simlab.concluding.options import ConcludeOptions
 from simlab.tables.columns import parse_columns
-from simlab.tables.held import ColumnOverrides
+from simlab.tables.rating_table import ColumnOverrides
 from simlab.types import InputError
 from tests.shared_data import SHARED
 from tests.strangers import Mutation, Rows, answer_or_line, mutations

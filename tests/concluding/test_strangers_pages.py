@@ -16,7 +16,7 @@ from slowness import slow_except
 from simlab.answers.conclude import Conclusion
 from simlab.commands.conclude import page
 from simlab.concluding.concluding import conclude
-from simlab.concluding.wanted import ConcludeOptions
+from simlab.concluding.options import ConcludeOptions
 from simlab.rng import stream
 
 FOLDER = SHARED / "strangers"

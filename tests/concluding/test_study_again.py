@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from simlab.concluding.concluding import conclude
-from simlab.concluding.ratings.again import control, repetition, replace_scores
+from simlab.concluding.options import ConcludeOptions
+from simlab.concluding.ratings.campaign_sheets import convert_to_ratings
 from simlab.concluding.ratings.judging import claimed_pairs
-from simlab.concluding.ratings.planned import convert_to_ratings
+from simlab.concluding.ratings.repetitions import control, repetition, replace_scores
 from simlab.concluding.ratings.table_world import DRAWS
-from simlab.concluding.wanted import ConcludeOptions
 from simlab.fitting import repetitions
 from simlab.fitting.repetitions import table_world
 from simlab.studies.ratings.concluding import measure_leads

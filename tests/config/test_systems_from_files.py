@@ -12,7 +12,7 @@ from simlab.config import compose
 from simlab.config.overrides import KeySetting
 from simlab.config.recorded import add_raters, choose_raters, describe_tables, identify, one_world
 from simlab.studies.kinds import find_kind
-from simlab.tables.held import ColumnOverrides
+from simlab.tables.rating_table import ColumnOverrides
 from simlab.tables.reading import read
 from simlab.types import InputError
 from simlab.world import recorded

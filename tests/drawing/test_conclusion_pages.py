@@ -11,8 +11,8 @@ import pytest
 from simlab.answers.conclude import Conclusion
 from simlab.answers.standings import More, Rank, rank_limits
 from simlab.commands.conclude import ConcludeAnswer, page, write
+from simlab.concluding.options import ConcludeOptions
 from simlab.concluding.standing import compare_with_margin
-from simlab.concluding.wanted import ConcludeOptions
 from simlab.drawing.reports import html
 from simlab.drawing.reports.answers import conclude_charts as charts
 from simlab.drawing.reports.answers import conclude_numbers as numbers

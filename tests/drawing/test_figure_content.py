@@ -34,7 +34,7 @@ from simlab.fitting.laws import laws
 from simlab.fitting.report import report
 from simlab.store.query import add_companion
 from simlab.tables import understood
-from simlab.tables.held import flip_signs
+from simlab.tables.rating_table import flip_signs
 from simlab.types import RATE, InputError
 from simlab.world.recorded import table
 

@@ -28,7 +28,7 @@ from simlab.engine import ledger
 from simlab.fitting.report import Say
 from simlab.planning import folder
 from simlab.rng import stream
-from simlab.tables.held import ColumnOverrides
+from simlab.tables.rating_table import ColumnOverrides
 from simlab.types import InputError
 from tests.pilots import pilot, write
 

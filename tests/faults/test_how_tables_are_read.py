@@ -12,9 +12,9 @@ from told import told
 
 from simlab.commands.plan import PlanOptions
 from simlab.tables import evidence, preferences, reading
-from simlab.tables.held import Alike, ColumnOverrides
 from simlab.tables.judged import JudgedOutputs
 from simlab.tables.names import spelling
+from simlab.tables.rating_table import Alike, ColumnOverrides
 from simlab.types import InputError
 
 SYSTEMS, RATERS, DOCUMENTS = ("A", "B", "C"), ("Ana", "Ben", "Cem"), 6

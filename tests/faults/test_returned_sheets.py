@@ -24,8 +24,8 @@ from simlab.commands import conclude as command
 from simlab.commands.exit_codes import DONE, REFUSED, RESERVED
 from simlab.concluding.checking import check
 from simlab.concluding.concluding import conclude
+from simlab.concluding.options import ConcludeOptions
 from simlab.concluding.plans import read_plan
-from simlab.concluding.wanted import ConcludeOptions
 from simlab.types import InputError
 
 STUDY = (

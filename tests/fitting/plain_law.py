@@ -8,7 +8,7 @@ import numpy as np
 from pilots import Pilot, Truth, pilot
 
 from simlab.fitting.laws import FittableLaw, Fitted
-from simlab.tables.held import Ratings
+from simlab.tables.rating_table import Ratings
 from simlab.types import Floats
 from simlab.world.laws.scales import Scale, ScaleEffects, draw_flat_answers
 

@@ -30,7 +30,7 @@ from simlab.fitting.agreement_coefficients import (
     intraclass_correlations,
     number_outputs,
 )
-from simlab.tables.held import ControlAnswers, Ratings
+from simlab.tables.rating_table import ControlAnswers, Ratings
 from simlab.tables.times import take_durations
 from simlab.types import Floats
 from tests.commands.test_cli import said

@@ -19,7 +19,7 @@ from simlab.fitting.comparing_laws import (
 )
 from simlab.fitting.laws import FittableLaw, laws
 from simlab.fitting.parts import folds, keep_documents, thin_documents
-from simlab.tables.held import Ratings
+from simlab.tables.rating_table import Ratings
 
 LATENT = Truth(
     mean=0,

@@ -20,7 +20,7 @@ from simlab.cli import answer
 from simlab.commands.fit import FitResult, suggest_next
 from simlab.effort import USUAL, use_effort
 from simlab.fitting import laws
-from simlab.tables.held import NOTHING
+from simlab.tables.rating_table import NOTHING
 from simlab.world.files.fitted_world import failed_checks
 
 SOUND = Fit(

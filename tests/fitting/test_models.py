@@ -13,7 +13,7 @@ from simlab.effort import USUAL, ChainEffort, use_effort
 from simlab.fitting.scales import GAUSSIAN
 from simlab.fitting.scales.chain import priors_for_points
 from simlab.fitting.scales.fitting import effective_draws, split_rhat
-from simlab.tables.held import ColumnOverrides, Ratings
+from simlab.tables.rating_table import ColumnOverrides, Ratings
 from simlab.types import Floats
 from simlab.world import recorded
 

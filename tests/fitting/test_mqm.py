@@ -17,7 +17,7 @@ from simlab.fitting.mqm.law import list_unidentified
 from simlab.fitting.mqm.moments import mean_products
 from simlab.fitting.mqm.pilot import MqmPilot, RatingLayout, marked_errors
 from simlab.rng import stream
-from simlab.tables.held import ColumnOverrides
+from simlab.tables.rating_table import ColumnOverrides
 from simlab.tables.reading import read
 from simlab.types import RATE, InputError, World
 from simlab.world.files.fitted_world import BUILT_IN, read_fitted

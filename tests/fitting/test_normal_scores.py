@@ -14,7 +14,7 @@ from simlab.fitting.checks import checks
 from simlab.fitting.comparing_laws import choose_simplest_law, compare
 from simlab.fitting.scales import GAUSSIAN, NORMAL_SCORES, ORDINAL
 from simlab.fitting.scales.chain import ranked_scale, seen_ranks
-from simlab.tables.held import Ratings
+from simlab.tables.rating_table import Ratings
 from simlab.types import Floats
 from simlab.world.files.fitted_world import read_world
 from simlab.world.laws.scales import draw_flat_answers, truth

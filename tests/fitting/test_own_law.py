@@ -14,7 +14,7 @@ from simlab.fitting.laws import Fitted
 from simlab.fitting.own_law import OwnEffects, own_law, validate_sites
 from simlab.fitting.scales.chain import gaussian_scale
 from simlab.rng import stream
-from simlab.tables.held import ColumnOverrides
+from simlab.tables.rating_table import ColumnOverrides
 from simlab.types import InputError
 from simlab.world import recorded
 from simlab.world.files import kept_answers

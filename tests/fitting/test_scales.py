@@ -33,7 +33,7 @@ from simlab.fitting.scales.sampling import (
 )
 from simlab.fitting.scales.spreads import SpreadEvidence, _evidence, lattice_step
 from simlab.fitting.scales.terms import find_terms
-from simlab.tables.held import Ratings
+from simlab.tables.rating_table import Ratings
 from simlab.world.laws.scales import ScaleEffects, average_opinions, draw_raters
 from tests.pilots import pilot
 from tests.statistics.scale_calibration import Size, design

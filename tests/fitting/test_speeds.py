@@ -25,7 +25,7 @@ from simlab.fitting.speeds import (
     predicted_hours,
 )
 from simlab.rng import stream
-from simlab.tables.held import ColumnOverrides
+from simlab.tables.rating_table import ColumnOverrides
 from simlab.tables.reading import read
 from simlab.tables.times import CUTS, Times
 from simlab.types import Floats, Speeds

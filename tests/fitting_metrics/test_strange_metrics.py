@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from simlab.tables import evidence
-from simlab.tables.held import ColumnOverrides
 from simlab.tables.judged import JudgedOutputs
 from simlab.tables.preferences import Preferences
+from simlab.tables.rating_table import ColumnOverrides
 from simlab.types import InputError
 from tests.shared_data import SHARED
 from tests.strangers import Rows, mutations

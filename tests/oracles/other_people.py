@@ -15,7 +15,7 @@ from simlab.analysis.significance import patterns
 from simlab.fitting.backtest.campaigns import find_significant_pairs
 from simlab.fitting.scales.outputs import OutputDraw, fit_outputs
 from simlab.rng import stream
-from simlab.tables.held import ColumnOverrides, Ratings
+from simlab.tables.rating_table import ColumnOverrides, Ratings
 from simlab.tables.reading import read
 from simlab.types import Floats, Frame, Ints
 from simlab.world.laws.fixed import fixed_ratings

@@ -18,7 +18,7 @@ from simlab.fitting.scales.chain import priors_for_points
 from simlab.fitting.scales.fitting import assemble_effects, prepare, scale_of, seen_scores
 from simlab.fitting.scales.sampling import ScaleDraws, begin, go_on
 from simlab.rng import stream
-from simlab.tables.held import Ratings
+from simlab.tables.rating_table import Ratings
 from simlab.types import Frame, World
 from simlab.world.laws.scales import ScaleEffects, draw_world
 from tests.pilots import Pilot, Truth, law_of, pilot

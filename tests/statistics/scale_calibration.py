@@ -11,7 +11,7 @@ from simlab.fitting.scales.chain import SHARES, Priors
 from simlab.fitting.scales.fitting import LawName, build_model, seen_scores
 from simlab.fitting.scales.sampling import ScaleDraws, begin, go_on
 from simlab.fitting.scales.terms import EFFECTS
-from simlab.tables.held import Ratings
+from simlab.tables.rating_table import Ratings
 from simlab.types import Floats
 from simlab.world.laws.scales import Scale
 

@@ -15,12 +15,12 @@ from shared_data import SHARED
 
 from simlab.analysis.raters.model_comparisons import compare_by_model
 from simlab.analysis.raters.t_tests import segment_t
+from simlab.concluding.options import ConcludeOptions
 from simlab.concluding.ratings.concluding import read_study
-from simlab.concluding.wanted import ConcludeOptions
 from simlab.rng import stream
 from simlab.studies.ratings.concluding import document_totals, make_scored_ratings, score_ratings
 from simlab.studies.ratings.preparing import prepare
-from simlab.tables.held import ColumnOverrides
+from simlab.tables.rating_table import ColumnOverrides
 from simlab.types import ScoredRatings
 from tests.statistics.null_tables import Meeting, rated_table
 

@@ -10,7 +10,7 @@ from scipy.stats import norm
 
 from simlab.fitting.scales.fitting import build_model, choose_priors, scale_of, seen_scores
 from simlab.fitting.scales.sampling import begin, go_on
-from simlab.tables.held import Ratings
+from simlab.tables.rating_table import Ratings
 from simlab.types import Floats
 from tests.pilots import Truth
 from tests.statistics.scale_calibration import Size, Truths, design, rated

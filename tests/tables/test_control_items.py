@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from simlab.concluding.concluding import conclude
-from simlab.concluding.wanted import ConcludeOptions
+from simlab.concluding.options import ConcludeOptions
 from simlab.tables import evidence, preferences, understood
-from simlab.tables.held import ColumnOverrides
+from simlab.tables.rating_table import ColumnOverrides
 from simlab.tables.reading import read
 from tests.shared_data import SHARED
 from tests.strangers import Rows, answer_or_line, mutations, ratings_of

@@ -12,8 +12,8 @@ import pytest
 
 from simlab.cli import answer
 from simlab.tables import evidence, judged
-from simlab.tables.held import ColumnOverrides
 from simlab.tables.judged import JudgedOutputs
+from simlab.tables.rating_table import ColumnOverrides
 from simlab.types import InputError
 from tests import judged_tables
 from tests.commands.test_cli import said

@@ -10,8 +10,8 @@ import pytest
 from shared_data import SHARED
 
 from simlab.tables import understood
-from simlab.tables.held import NOTHING, ColumnOverrides, Ratings
 from simlab.tables.logs import ShownSegment, find_places
+from simlab.tables.rating_table import NOTHING, ColumnOverrides, Ratings
 from simlab.tables.reading import read
 from simlab.types import InputError
 

@@ -16,7 +16,7 @@ from pilots import pilot, write
 from simlab.tables import direction, understood
 from simlab.tables.columns import parse_columns as told_columns
 from simlab.tables.direction import Better
-from simlab.tables.held import NOTHING, ColumnOverrides, Ratings, flip_signs, keep_documents
+from simlab.tables.rating_table import NOTHING, ColumnOverrides, Ratings, flip_signs, keep_documents
 from simlab.tables.reading import read
 from simlab.types import InputError
 

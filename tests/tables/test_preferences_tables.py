@@ -12,8 +12,8 @@ import pytest
 from simlab.fitting.preferences.pilot import build_pilot
 from simlab.fitting_metrics.confusion import group_comparisons
 from simlab.tables import evidence, preferences
-from simlab.tables.held import ColumnOverrides
 from simlab.tables.preferences import Preferences
+from simlab.tables.rating_table import ColumnOverrides
 from simlab.types import InputError
 from tests import judged_tables
 from tests.commands.test_cli import said

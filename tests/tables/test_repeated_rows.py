@@ -13,8 +13,8 @@ import pytest
 
 from simlab.tables import evidence, preferences
 from simlab.tables.columns import parse_where
-from simlab.tables.held import ColumnOverrides, Ratings
 from simlab.tables.preferences import Preferences
+from simlab.tables.rating_table import ColumnOverrides, Ratings
 from simlab.tables.reading import read
 from simlab.types import InputError
 from tests.shared_data import SHARED

@@ -12,7 +12,7 @@ import pytest
 from simlab.cli import answer as simlab
 from simlab.tables import evidence, preferences
 from simlab.tables.columns import parse_where
-from simlab.tables.held import ColumnOverrides
+from simlab.tables.rating_table import ColumnOverrides
 from simlab.tables.reading import read
 from simlab.types import InputError
 from simlab.world.laws.fixed import fixed_ratings

@@ -13,10 +13,10 @@ from slowness import slow_except
 
 from simlab.cli import answer as simlab
 from simlab.concluding.concluding import conclude
-from simlab.concluding.wanted import ConcludeOptions
+from simlab.concluding.options import ConcludeOptions
 from simlab.tables import evidence
-from simlab.tables.held import ColumnOverrides
 from simlab.tables.numbers import find_outliers
+from simlab.tables.rating_table import ColumnOverrides
 from simlab.tables.reading import read
 from simlab.types import Floats, InputError
 from tests.shared_data import SHARED

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from ratings_files import MQM, PLAIN, mark, plain, written
 
-from simlab.tables.held import Ratings
+from simlab.tables.rating_table import Ratings
 from simlab.tables.reading import read
 from simlab.types import InputError
 from simlab.world.files.plain_document import chosen_file

@@ -11,7 +11,7 @@ import pytest
 from shared_data import SHARED
 
 from simlab.rng import stream
-from simlab.tables.held import ColumnOverrides, Ratings
+from simlab.tables.rating_table import ColumnOverrides, Ratings
 from simlab.tables.reading import read
 from simlab.tables.times import CUTS, Times, check_cut, take_durations, take_gaps, take_times
 from simlab.types import InputError

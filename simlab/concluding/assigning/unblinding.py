@@ -6,14 +6,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from simlab.concluding.assigning import filled
+from simlab.concluding.assigning import filled_sheets
 from simlab.concluding.assigning.blinding import Meant, read_key
 from simlab.concluding.assigning.cells import table
-from simlab.concluding.assigning.filled import FilledRating, read_filled
+from simlab.concluding.assigning.filled_sheets import FilledRating, read_filled
 from simlab.concluding.assigning.platforms import find_rater
 from simlab.concluding.assigning.studying import RatingScale
 from simlab.concluding.campaigns import CampaignInfo
-from simlab.concluding.ratings.planned import match_campaign
+from simlab.concluding.ratings.campaign_sheets import match_campaign
 from simlab.concluding.sheets import Read, SheetRows
 from simlab.files import read_decimal, reason, write_whole
 from simlab.messages import clip, pluralise
@@ -114,13 +114,13 @@ def unblind_ratings(
             raise InputError(
                 f"{rating.where}: {slot} is rated a second time (first: {first.where}); {apart}; keep one of the two"
             )
-        filled.refuse_other_cells(rating, key[slot])
+        filled_sheets.refuse_other_cells(rating, key[slot])
         by_slot[slot] = UnblindedRating(rating, key[slot], _rater(rating, key[slot], people), _value(rating, scale))
     rated = list(by_slot.values())
     if not any(rating.meant.counts for rating in rated):
         raise InputError(f"{where}: holds no rating yet; fill in the column rating")
-    filled.refuse_other_raters([(rating.given, rating.meant.rater, rating.rater) for rating in rated], people)
-    filled.refuse_sorted_ratings([(rating.given, rating.meant, rating.value) for rating in rated], where)
+    filled_sheets.refuse_other_raters([(rating.given, rating.meant.rater, rating.rater) for rating in rated], people)
+    filled_sheets.refuse_sorted_ratings([(rating.given, rating.meant, rating.value) for rating in rated], where)
     return rated
 
 

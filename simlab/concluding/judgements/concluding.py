@@ -15,7 +15,7 @@ from simlab.analysis.settling import POWER
 from simlab.answers.conclude import Conclusion, Promise
 from simlab.answers.standings import Limit, Metric, Rank, rank_limits
 from simlab.concluding.far_scores import is_undecided
-from simlab.concluding.judgements import again
+from simlab.concluding.judgements import repetitions
 from simlab.concluding.judgements.estimates import (
     FLIPS,
     JudgedComparison,
@@ -29,8 +29,8 @@ from simlab.concluding.judgements.estimates import (
 )
 from simlab.concluding.judgements.gathering import OutputEvidence, gather
 from simlab.concluding.judgements.metrics import judge_metric, uneven_labels
+from simlab.concluding.options import ConcludeOptions
 from simlab.concluding.simulations import NOT_ASKED, apply_gate, note_unrepeated, seed_from_rows, try_to_simulate
-from simlab.concluding.wanted import ConcludeOptions
 from simlab.effort import current_effort
 from simlab.messages import pluralise
 from simlab.types import JUDGE, InputError, Ints
@@ -216,7 +216,7 @@ def _repeat_study(
     rows = (evidence.system, evidence.item, evidence.human, *evidence.metrics.values())
     seed = seed_from_rows((*evidence.system_names, *evidence.metrics), *rows)
     checked, unchecked = try_to_simulate(
-        lambda: again.control(
+        lambda: repetitions.control(
             evidence, systems, way.of, comparison.places, corrected=corrected, level=comparison.level, seed=seed
         )
     )
@@ -226,6 +226,6 @@ def _repeat_study(
     if not wanted.again:
         return conclusion.replace_fields(repetition_missing=NOT_ASKED)
     repeated, unknown = try_to_simulate(
-        lambda: again.repetition(evidence, systems, way.means, comparison.places, way.pairs, comparison.seed)
+        lambda: repetitions.repetition(evidence, systems, way.means, comparison.places, way.pairs, comparison.seed)
     )
     return conclusion.replace_fields(repetition=repeated, repetition_missing=unknown)

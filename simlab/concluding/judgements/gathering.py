@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from simlab.concluding.wanted import ConcludeOptions
+from simlab.concluding.options import ConcludeOptions
 from simlab.fitting_metrics.confusion import mean_rating
 from simlab.messages import clip, number_naturally, pluralise, suggest
 from simlab.tables import judged, reading
 from simlab.tables.cells import load_answers
-from simlab.tables.held import Ratings
 from simlab.tables.judged import JudgedOutputs
+from simlab.tables.rating_table import Ratings
 from simlab.types import Array, Bools, Floats, InputError, Ints
 
 _Key = tuple[str, str, str]

@@ -16,7 +16,7 @@ from simlab.concluding.judgements.estimates import JudgedComparison, Way, estima
 from simlab.concluding.judgements.gathering import OutputEvidence
 from simlab.concluding.judgements.quality import Binary, binarise_metric, correlations, posteriors, youden
 from simlab.concluding.judgements.verdicts import FEWEST_DOCUMENTS, compare_widths, verdict
-from simlab.concluding.wanted import ConcludeOptions
+from simlab.concluding.options import ConcludeOptions
 from simlab.types import Bools, Floats, Ints
 
 FEWEST = 3

@@ -15,14 +15,14 @@ from simlab.answers.conclude import Conclusion
 from simlab.answers.standings import Limit, Pair, Rank, rank_limits
 from simlab.concluding.consistency import kept_repetition
 from simlab.concluding.far_scores import unmet_people
+from simlab.concluding.options import LEVEL, ConcludeOptions
 from simlab.concluding.preferences import standing, votes
-from simlab.concluding.preferences.again import MOST, control, repetition
 from simlab.concluding.preferences.claims import PreferenceClaims, claims, thin
 from simlab.concluding.preferences.consensus import group_answers, learn_consensus
+from simlab.concluding.preferences.repetitions import MOST, control, repetition
 from simlab.concluding.preferences.votes import NamedVotes, exclude_raters, named_pairs, number_pairs, take_votes
 from simlab.concluding.simulations import NOT_ASKED, apply_gate, note_unrepeated, seed_from_rows, try_to_simulate
 from simlab.concluding.standing import compare_with_margin
-from simlab.concluding.wanted import LEVEL, ConcludeOptions
 from simlab.effort import current_effort
 from simlab.fitting.preferences.moments import fit_world
 from simlab.messages import clip, pluralise
@@ -180,7 +180,7 @@ def _conclude_by_rule(
     table: Path, named: NamedVotes, wanted: ConcludeOptions, say: Callable[[str], None]
 ) -> Conclusion:
     """Conclude by a rule that is named, the comparisons that there are being taken for the planned ones."""
-    from simlab.concluding.preferences.by_plan import conclude_by_plan, match_plan
+    from simlab.concluding.preferences.plan_rule import conclude_by_plan, match_plan
     from simlab.config import compose
 
     if wanted.exclude:

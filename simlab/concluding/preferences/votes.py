@@ -14,7 +14,7 @@ from simlab.analysis.preferences.places import Orders, are_places_balanced, join
 from simlab.analysis.preferences.strengths import effective_clusters
 from simlab.analysis.preferences.votes import FEWEST, Votes, clusters, way_of_all
 from simlab.answers.standings import Interval, Limit, Rank, rank_limits
-from simlab.concluding.wanted import ConcludeOptions
+from simlab.concluding.options import ConcludeOptions
 from simlab.messages import clip, pluralise, suggest
 from simlab.tables import preferences
 from simlab.tables.preferences import Preferences

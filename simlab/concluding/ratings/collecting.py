@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simlab.concluding.wanted import ConcludeOptions
+from simlab.concluding.options import ConcludeOptions
 from simlab.config import compose
 from simlab.messages import clip, pluralise, suggest
 from simlab.tables.columns import LeftOutRatings
-from simlab.tables.held import Ratings
+from simlab.tables.rating_table import Ratings
 from simlab.types import Bools, Collected, Frame, InputError, Ints, Seen, SlotAssignment, Streams
 
 FLIPS = 2000

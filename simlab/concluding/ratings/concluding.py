@@ -11,6 +11,7 @@ import numpy as np
 
 from simlab.answers.conclude import Conclusion
 from simlab.concluding.far_scores import is_undecided
+from simlab.concluding.options import ConcludeOptions
 from simlab.concluding.ratings.collecting import (
     ComparableRatings,
     collect,
@@ -20,10 +21,9 @@ from simlab.concluding.ratings.collecting import (
 )
 from simlab.concluding.ratings.table_world import fit_world
 from simlab.concluding.simulations import NOT_ASKED, note_unrepeated
-from simlab.concluding.wanted import ConcludeOptions
 from simlab.messages import clip, pluralise
 from simlab.tables import understood
-from simlab.tables.held import Ratings
+from simlab.tables.rating_table import Ratings
 from simlab.tables.reading import read
 from simlab.types import Collected, InputError
 
@@ -58,7 +58,7 @@ def conclude(table: Path, wanted: ConcludeOptions, say: Callable[[str], None]) -
     conclusion = _conclude_study(read_study(table, wanted), wanted, say)
     if wanted.second is None:
         return conclusion
-    from simlab.concluding.ratings.second import add_second_table
+    from simlab.concluding.ratings.second_table import add_second_table
 
     # Who is left out of one table need not be in the other.
     other = replace(wanted, exclude=(), again=False, told=replace(wanted.told, skip=()))
@@ -103,8 +103,8 @@ def read_study(table: Path, wanted: ConcludeOptions) -> TableStudy:
 
 
 def _conclude_study(study: TableStudy, wanted: ConcludeOptions, say: Callable[[str], None]) -> Conclusion:
-    from simlab.concluding.ratings.again import add_repetition
     from simlab.concluding.ratings.findings import conclude_ratings
+    from simlab.concluding.ratings.repetitions import add_repetition
 
     conclusion = conclude_ratings(study.config, study.collected, wanted, study.table, study.notes)
     if study.world is None:

@@ -12,6 +12,7 @@ from simlab.analysis.normalization import spread_within
 from simlab.answers.conclude import Conclusion, Promise
 from simlab.answers.standings import Family, Pair, Rank, Rater, System, rank_limits
 from simlab.concluding.goals import POINTS
+from simlab.concluding.options import ConcludeOptions
 from simlab.concluding.ratings.families import (
     Answering,
     FamilyQuestion,
@@ -36,7 +37,6 @@ from simlab.concluding.ratings.standing import (
     list_systems,
 )
 from simlab.concluding.standing import list_groups
-from simlab.concluding.wanted import ConcludeOptions
 from simlab.parts import name_of
 from simlab.studies.ratings.concluding import conclude, document_totals, make_scored_ratings, score_ratings
 from simlab.studies.ratings.preparing import PreparedRatings, prepare

@@ -22,8 +22,8 @@ from simlab.analysis.raters.uncertainty import (
 from simlab.analysis.settling import ObservedEstimate, count_needed_units, least_detectable_difference
 from simlab.analysis.simultaneous import bar, reconcile_intervals
 from simlab.answers.standings import FamilySays, More, Pair, Rater, System
+from simlab.concluding.options import ConcludeOptions
 from simlab.concluding.standing import bound_ranks, compare_with_margin
-from simlab.concluding.wanted import ConcludeOptions
 from simlab.formulas import SLACK
 from simlab.parts import name_of
 from simlab.types import Array, Bools, Collected, Floats, ScoredRatings

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from simlab.concluding.simulations import seed_from_rows, start_in_process
-from simlab.tables.held import Ratings
+from simlab.tables.rating_table import Ratings
 
 if TYPE_CHECKING:
     from simlab.fitting.repetitions import TableWorld

@@ -25,7 +25,7 @@ from simlab.fitting.backtest.planning import (
 from simlab.fitting.laws import FittableLaw, draw_fixed_world
 from simlab.fitting.predictions import prediction_interval
 from simlab.rng import stream
-from simlab.tables.held import Ratings
+from simlab.tables.rating_table import Ratings
 from simlab.types import RATE, Frame, World
 from simlab.world.laws.fixed import FixedRatings
 

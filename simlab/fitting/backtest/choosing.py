@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from simlab.fitting.laws import FittableLaw
 from simlab.messages import show, suggest
-from simlab.tables.held import Ratings
+from simlab.tables.rating_table import Ratings
 from simlab.types import InputError
 
 AUTO = "auto"

@@ -14,7 +14,7 @@ from simlab.design.documents import draw_documents
 from simlab.fitting.backtest.designs import FEWEST_DOCUMENTS, designs
 from simlab.messages import pluralise
 from simlab.rng import stream
-from simlab.tables.held import Ratings
+from simlab.tables.rating_table import Ratings
 from simlab.types import RATE, Bools, InputError, World
 from simlab.world.laws.fixed import FixedRatings, fixed_ratings
 

@@ -13,7 +13,7 @@ from simlab.fitting.mqm import fast
 from simlab.fitting.mqm.fast import simulate
 from simlab.fitting.mqm.moments import PAIRS, mark_identified
 from simlab.fitting.mqm.pilot import MAX_RATINGS, MqmPilot, lay_out_design, pilot_from_ratings
-from simlab.tables.held import Ratings
+from simlab.tables.rating_table import Ratings
 from simlab.types import Array, Floats
 from simlab.world.files.fitted_world import SINGLE
 from simlab.world.laws.fitted import Effects, draw_world

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from simlab.messages import clip
-from simlab.tables.held import NOTHING, ColumnOverrides, Ratings
+from simlab.tables.rating_table import NOTHING, ColumnOverrides, Ratings
 from simlab.types import Bools, Floats, InputError, Ints, World
 from simlab.world.laws.fixed import fixed_ratings
 from simlab.world.recorded import table

@@ -17,7 +17,7 @@ from scipy import sparse
 from scipy.special import ndtri
 
 from simlab.fitting.scales.terms import EFFECTS, Terms
-from simlab.tables.held import Ratings
+from simlab.tables.rating_table import Ratings
 from simlab.types import Array, Bools, Floats, Ints
 from simlab.world.laws.scales import Scale
 

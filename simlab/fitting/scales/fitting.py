@@ -29,7 +29,7 @@ from simlab.fitting.scales.chain import (
 from simlab.fitting.scales.sampling import ResumableChains, ScaleDraws, begin, go_on, join_draws
 from simlab.fitting.scales.terms import EFFECTS, SINGLE, Terms, find_terms
 from simlab.rng import stream
-from simlab.tables.held import Ratings
+from simlab.tables.rating_table import Ratings
 from simlab.types import Floats, Ints
 from simlab.world.laws.scales import Scale, ScaleEffects
 

@@ -12,7 +12,7 @@ import numpy as np
 from simlab.fitting.laws import FittableLaw, Fitted
 from simlab.fitting.scales.chain import MOST_CATEGORIES, categories
 from simlab.fitting.scales.fitting import fit
-from simlab.tables.held import Ratings
+from simlab.tables.rating_table import Ratings
 from simlab.types import Floats
 from simlab.world.laws.scales import Scale, ScaleEffects, draw_flat_answers, draw_world
 

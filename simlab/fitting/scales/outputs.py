@@ -13,7 +13,7 @@ from simlab.fitting.scales.fitting import thin_table
 from simlab.fitting.scales.sampling import ResumableChains, ScaleDraws, begin, go_on, join_draws, multiply_chains
 from simlab.fitting.scales.terms import SHARED
 from simlab.rng import stream
-from simlab.tables.held import Ratings
+from simlab.tables.rating_table import Ratings
 from simlab.types import Floats, Ints
 from simlab.world.laws.scales import ScaleEffects
 

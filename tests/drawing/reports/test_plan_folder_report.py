@@ -21,7 +21,7 @@ from simlab.config import compose
 from simlab.drawing.reports import markdown, plan_folder
 from simlab.drawing.reports.paper import still_block
 from simlab.drawing.reports.terms import Report, ReportTable, Value
-from simlab.tables.held import ColumnOverrides
+from simlab.tables.rating_table import ColumnOverrides
 from simlab.types import InputError
 
 STUDY = (

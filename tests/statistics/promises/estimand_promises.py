@@ -16,7 +16,7 @@ from table_promises import conclusion, row
 
 from simlab.answers.conclude import Conclusion
 from simlab.concluding.ratings.collecting import keep_ratings
-from simlab.tables.held import Ratings
+from simlab.tables.rating_table import Ratings
 from simlab.types import Ints
 
 PILOT = Plan(documents=28, segments=1)

@@ -19,7 +19,7 @@ from slowness import SHORT
 from table_promises import row
 
 from simlab.concluding.concluding import conclude
-from simlab.concluding.wanted import ConcludeOptions
+from simlab.concluding.options import ConcludeOptions
 from simlab.effort import use_effort
 from simlab.types import ScoredRatings
 from tests.statistics.null_tables import NULLS, null_table

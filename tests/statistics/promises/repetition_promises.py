@@ -17,9 +17,9 @@ from slowness import SHORT
 from simlab.analysis.raters.model_comparisons import compare_by_model
 from simlab.answers.conclude import Conclusion
 from simlab.concluding.concluding import conclude
-from simlab.concluding.wanted import ConcludeOptions
+from simlab.concluding.options import ConcludeOptions
 from simlab.effort import use_effort
-from simlab.tables.held import ColumnOverrides
+from simlab.tables.rating_table import ColumnOverrides
 from tests.statistics.null_tables import NULLS, null_table
 
 NAMES = ("crossed", "by output, half missing")

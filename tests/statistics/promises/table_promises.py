@@ -19,10 +19,10 @@ from simlab.analysis.raters.leniency import leniency as leniency_of
 from simlab.analysis.raters.model_comparisons import ModelComparisons
 from simlab.analysis.raters.moderated import moderated_comparisons
 from simlab.answers.conclude import Conclusion
+from simlab.concluding.options import ConcludeOptions
 from simlab.concluding.ratings.collecting import collect, compose_config, keep_ratings, make_comparable, sort_ratings
 from simlab.concluding.ratings.findings import TableReading, conclude_ratings
-from simlab.concluding.wanted import ConcludeOptions
-from simlab.tables.held import Ratings
+from simlab.tables.rating_table import Ratings
 from simlab.types import ScoredRatings
 from tests.statistics.null_tables import NULLS, null_table
 

@@ -19,9 +19,9 @@ from simlab.analysis.preferences.votes import Votes, choose_way
 from simlab.answers.conclude import Conclusion
 from simlab.concluding.concluding import conclude
 from simlab.concluding.judgements.estimates import FLIPS, sum_by_document
+from simlab.concluding.options import ConcludeOptions
 from simlab.concluding.preferences.claims import PATTERNS
 from simlab.concluding.preferences.votes import number_pairs
-from simlab.concluding.wanted import ConcludeOptions
 from simlab.effort import use_effort
 from simlab.rng import stream
 from simlab.types import Ints

@@ -14,8 +14,8 @@ from promise_rows import Row
 
 from simlab import rng
 from simlab.concluding.concluding import conclude
-from simlab.concluding.wanted import ConcludeOptions
-from simlab.tables.held import ColumnOverrides, Ratings
+from simlab.concluding.options import ConcludeOptions
+from simlab.tables.rating_table import ColumnOverrides, Ratings
 
 WRITTEN = promise_table.written(promise_table.DOCS.read_text(encoding="utf-8"))
 ROWS = [row for rows in WRITTEN.values() for row in rows]

@@ -12,7 +12,7 @@ from repetition_promises import HIGHER, NAMES, come_again, repetitions
 from slowness import SHORT
 
 from simlab.concluding.concluding import conclude
-from simlab.concluding.wanted import ConcludeOptions
+from simlab.concluding.options import ConcludeOptions
 from simlab.effort import use_effort
 from tests.statistics.null_tables import NULLS, null_table
 

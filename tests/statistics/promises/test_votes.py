@@ -13,7 +13,7 @@ from promise_rows import Row
 from vote_promises import EQUAL, LEVEL, QUICK, SCALES, controls, errors, power, scales
 from vote_worlds import World, draw
 
-from simlab.concluding.preferences.again import is_claimed_at_a_look
+from simlab.concluding.preferences.repetitions import is_claimed_at_a_look
 
 
 def broken(rows: Iterable[Row], n_errors: float) -> list[Row]:

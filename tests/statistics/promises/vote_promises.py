@@ -22,7 +22,7 @@ from simlab.analysis.preferences.net_wins import weigh_votes
 from simlab.analysis.preferences.scales import quantile, scale
 from simlab.analysis.preferences.strengths import distances, fit
 from simlab.analysis.preferences.votes import FEWEST, Votes, choose_way, way_of_all
-from simlab.concluding.preferences.again import is_claimed_at_a_look
+from simlab.concluding.preferences.repetitions import is_claimed_at_a_look
 from simlab.types import Bools, Floats
 
 LEVEL = 0.05

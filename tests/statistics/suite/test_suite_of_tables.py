@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from simlab.concluding.concluding import conclude
-from simlab.concluding.wanted import ConcludeOptions
+from simlab.concluding.options import ConcludeOptions
 from simlab.types import Floats, Ints
 from tests.statistics.suite import other_tables
 from tests.statistics.suite.build_suite import covers, digests

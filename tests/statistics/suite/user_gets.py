@@ -26,7 +26,7 @@ sys.path[:0] = [str(HERE.parents[2]), str(HERE.parents[1])]
 from slowness import SHORT  # noqa: E402
 
 from simlab.concluding.concluding import conclude  # noqa: E402
-from simlab.concluding.wanted import ConcludeOptions  # noqa: E402
+from simlab.concluding.options import ConcludeOptions  # noqa: E402
 from simlab.effort import use_effort  # noqa: E402
 from tests.statistics.suite.suite_rows import Row, read_rows  # noqa: E402
 from tests.statistics.suite.suite_tables import Table, comparable, table, truth  # noqa: E402

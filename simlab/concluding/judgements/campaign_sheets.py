@@ -11,8 +11,8 @@ import numpy as np
 
 from simlab.concluding.campaigns import CampaignInfo, cast_column, check, check_count, fill_unknown, refuse
 from simlab.concluding.goals import describe_other_systems, read_expected
+from simlab.concluding.options import ConcludeOptions
 from simlab.concluding.sheets import Read, Sheet, SheetRows, column, number, number_by_plan
-from simlab.concluding.wanted import ConcludeOptions
 from simlab.messages import clip, pluralise
 from simlab.parts import name_of
 from simlab.studies.money import bill, limit, read_money_limits, read_prices, reduce_payment

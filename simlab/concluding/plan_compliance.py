@@ -18,11 +18,11 @@ from simlab.concluding.assigning import unblinding
 from simlab.concluding.assigning.unblinding import SheetKey
 from simlab.concluding.goals import figures
 from simlab.concluding.looks import Looked, look
+from simlab.concluding.options import ConcludeOptions
 from simlab.concluding.plans import LoadedPlan, describe_compliance
 from simlab.concluding.sheets import Read, refuse_events
-from simlab.concluding.wanted import ConcludeOptions
 from simlab.messages import clip, pluralise, suggest
-from simlab.tables.held import NOTHING
+from simlab.tables.rating_table import NOTHING
 from simlab.types import COMPARE, JUDGE, RATE, Collected, InputError
 
 LOST = 0.05
@@ -99,22 +99,22 @@ def reading(table: Path, wanted: ConcludeOptions, plan: LoadedPlan) -> Read:
         return campaigns.read(table, plan.config, plan.told, wanted.told.columns)
     refuse_events(table)
     if plan.question == RATE:
-        from simlab.concluding.ratings.planned import match_plan
+        from simlab.concluding.ratings.campaign_sheets import match_plan
     elif plan.question == COMPARE:
-        from simlab.concluding.preferences.by_plan import match_plan
+        from simlab.concluding.preferences.plan_rule import match_plan
     else:
-        from simlab.concluding.judgements.planned import match_plan
+        from simlab.concluding.judgements.campaign_sheets import match_plan
     return match_plan(table, wanted, plan.config)
 
 
 def conclude_collected(collected: Collected, wanted: ConcludeOptions, plan: LoadedPlan, say: Say) -> Conclusion:
     """Conclude from what was collected by a plan, table or campaign."""
     if plan.question == RATE:
-        from simlab.concluding.ratings.planned import conclude_by_plan
+        from simlab.concluding.ratings.campaign_sheets import conclude_by_plan
 
         wanted = wanted if plan.goals is None else replace(wanted, unit=plan.goals.choose_unit(collected.seen.value))
     elif plan.question == COMPARE:
-        from simlab.concluding.preferences.by_plan import conclude_by_plan
+        from simlab.concluding.preferences.plan_rule import conclude_by_plan
     else:
         from simlab.concluding.judgements.estimates import conclude_by_plan
     return conclude_by_plan(plan.config, collected, wanted, say)
@@ -172,7 +172,7 @@ def is_unfinished(read: Read, plan: LoadedPlan) -> bool:
     """True for a table short of the end of which its plan promises something."""
     n, planned = len(read.collected.seen.value), read.planned
     if plan.question == COMPARE:
-        from simlab.concluding.preferences.by_plan import state_promise
+        from simlab.concluding.preferences.plan_rule import state_promise
 
         anytime = state_promise(plan.config["decision"], read.collected.frame.n_systems).name == "anytime"
         return n < planned and not anytime

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simlab.messages import clip
-from simlab.tables.held import NOTHING, ColumnOverrides
+from simlab.tables.rating_table import NOTHING, ColumnOverrides
 from simlab.types import FamilyName, InputError
 
 if TYPE_CHECKING:

@@ -14,20 +14,20 @@ import numpy as np
 from simlab.answers.conclude import Conclusion
 from simlab.concluding.campaigns import CampaignInfo, cast_column, fill_unknown
 from simlab.concluding.goals import Expected, describe_other_systems, read_expected
-from simlab.concluding.ratings.again import add_repetition
+from simlab.concluding.options import ConcludeOptions
 from simlab.concluding.ratings.collecting import collect as collect
 from simlab.concluding.ratings.collecting import sort_ratings
 from simlab.concluding.ratings.findings import TableReading
 from simlab.concluding.ratings.findings import conclude_ratings as of_ratings
+from simlab.concluding.ratings.repetitions import add_repetition
 from simlab.concluding.ratings.table_world import fit_world
 from simlab.concluding.sheets import Read, Sheet, SheetRows, column, number, number_by_plan
 from simlab.concluding.simulations import NOT_ASKED, note_unrepeated
-from simlab.concluding.wanted import ConcludeOptions
 from simlab.formulas import normalized_entropy
 from simlab.messages import clip, pluralise
 from simlab.studies.money import read_prices, reduce_payment
-from simlab.tables.held import Ratings
 from simlab.tables.numbers import is_missing
+from simlab.tables.rating_table import Ratings
 from simlab.tables.reading import read
 from simlab.tables.times import CUT
 from simlab.types import RATE, Collected, Frame, InputError, Ints, Seen, SlotAssignment

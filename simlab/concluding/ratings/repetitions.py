@@ -20,6 +20,7 @@ from simlab.analysis.raters.t_tests import segment_t
 from simlab.answers.conclude import Conclusion, Control, RepeatedShares, Repetition
 from simlab.answers.standings import Interval, Rank, rank_limits
 from simlab.concluding.consistency import kept_repetition
+from simlab.concluding.options import ConcludeOptions
 from simlab.concluding.ratings.families import choose_family
 from simlab.concluding.ratings.judging import calculate_leads, find_exclusions, judge_studies, mark_family
 from simlab.concluding.ratings.table_world import check_seed
@@ -31,7 +32,6 @@ from simlab.concluding.simulations import (
     simulate_parts,
     try_to_simulate,
 )
-from simlab.concluding.wanted import ConcludeOptions
 from simlab.effort import current_effort
 from simlab.fitting.predictions import widen_by_chance
 from simlab.fitting.repetitions import Answer, TableWorld
@@ -40,7 +40,7 @@ from simlab.parts import name_of
 from simlab.rng import stream
 from simlab.studies.ratings.concluding import document_totals, make_scored_ratings, score_ratings
 from simlab.studies.ratings.preparing import PreparedRatings, prepare
-from simlab.tables.held import Ratings
+from simlab.tables.rating_table import Ratings
 from simlab.types import Array, Bools, Collected, Floats, ScoredRatings, Streams
 
 FLIPS, PER_LEVEL = 299, 15
