@@ -28,7 +28,7 @@ from simlab.commands.flags import (
 )
 from simlab.commands.notes import note, program, reservations
 from simlab.commands.streams import open_streams, silence_stdout, spell_out
-from simlab.commands.typed import LINE, Launched, add
+from simlab.commands.typed_commands import LINE, Launched, add
 from simlab.types import InputError
 
 GROUPS: Mapping[str, tuple[str, ...]] = {

@@ -12,7 +12,7 @@ import pytest
 import typer
 
 from simlab import cli
-from simlab.commands.demonstration import planted
+from simlab.commands.demonstration import planted_truth
 from simlab.config import list_sweeps
 
 ROOT = Path(__file__).parents[1]
@@ -117,7 +117,7 @@ def test_the_truth_that_first_steps_show_is_that_of_the_demonstration() -> None:
     )
     rows = re.findall(r"(?m)^  (\w+) +(\d+\.\d) ", shown)
     assert {name: float(mean) for name, mean in rows} == {
-        name: round(mean, 1) for name, mean in planted.plant_truth(1).means.items()
+        name: round(mean, 1) for name, mean in planted_truth.plant_truth(1).means.items()
     }
 
 

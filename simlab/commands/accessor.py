@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from simlab.commands import stores, sweeps
 from simlab.commands.flags import Setting
 from simlab.commands.query_statistics import read_base
-from simlab.comparing import over_cells
+from simlab.comparing import cell_datasets
 from simlab.store.query import ensure_measures
 from simlab.types import InputError
 
@@ -73,7 +73,7 @@ class Accessor:
         >>> simlab.open_results("outputs/item_grouping").simlab.quantiles("power", [0.1, 0.5])  # doctest: +SKIP
         """
         with self._narrow(measure, conditions) as cells:
-            return over_cells.world_quantiles(cells, measure, quantiles)
+            return cell_datasets.world_quantiles(cells, measure, quantiles)
 
     def share(self, bound: str, *conditions: Setting) -> xr.Dataset:
         """Estimate in what share of worlds a measure's expected value meets a bound (assurance).
@@ -83,9 +83,9 @@ class Accessor:
 
         >>> simlab.open_results("outputs/item_grouping").simlab.share("power>=.8")  # doctest: +SKIP
         """
-        wanted = over_cells.read_bound(bound)
+        wanted = cell_datasets.read_bound(bound)
         with self._narrow(wanted.name, conditions) as cells:
-            return over_cells.world_shares(cells, wanted)
+            return cell_datasets.world_shares(cells, wanted)
 
     def share_better(self, measure: str, margin: float, *conditions: Setting, by: str, baseline: object) -> xr.Dataset:
         """Estimate in what share of worlds each design along an axis beats the baseline by a margin or more.
@@ -97,7 +97,7 @@ class Accessor:
         >>> store.share_better("power", 0.02, by="grouping", baseline="ungrouped")  # doctest: +SKIP
         """
         with self._narrow(measure, conditions) as cells:
-            return over_cells.estimate_shares_better(cells, by, measure, margin, baseline)
+            return cell_datasets.estimate_shares_better(cells, by, measure, margin, baseline)
 
     def importance(self, measure: str, *conditions: Setting, by: str | None = None) -> xr.Dataset:
         """Share the variance of a measure over the cells out to the axes, with Monte-Carlo noise removed.
@@ -110,7 +110,7 @@ class Accessor:
         >>> simlab.open_results("outputs/item_grouping").simlab.importance("power")  # doctest: +SKIP
         """
         with self._narrow(measure, conditions) as cells:
-            return over_cells.axis_importance(cells, measure, by)
+            return cell_datasets.axis_importance(cells, measure, by)
 
     def sensitivity(
         self, measure: str, *conditions: Setting, around: Mapping[str, object] | str | None = None
@@ -126,7 +126,7 @@ class Accessor:
         >>> simlab.open_results("outputs/item_grouping").simlab.sensitivity("power")  # doctest: +SKIP
         """
         with self._narrow(measure, conditions) as cells:
-            return over_cells.measure_axis_sensitivity(cells, measure, read_base(cells, around))
+            return cell_datasets.measure_axis_sensitivity(cells, measure, read_base(cells, around))
 
     def solve(self, axis: str, *conditions: Setting, **target: float | str) -> xr.Dataset:
         """Estimate from where on along a numeric axis a measure reaches a target, as in `solve("documents", power=.8)`.
@@ -146,8 +146,8 @@ class Accessor:
         ((measure, value),) = target.items()
         with self._narrow(measure, conditions) as cells:
             if isinstance(value, str):
-                return over_cells.solve_crossings(cells, axis, measure, value)
-            return over_cells.solve_axis(cells, axis, over_cells.reach(measure, float(value)))
+                return cell_datasets.solve_crossings(cells, axis, measure, value)
+            return cell_datasets.solve_axis(cells, axis, cell_datasets.reach(measure, float(value)))
 
     @contextmanager
     def _narrow(self, measure: str, conditions: Sequence[Setting]) -> Iterator[xr.Dataset]:

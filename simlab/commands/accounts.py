@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from simlab.commands.flags import ConfigDir, File, Plugins, make_path
-from simlab.commands.typed import verb
+from simlab.commands.typed_commands import verb
 from simlab.types import InputError
 
 if TYPE_CHECKING:

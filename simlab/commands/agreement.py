@@ -8,7 +8,7 @@ from pathlib import Path
 from simlab.answers.agreement import Agreement
 from simlab.commands.next_steps import add_next_step, write_table_words
 from simlab.commands.notes import name_table, note_table
-from simlab.commands.typed import Given, Launched
+from simlab.commands.typed_commands import Given, Launched
 from simlab.drawing.figures import files
 from simlab.drawing.reports.answers.agreement import report
 from simlab.drawing.reports.static import plot_report

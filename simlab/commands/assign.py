@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from simlab.commands.notes import program
-from simlab.commands.typed import Given, Launched
+from simlab.commands.typed_commands import Given, Launched
 from simlab.concluding.assigning import platforms, writing
 from simlab.concluding.assigning.assigning import Assigned, assign
 from simlab.concluding.assigning.studying import read_study

@@ -15,7 +15,7 @@ from simlab.answers.records import read_record
 from simlab.answers.tables import ReadTable
 from simlab.commands.next_steps import add_next_step, write_table_words
 from simlab.commands.notes import name_table, note, note_table
-from simlab.commands.typed import Given, Launched
+from simlab.commands.typed_commands import Given, Launched
 from simlab.drawing.figures import files
 from simlab.drawing.text import tables
 from simlab.drawing.text.tables import Form
@@ -45,7 +45,7 @@ from simlab.fitting.backtest.planning import (
 )
 from simlab.messages import clip, pluralise
 from simlab.rng import stream
-from simlab.tables import preferences, understood
+from simlab.tables import preferences, table_summary
 from simlab.tables.rating_table import NOTHING, ColumnOverrides, flip_signs
 from simlab.types import Floats, InputError, World
 
@@ -154,7 +154,7 @@ def _predict_ratings(
         expected = list(run_calls((predict, weight, calls), options.jobs, advance))
     pairs = zip(wanted, expected, strict=True)
     records = [record for task, draws in pairs for record in compare(plan, task, draws, real[_name_observed(task)])]
-    return plan.law.name, understood.record(plan.ratings), records
+    return plan.law.name, table_summary.record(plan.ratings), records
 
 
 def _predict_preferences(
@@ -173,7 +173,7 @@ def _predict_preferences(
     whole = build_pilot(preferences.use_documents(compared))
     if not quiet:
         note(f"{name_table(table)}: {preferences.describe(compared)}")
-        for line in understood.list_remarks(read):
+        for line in table_summary.list_remarks(read):
             note(f"  {line}")
     parts = [backtest.split(whole, options.pilot_share, number, options.seed) for number in range(options.splits)]
     calls = [(whole, part, number, options.seed, size) for number, part in enumerate(parts)]
@@ -245,7 +245,7 @@ def judge_advice(table: Path | None, options: BacktestOptions, *, quiet: bool = 
     with progress(A_FIT * options.splits, quiet=quiet, of="steps") as advance:
         rows = tuple(row for rows_of_split in run_calls(part, options.jobs, advance) for row in rows_of_split)
     return BacktestAdvice(
-        read=read_record(ReadTable, understood.record(plan.ratings), "read"),
+        read=read_record(ReadTable, table_summary.record(plan.ratings), "read"),
         law=plan.law.name,
         pilot_documents=pilot_documents(plan.world.frame.n_documents, plan.pilot_share),
         rules=summarize_rules(rows),
@@ -321,7 +321,9 @@ def judge_papers(table: Path | None, options: BacktestOptions, *, quiet: bool = 
             )
     records.sort(key=lambda record: list(papers.ADVICE).index(record.advice))
     return BacktestPapers(
-        read=read_record(ReadTable, understood.record(plan.ratings), "read"), law=plan.law.name, records=tuple(records)
+        read=read_record(ReadTable, table_summary.record(plan.ratings), "read"),
+        law=plan.law.name,
+        records=tuple(records),
     )
 
 

@@ -13,7 +13,7 @@ from simlab.commands import stores
 from simlab.commands.exit_codes import DONE, RESERVED
 from simlab.commands.flags import Form, Setting, Store
 from simlab.commands.next_steps import add_next_step
-from simlab.commands.typed import Given, Launched
+from simlab.commands.typed_commands import Given, Launched
 from simlab.comparing import changes, contrasts
 from simlab.comparing.contrasts import Comparison, Row, group_by_cell
 from simlab.drawing.reports.answers import compare as changed_report

@@ -19,7 +19,7 @@ from simlab.commands import conclude_campaign as campaigns
 from simlab.commands import conclude_next
 from simlab.commands.exit_codes import DONE, RESERVED
 from simlab.commands.notes import note, program
-from simlab.commands.typed import Given, Launched
+from simlab.commands.typed_commands import Given, Launched
 from simlab.concluding.checking import TableCheck
 from simlab.concluding.concluding import conclude
 from simlab.concluding.options import ConcludeOptions, refuse_half

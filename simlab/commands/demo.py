@@ -15,11 +15,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
-from simlab.commands.demonstration import judging, places, planted
+from simlab.commands.demonstration import judging, places, planted_truth
 from simlab.commands.exit_codes import DONE, INTERRUPTED, RESERVED
 from simlab.commands.flags import Form
 from simlab.commands.notes import program
-from simlab.commands.typed import Given, Launched
+from simlab.commands.typed_commands import Given, Launched
 
 Command = Callable[[Sequence[str]], int]
 """What carries out a command line and returns its exit code; answers go to stdout."""
@@ -61,7 +61,7 @@ def carry_out(out: Path, seed: int, answer: Command, say: Callable[[str], None])
     """
     places.begin(out)
     try:
-        for block in _run_story(out, planted.plant_truth(seed), answer):
+        for block in _run_story(out, planted_truth.plant_truth(seed), answer):
             say(block)
     except Stopped as stopped:
         return stopped.code
@@ -74,17 +74,17 @@ def write(code: int, form: Form, given: Given) -> Launched:
     return Launched("", code=code)
 
 
-def _run_story(out: Path, truth: planted.Planted, carry_out: Command) -> Iterator[str]:
-    planted.write_pilot(truth, out / "pilot.csv")
+def _run_story(out: Path, truth: planted_truth.Planted, carry_out: Command) -> Iterator[str]:
+    planted_truth.write_pilot(truth, out / "pilot.csv")
     yield (
         f"Four systems, eight raters, and a truth that only simlab knows. A pilot lies in {out / 'pilot.csv'}:\n"
         "16 documents, two raters each, 128 ratings from 0 to 100. What follows is what you would type."
     )
-    planted.write_items(truth, out / "items.csv")
+    planted_truth.write_items(truth, out / "items.csv")
     fit, plan, assign, *rest = _steps(out)
     for step in (fit, plan, assign):
         yield from _show_step(step, carry_out)
-    n = planted.fill(truth, out / "study" / "assignment.csv", out / "study" / "key.csv", out / "filled.csv")
+    n = planted_truth.fill(truth, out / "study" / "assignment.csv", out / "study" / "key.csv", out / "filled.csv")
     yield f"\nCollect: in place of people, simulated raters give the {n} ratings: {out / 'filled.csv'}"
     for step in rest:
         yield from _show_step(step, carry_out)
@@ -156,9 +156,9 @@ def _passage(lines: Sequence[str], begin: str, end: str) -> Sequence[str]:
     return lines[first:last]
 
 
-def _truth(out: Path, truth: planted.Planted) -> Iterator[str]:
+def _truth(out: Path, truth: planted_truth.Planted) -> Iterator[str]:
     """Show what was true, and which claims are."""
-    planted.write_truth(truth, out / "truth.csv")
+    planted_truth.write_truth(truth, out / "truth.csv")
     conclusion = json.loads((out / places.STUDY / "conclusion.json").read_text(encoding="utf-8"))
     yield f"\nThe truth, in points, which was kept back until now ({out / 'truth.csv'}):"
     yield "\n".join(f"  {line}" for line in judging.page(conclusion, truth.means))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from simlab.commands.flags import File
-from simlab.commands.typed import verb
+from simlab.commands.typed_commands import verb
 from simlab.types import InputError
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from simlab.answers.detect import COUNTS, DIFFERENCES, POWERS, SOLUTIONS, Detect
 from simlab.answers.records import LARGEST
 from simlab.commands.detect_words import FREE, METRIC, Given, Row, list_combinations
 from simlab.commands.next_steps import add_next_step
-from simlab.commands.typed import Launched
+from simlab.commands.typed_commands import Launched
 from simlab.drawing.text import tables
 from simlab.drawing.text.tables import Form
 from simlab.types import InputError

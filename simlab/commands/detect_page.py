@@ -14,7 +14,7 @@ from simlab.analysis.adequacy.inverse import rules
 from simlab.analysis.adequacy.measurable_difference import measurable_difference
 from simlab.analysis.adequacy.plans import Plan
 from simlab.commands.flags import Form
-from simlab.commands.typed import Launched
+from simlab.commands.typed_commands import Launched
 from simlab.drawing.text import tables
 from simlab.messages import clip
 from simlab.rng import stream

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 from simlab.commands.cells import one_cell
 from simlab.commands.exit_codes import DONE, RESERVED
 from simlab.commands.next_steps import report_words, step
-from simlab.commands.typed import Launched
+from simlab.commands.typed_commands import Launched
 from simlab.messages import clip
 from simlab.types import Collected, InputError, Place
 

@@ -15,7 +15,7 @@ from simlab.answers.tables import ReadTable
 from simlab.commands.exit_codes import DONE, RESERVED
 from simlab.commands.next_steps import read_overrides, step, told_words
 from simlab.commands.notes import note
-from simlab.commands.typed import Given, Launched
+from simlab.commands.typed_commands import Given, Launched
 from simlab.drawing.figures import files
 from simlab.drawing.reports.answers.fit import report as make_report
 from simlab.drawing.reports.text import page as text_page
@@ -123,7 +123,7 @@ def _fit_ratings(
     table: Path | None, overrides: ColumnOverrides, law: str, seed: int, say: Say, cut: float
 ) -> FitResult:
     from simlab.fitting.laws import laws_by_name
-    from simlab.tables import understood
+    from simlab.tables import table_summary
 
     among = laws_by_name(law)
 
@@ -131,10 +131,10 @@ def _fit_ratings(
     ratings = flip_signs(read)
     fit_report = report(ratings, among, law, seed, say, cut)
     return FitResult(
-        fit_report.answer(understood.record(read)),
+        fit_report.answer(table_summary.record(read)),
         option="systems=fitted systems.path={path}",
         world=fit_report.content(describe_source(table, fit_report)),
-        notes=(*ratings.notes, *understood.list_remarks(understood.record(read))),
+        notes=(*ratings.notes, *table_summary.list_remarks(table_summary.record(read))),
         posterior=fit_report.fitted.posterior,
     )
 
@@ -144,7 +144,7 @@ def _fit_preferences(table: Path, overrides: ColumnOverrides, seed: int, say: Sa
     from simlab.fitting.preferences.checks import checks, components, content
     from simlab.fitting.preferences.fitting import fit_pilot as fitted_to
     from simlab.fitting.preferences.pilot import build_pilot
-    from simlab.tables import understood
+    from simlab.tables import table_summary
 
     compared = preferences.read(table, overrides)
     preferences.refuse_two_sorts(compared, clip(table))
@@ -165,7 +165,7 @@ def _fit_preferences(table: Path, overrides: ColumnOverrides, seed: int, say: Sa
         ),
         option="systems=fitted_preferences systems.path={path}",
         world=content(fitted, checked, table),
-        notes=(*units.notes, *understood.list_remarks(preferences.record(compared))),
+        notes=(*units.notes, *table_summary.list_remarks(preferences.record(compared))),
         posterior=fitted.posterior,
     )
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from simlab.commands.notes import note, program
-from simlab.commands.typed import Given, Launched
+from simlab.commands.typed_commands import Given, Launched
 from simlab.drawing.text import fitted_metrics as text
 from simlab.drawing.text import tables
 from simlab.drawing.text.tables import Form
@@ -20,10 +20,10 @@ from simlab.fitting_metrics import files, fitting
 from simlab.fitting_metrics.correlations import Correlation
 from simlab.fitting_metrics.fitting import Learned, MetricFit, Options
 from simlab.messages import clip
-from simlab.tables import evidence, understood
-from simlab.tables.judged import JudgedOutputs
+from simlab.tables import evidence, table_summary
+from simlab.tables.judged_outputs import JudgedOutputs
 from simlab.tables.rating_table import NOTHING, ColumnOverrides
-from simlab.tables.understood import record_where
+from simlab.tables.table_summary import record_where
 from simlab.types import InputError
 
 
@@ -87,7 +87,7 @@ def learn_metrics(
     texts = _texts(fit, file, options)
     paths = _files(list(texts), file, out)
     note(f"{clip(file)}: {line}")
-    for more in understood.list_remarks(read):
+    for more in table_summary.list_remarks(read):
         note(f"  {more}")
     return MetricFits(read, files.records(fit), files.notes(fit), texts, paths, _commands(fit, paths), out is not None)
 

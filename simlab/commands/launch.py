@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from simlab.commands.errors import UsageError
 from simlab.commands.exit_codes import DONE, NOTHING, RESERVED
 from simlab.commands.notes import note, program
-from simlab.commands.typed import Given, Launched
+from simlab.commands.typed_commands import Given, Launched
 from simlab.config.groups import own_options
-from simlab.config.recorded import describe_tables, understood_metrics
+from simlab.config.recorded_worlds import describe_tables, understood_metrics
 from simlab.config.sweep import WHERE
 from simlab.config.sweepfile import ONE_AT_A_TIME
 from simlab.types import OK, UNRUN, InputError

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from simlab.commands import launch
 from simlab.commands.exit_codes import DONE, NOTHING, RESERVED
 from simlab.commands.notes import note
-from simlab.commands.typed import Given, Launched
+from simlab.commands.typed_commands import Given, Launched
 
 if TYPE_CHECKING:
     from simlab.drawing.text.tables import Form

@@ -12,7 +12,7 @@ from simlab.answers.mutt import MetricAgreement, PassRates
 from simlab.commands import mutt_making
 from simlab.commands.next_steps import add_next_step
 from simlab.commands.notes import note
-from simlab.commands.typed import Given, Launched
+from simlab.commands.typed_commands import Given, Launched
 from simlab.drawing.figures import files as figures
 from simlab.drawing.reports.answers.mutt import report
 from simlab.drawing.text import tables

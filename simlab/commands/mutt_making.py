@@ -6,7 +6,7 @@ import contextlib
 from pathlib import Path
 
 from simlab.commands.next_steps import step
-from simlab.commands.typed import Given, Launched
+from simlab.commands.typed_commands import Given, Launched
 from simlab.drawing.text import tables
 from simlab.drawing.text.tables import Form
 from simlab.files import check_writable, write_whole

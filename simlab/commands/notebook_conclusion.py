@@ -52,9 +52,9 @@ class Concluded:
         Raises InputError for a name that no format of figures has, and for a look that is none.
         """
         from simlab.commands.conclude import draw
-        from simlab.drawing.figures import files, look
+        from simlab.drawing.figures import files, page_style
 
-        with look.figure_style(look.look(style, width)):
+        with page_style.figure_style(page_style.look(style, width)):
             return files.write(lambda: draw(self.found), make_path(out))
 
     def paragraph(self) -> str:

@@ -54,11 +54,11 @@ class PlannedStudy:
 
         Raises InputError for a name that no format of figures has, and for a look that is none.
         """
-        from simlab.drawing.figures import files, look
+        from simlab.drawing.figures import files, page_style
         from simlab.drawing.reports.answers.plan import report
         from simlab.drawing.reports.static import plot_report
 
-        with look.figure_style(look.look(style, width)):
+        with page_style.figure_style(page_style.look(style, width)):
             return files.write(lambda: plot_report(report(self.found)), make_path(out))
 
 

@@ -27,10 +27,10 @@ def note(line: str) -> None:
 
 def note_table(file: Path | None, ratings: Ratings) -> None:
     """Print how a table was read, and what was left out; call it when nothing more of it can be refused."""
-    from simlab.tables import understood
+    from simlab.tables import table_summary
 
-    note(f"{name_table(file)}: {understood.line(ratings)}")
-    for line in (*ratings.notes, *understood.list_remarks(understood.record(ratings))):
+    note(f"{name_table(file)}: {table_summary.line(ratings)}")
+    for line in (*ratings.notes, *table_summary.list_remarks(table_summary.record(ratings))):
         note(f"  {line}")
 
 

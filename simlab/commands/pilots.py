@@ -26,7 +26,7 @@ from simlab.commands.flags import (
     make_overrides,
     make_path,
 )
-from simlab.commands.typed import verb
+from simlab.commands.typed_commands import verb
 
 if TYPE_CHECKING:
     import xarray as xr

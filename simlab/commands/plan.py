@@ -18,7 +18,7 @@ from simlab.commands.exit_codes import DONE, RESERVED
 from simlab.commands.launch import OUTPUTS
 from simlab.commands.next_steps import option, told_words
 from simlab.commands.notes import program
-from simlab.commands.typed import Launched
+from simlab.commands.typed_commands import Launched
 from simlab.messages import clip
 from simlab.tables.rating_table import NOTHING, ColumnOverrides
 from simlab.types import InputError
@@ -351,7 +351,7 @@ def _refuse_impossible(given: GivenSettings, options: PlanOptions) -> None:
 def _read(read: Mapping[str, Any]) -> str:
     """State in a line what was read of a pilot."""
     from simlab.messages import pluralise
-    from simlab.tables.understood import list_remarks
+    from simlab.tables.table_summary import list_remarks
 
     raters = f" by {pluralise(read['raters'], 'rater')}" if read["raters"] else ""
     scale = "{:g} to {:g}, ".format(*read["scale"]) if read["scale"] else ""

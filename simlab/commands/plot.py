@@ -15,10 +15,10 @@ from simlab.commands.exit_codes import DONE, RESERVED
 from simlab.commands.export import name_campaign as place_name
 from simlab.commands.flags import Form, Setting, Store
 from simlab.commands.next_steps import report_words, step
-from simlab.commands.typed import Given, Launched
+from simlab.commands.typed_commands import Given, Launched
 from simlab.commands.words import words
 from simlab.drawing import view
-from simlab.drawing.figures import around, files, look, orders, sweep
+from simlab.drawing.figures import captions, files, orders, page_style, sweep
 from simlab.engine.ledger import is_archive
 from simlab.store.folder import last_store
 from simlab.store.measures import explain_undefined
@@ -132,7 +132,7 @@ def refuse_sweep_options(
 
 def caption(figure: Figure) -> str:
     """Return what is printed for the caption of a paper; nothing in a style whose figures say it themselves."""
-    return textwrap.fill(around.figure_caption(figure), 100) if look.current_style().paper else ""
+    return textwrap.fill(captions.figure_caption(figure), 100) if page_style.current_style().paper else ""
 
 
 def make_drawing(

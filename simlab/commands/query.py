@@ -17,17 +17,17 @@ from simlab.commands import launch, query_statistics, query_words, stores
 from simlab.commands.exit_codes import DONE, NOTHING, RESERVED
 from simlab.commands.flags import Form, Setting, Store
 from simlab.commands.next_steps import step, suggest_for_store
-from simlab.commands.typed import Given, Launched
+from simlab.commands.typed_commands import Given, Launched
 from simlab.config.explaining import explain_measures
 from simlab.drawing import view
 from simlab.drawing.text import tables
 from simlab.messages import word
 from simlab.store.coordinates import restore_axis_values
-from simlab.store.drawn import read_laws
 from simlab.store.measures import FAILED
 from simlab.store.opening import measures_of, name_axes
 from simlab.store.query import build_views, records
 from simlab.store.selections import CELL, Selection, gather, select_cells
+from simlab.store.world_draws import read_laws
 from simlab.types import InputError, Ints
 
 if TYPE_CHECKING:

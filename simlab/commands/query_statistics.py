@@ -10,14 +10,14 @@ import numpy as np
 
 from simlab.answers.query import CellStatistics
 from simlab.commands import query_words, stores
-from simlab.comparing import over_cells, solving
+from simlab.comparing import cell_datasets, solving
 from simlab.config.locating import Locate, read_target
 from simlab.drawing import view
 from simlab.messages import clip
 from simlab.store.coordinates import restore_axis_values
-from simlab.store.drawn import read_laws
 from simlab.store.query import ensure_measures
 from simlab.store.selections import Bound
+from simlab.store.world_draws import read_laws
 from simlab.types import InputError
 
 if TYPE_CHECKING:
@@ -98,30 +98,30 @@ def _describe(
 def _solve(axis: str, target: Locate | Bound) -> Callable[[xr.Dataset], xr.Dataset]:
     """Return what solves curves along an axis for a target, or for where they cross each other."""
     if isinstance(target, Bound):
-        return partial(over_cells.solve_axis, axis=axis, bound=target)
+        return partial(cell_datasets.solve_axis, axis=axis, bound=target)
     if target.by is not None:
-        return partial(over_cells.solve_crossings, axis=axis, measure=target.measure, by=target.by)
-    return partial(over_cells.solve_axis, axis=axis, bound=over_cells.reach(target.measure, target.value or 0.0))
+        return partial(cell_datasets.solve_crossings, axis=axis, measure=target.measure, by=target.by)
+    return partial(cell_datasets.solve_axis, axis=axis, bound=cell_datasets.reach(target.measure, target.value or 0.0))
 
 
 def _read(statistic: str, query: Query, given: Mapping[str, Any], dataset: xr.Dataset) -> tuple[str, Any]:
     """Return the measure that is asked about, and what computes the statistic of a dataset that has it."""
     text = str(given[statistic])
     if statistic == "share":
-        bound = over_cells.read_bound(text)
-        return bound.name, lambda dataset: over_cells.world_shares(dataset, bound)
+        bound = cell_datasets.read_bound(text)
+        return bound.name, lambda dataset: cell_datasets.world_shares(dataset, bound)
     if statistic == "importance":
-        return text, lambda dataset: over_cells.axis_importance(dataset, text, given.get("by"))
+        return text, lambda dataset: cell_datasets.axis_importance(dataset, text, given.get("by"))
     if statistic == "sensitivity":
         base = read_base(dataset, given.get("around"))
-        return text, lambda dataset: over_cells.measure_axis_sensitivity(dataset, text, base)
+        return text, lambda dataset: cell_datasets.measure_axis_sensitivity(dataset, text, base)
     if statistic == "solve":
         target = _read_target(given.get("target"))
         return target.name if isinstance(target, Bound) else target.measure, _solve(text, target)
     if query.measures is None or len(query.measures) != 1:
         raise InputError("--quantiles are those of one measure; name it with --measure")
     (measure,), levels = query.measures, _read_levels(text)
-    return measure, lambda dataset: over_cells.world_quantiles(dataset, measure, levels)
+    return measure, lambda dataset: cell_datasets.world_quantiles(dataset, measure, levels)
 
 
 def _read_levels(text: str) -> list[float]:
@@ -139,7 +139,7 @@ def _read_target(text: str | None) -> Bound | Locate:
     if text is None:
         raise InputError("--solve needs what is to be reached; name it with --target, such as --target power=.8")
     if ">" in text or "<" in text:
-        return over_cells.read_bound(text)
+        return cell_datasets.read_bound(text)
     return read_target("--target", text)
 
 

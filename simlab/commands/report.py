@@ -12,7 +12,7 @@ from simlab.commands import launch, report_plans, saving
 from simlab.commands.exit_codes import DONE, NOTHING, RESERVED
 from simlab.commands.next_steps import step
 from simlab.commands.stores import find_store
-from simlab.commands.typed import Given, Launched
+from simlab.commands.typed_commands import Given, Launched
 from simlab.engine.ledger import is_archive
 from simlab.messages import clip, suggest
 from simlab.types import InputError

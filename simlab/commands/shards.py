@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from simlab.commands import launch
 from simlab.commands.exit_codes import DONE, NOTHING, RESERVED
-from simlab.commands.typed import Launched
+from simlab.commands.typed_commands import Launched
 from simlab.drawing.text import shards as drawn
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from simlab.commands import saving
 from simlab.commands.errors import UsageError
 from simlab.commands.exit_codes import DONE, RESERVED
 from simlab.commands.next_steps import add_next_step
-from simlab.commands.typed import Given, Launched
+from simlab.commands.typed_commands import Given, Launched
 from simlab.config.groups import own_options
 from simlab.drawing.text import declarations, explanations, tables
 from simlab.drawing.text.tables import Form, Record

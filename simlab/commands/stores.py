@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from simlab.commands.flags import Setting, Store
 from simlab.commands.notes import note
-from simlab.comparing import contrasts, joint_designs, over_cells, several_stores
+from simlab.comparing import cell_datasets, contrasts, joint_designs, several_stores
 from simlab.comparing.contrasts import Comparison
 from simlab.comparing.several_stores import EqualLevels
 from simlab.drawing import view
@@ -65,7 +65,7 @@ def compare_axis(
     axis, name = view.axis(dataset, by), view.choose_measure(dataset, measure)
     _refuse_uninfluenced(dataset, name)
     comparison = several_stores.compare_designs(dataset, axis, name, baseline, levels)
-    return comparison if levels is not None else over_cells.add_world_shares(dataset, comparison)
+    return comparison if levels is not None else cell_datasets.add_world_shares(dataset, comparison)
 
 
 def read_levels(text: str | None, *, of_two: bool = False) -> EqualLevels | None:

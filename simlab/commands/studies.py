@@ -26,7 +26,7 @@ from simlab.commands.flags import (
     write_targets,
 )
 from simlab.commands.notes import note
-from simlab.commands.typed import verb
+from simlab.commands.typed_commands import verb
 from simlab.types import InputError
 
 if TYPE_CHECKING:

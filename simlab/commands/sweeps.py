@@ -38,7 +38,7 @@ from simlab.commands.flags import (
     make_path,
     write_targets,
 )
-from simlab.commands.typed import verb
+from simlab.commands.typed_commands import verb
 from simlab.messages import show
 from simlab.types import InputError
 
@@ -355,7 +355,7 @@ def plot(
     >>> simlab.plot("outputs/item_grouping", measure="power", out="power.svg")  # doctest: +SKIP
     """
     from simlab.commands import plot as figures
-    from simlab.drawing.figures.look import figure_style, look
+    from simlab.drawing.figures.page_style import figure_style, look
 
     campaign = {"world": world, "pool": pool, "draw": draw, "study": study}
     with figure_style(look(style, width)):

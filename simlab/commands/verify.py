@@ -13,14 +13,14 @@ from simlab.commands import saving
 from simlab.commands.exit_codes import DONE, RESERVED
 from simlab.commands.next_steps import add_next_step, report_words
 from simlab.commands.stores import find_store
-from simlab.commands.typed import Given, Launched
+from simlab.commands.typed_commands import Given, Launched
 from simlab.drawing.text import soundness
 from simlab.drawing.text.tables import Form
 from simlab.engine import ledger
 from simlab.engine.ledger_file import DamagedLedger
 from simlab.store import calculations, readme, verifying
 from simlab.store.folder import store_in
-from simlab.store.kept import own_measures
+from simlab.store.interrupted_runs import own_measures
 from simlab.store.measures import Measures
 from simlab.store.wholeness import remedy
 from simlab.types import InputError

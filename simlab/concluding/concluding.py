@@ -12,7 +12,7 @@ from simlab.concluding.far_scores import check_far_scores, raters_at_large, unme
 from simlab.concluding.options import ConcludeOptions
 from simlab.concluding.sheets import refuse_events
 from simlab.messages import clip
-from simlab.tables import judged, preferences
+from simlab.tables import judged_outputs, preferences
 from simlab.tables.cells import open_cells
 from simlab.types import COMPARE, JUDGE, RATE, InputError
 
@@ -107,7 +107,9 @@ def recognise_question(table: Path, wanted: ConcludeOptions) -> str:
 def _has_metrics(table: Path, wanted: ConcludeOptions) -> bool:
     """True if humans and metrics stand side by side in a table; one that cannot be read has none."""
     try:
-        header = judged.name_columns(open_cells(table, judged.FORM, wanted.told), wanted.told.columns).header
+        header = judged_outputs.name_columns(
+            open_cells(table, judged_outputs.FORM, wanted.told), wanted.told.columns
+        ).header
     except InputError:
         return False
-    return judged.holds(header) and bool(judged.metric_columns(header, (), clip(table)))
+    return judged_outputs.holds(header) and bool(judged_outputs.metric_columns(header, (), clip(table)))

@@ -10,7 +10,7 @@ from math import ceil, inf, isfinite
 from pathlib import Path
 from typing import NamedTuple
 
-from simlab.analysis.settling import ObservedEstimate, count_units_of_new_study
+from simlab.analysis.needed_units import ObservedEstimate, count_units_of_new_study
 from simlab.answers.conclude import Conclusion, Promise
 from simlab.answers.standings import Pair, Rank, rank_limits
 from simlab.concluding import campaigns

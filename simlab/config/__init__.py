@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from simlab.config.calculation import Calculation, compose_calculation
     from simlab.config.catalogue import bound_options, describe_sweep, list_options, list_sweeps, load_sweep
     from simlab.config.composing import RESERVED, compose, compose_sweep
-    from simlab.config.reserved import accept_sweep
+    from simlab.config.failed_checks import accept_sweep
     from simlab.config.sweep import Axis, Cell, Config, Sweep, canonical_text
 
 __all__ = [
@@ -33,7 +33,7 @@ _HOME = {
     **dict.fromkeys(("Calculation", "compose_calculation"), "calculation"),
     **dict.fromkeys(("bound_options", "describe_sweep", "list_options", "list_sweeps", "load_sweep"), "catalogue"),
     **dict.fromkeys(("RESERVED", "compose", "compose_sweep"), "composing"),
-    "accept_sweep": "reserved",
+    "accept_sweep": "failed_checks",
     **dict.fromkeys(("Axis", "Cell", "Config", "Sweep", "canonical_text"), "sweep"),
 }
 

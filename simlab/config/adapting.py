@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from simlab.config.overrides import KeySetting
-from simlab.config.recorded import OPTION
+from simlab.config.recorded_worlds import OPTION
 from simlab.config.settings import Settings
 from simlab.config.sweep import Config, put
 from simlab.messages import word

@@ -15,16 +15,16 @@ from copy import deepcopy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from simlab.config import catalogue, groups, locating, recorded, sweepwriting
+from simlab.config import catalogue, groups, locating, recorded_worlds, sweepwriting
 from simlab.config.adapting import adapt_sizes
 from simlab.config.conditions import ONE_AT_A_TIME, Condition
 from simlab.config.groups import Options, find_options, folder, read_section
 from simlab.config.overrides import KeySetting, check_values
+from simlab.config.precision_targets import Until, refuse_untold, words
 from simlab.config.sections import MOST_CELLS, check, checked_value, refuse_many
 from simlab.config.settings import Settings, find_axis, gather, is_axis_of_options, list_kinds, resolve_names, spread
 from simlab.config.sweep import Axis, Config, Sweep, put, shared_settings
 from simlab.config.sweepfile import RUN, Declared
-from simlab.config.until import Until, refuse_untold, words
 from simlab.measures.labels import ACCOUNTS, OF_CLOCKS
 from simlab.messages import find_nearest, show, suggest
 from simlab.parts import is_own
@@ -198,7 +198,7 @@ def _compose_grid(
             key: value for values_of_set in sets for key, value in values_of_set.items() if key in options
         }
         kind = next((kind for kind in kinds if kind.question == chosen.get(QUESTION)), kinds[0])
-        cells[combination] = kind, _compose_one(recorded.choose_raters(chosen, kind), options, plugins, kind)
+        cells[combination] = kind, _compose_one(recorded_worlds.choose_raters(chosen, kind), options, plugins, kind)
     _refuse_idle_crew(spread(settings), list(cells.values()))
     for setting in settings.values():
         if setting.key not in options and not setting.swept and (setting.typed or setting.key not in left):
@@ -254,7 +254,9 @@ def _list_left_out_keys(declared: Declared, settings: Settings, options: Options
     keys: dict[bool, set[str]] = {True: set(), False: set()}
     for question in named | requested if named - requested else ():
         kind = find_kind(question, plugins)
-        choices = recorded.choose_raters({k: v for k, v in fixed.items() if k not in (QUESTION, "measure")}, kind)
+        choices = recorded_worlds.choose_raters(
+            {k: v for k, v in fixed.items() if k not in (QUESTION, "measure")}, kind
+        )
         keys[question in requested].update(_keys(_compose_one(choices, options, plugins, kind)))
     return keys[False] - keys[True]
 
@@ -273,8 +275,8 @@ def _settle(config: Config, kind: Kind, settings: Settings) -> None:
 
     if infer_kind(config) != kind:
         config[QUESTION] = kind.question
-    recorded.one_world(config, settings)
-    recorded.identify(config)
+    recorded_worlds.one_world(config, settings)
+    recorded_worlds.identify(config)
 
 
 def _refuse_other_sizes(configs: Sequence[Config]) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from simlab.config.overrides import element
-from simlab.config.until import Until
+from simlab.config.precision_targets import Until
 from simlab.messages import show, suggest, word
 from simlab.types import InputError
 

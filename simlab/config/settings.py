@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from simlab.config import recorded
+from simlab.config import recorded_worlds
 from simlab.config.groups import Options, check_option, group_of, read_section
 from simlab.config.overrides import KeySetting, find_repeated, parse
 from simlab.config.sweep import NO_NUMBER
@@ -41,7 +41,7 @@ def gather(
     for setting in all_settings:
         _check(setting, options)
     kinds = list_kinds(all_settings, options, plugins)
-    placed = [recorded.add_raters(spread(settings), typed, kind) for kind in kinds]
+    placed = [recorded_worlds.add_raters(spread(settings), typed, kind) for kind in kinds]
     # Where kinds have other raters, each cell is given its own as it is composed.
     for setting in placed[0] if all(other == placed[0] for other in placed) else typed:
         _drop_keys_of_other_option(settings, setting, options)

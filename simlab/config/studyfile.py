@@ -19,10 +19,10 @@ from simlab.config.composing import compose_sweep, fill_defaults
 from simlab.config.groups import Options, find_options, read_section
 from simlab.config.overrides import KeySetting
 from simlab.config.plain_yaml import parse_value, read_content
+from simlab.config.precision_targets import read as read_until
 from simlab.config.sections import check
 from simlab.config.sweep import Config
 from simlab.config.sweepfile import Declared
-from simlab.config.until import read as read_until
 from simlab.files import digest, expand_path
 from simlab.messages import show, suggest
 from simlab.types import QUESTION, FamilyName, InputError

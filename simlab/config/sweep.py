@@ -13,8 +13,8 @@ from typing import Any
 
 from simlab.config.conditions import ONE_AT_A_TIME
 from simlab.config.locating import Locate
-from simlab.config.recorded import identify
-from simlab.config.until import Until
+from simlab.config.precision_targets import Until
+from simlab.config.recorded_worlds import identify
 
 Config = dict[str, Any]
 """What one study declares: nested dicts of scalars and lists, resolved and checked."""

@@ -16,8 +16,8 @@ from typing import Any
 from simlab.config import conditions, locating
 from simlab.config.overrides import KeySetting, check_key, check_values, element, find_repeated, read
 from simlab.config.plain_yaml import Plain, parse_value, parse_yaml, read_content
-from simlab.config.until import Until, parse_until
-from simlab.config.until import read as read_until
+from simlab.config.precision_targets import Until, parse_until
+from simlab.config.precision_targets import read as read_until
 from simlab.messages import clip, show, suggest, word
 from simlab.types import InputError
 

@@ -12,9 +12,9 @@ import yaml
 from simlab.config import locating
 from simlab.config.groups import find_options
 from simlab.config.overrides import KeySetting
+from simlab.config.precision_targets import DIFFERENCE, Until
 from simlab.config.sweep import Config
 from simlab.config.sweepfile import DESIGN, Declared
-from simlab.config.until import DIFFERENCE, Until
 from simlab.messages import show
 
 SIZES = ("worlds", "pools", "document_draws", "studies")

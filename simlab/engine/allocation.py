@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from simlab.config.precision_targets import PrecisionTarget, Until
 from simlab.config.sweep import Sweep
-from simlab.config.until import PrecisionTarget, Until
 from simlab.engine.ledger import LedgerEntry
 from simlab.measures.labels import CONDITIONAL, ValueRange, measure_range
 from simlab.measures.precision import (

@@ -8,8 +8,8 @@ from hashlib import sha256
 from typing import Any, TypeAlias
 
 from simlab.config import locating
+from simlab.config.precision_targets import write_until
 from simlab.config.sweep import PLACES, Axis, Sweep, Written, canonical_text
-from simlab.config.until import write_until
 from simlab.engine.conclusions import join_declarations
 from simlab.messages import flatten, shorten, show
 from simlab.types import QUESTION, InputError

@@ -19,7 +19,7 @@ from simlab.engine.backends import Backend
 from simlab.engine.block_checks import Fitting
 from simlab.engine.continuation import declare
 from simlab.engine.ledger import Ledger, LedgerEntry
-from simlab.engine.precise import CellMeasurer
+from simlab.engine.precision_rounds import CellMeasurer
 from simlab.engine.preparing import (
     CheckedCell,
     CheckFunction,

@@ -28,7 +28,7 @@ from simlab.answers.records import read_record
 from simlab.answers.tables import ReadTable
 from simlab.fitting.agreement_coefficients import RatedOutputs, coefficients, keep_pairable, number_outputs
 from simlab.fitting.speeds import LEAST_SECONDS, compare_predicted_hours, fitted_speeds
-from simlab.tables import understood
+from simlab.tables import table_summary
 from simlab.tables.rating_table import Ratings
 from simlab.tables.times import CUT, CUTS, Times
 from simlab.types import Bools, Floats, InputError, Ints, World
@@ -50,7 +50,7 @@ def measure_agreement(ratings: Ratings, where: str = "the table", cut: float = C
     of_world = agreement(make_world(ratings, where))
     return of_world.model_copy(
         update={
-            "read": read_record(ReadTable, understood.record(ratings), "read"),
+            "read": read_record(ReadTable, table_summary.record(ratings), "read"),
             "coefficients": coefficients(ratings),
             "corated": compare_with_others(ratings, cut),
             "hours": tuple(add_hours(ratings.times, cut)),

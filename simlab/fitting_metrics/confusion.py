@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import betaincinv, chdtri
 
 from simlab.tables.evidence import ScoredTrials
-from simlab.tables.judged import JudgedOutputs
+from simlab.tables.judged_outputs import JudgedOutputs
 from simlab.tables.preferences import Preferences
 from simlab.tables.winners import WinnerComparisons
 from simlab.types import Array, Bools, Floats, InputError, Ints

@@ -10,7 +10,7 @@ from scipy.special import chdtri, stdtrit
 
 from simlab.analysis.means.components import VarianceComponents, variance_components
 from simlab.rng import stream
-from simlab.tables.judged import JudgedOutputs
+from simlab.tables.judged_outputs import JudgedOutputs
 from simlab.types import Bools, Floats, InputError, Ints
 
 GROUPS = 50

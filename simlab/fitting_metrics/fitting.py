@@ -17,7 +17,7 @@ from simlab.fitting_metrics.humans import Adequacy, Contests, worth
 from simlab.fitting_metrics.rates import MetricRates
 from simlab.formulas import threshold_rates
 from simlab.tables.evidence import Evidence, ScoredTrials
-from simlab.tables.judged import JudgedOutputs
+from simlab.tables.judged_outputs import JudgedOutputs
 from simlab.tables.preferences import Preferences
 from simlab.types import Bools, Floats, InputError, Ints
 

@@ -10,7 +10,7 @@ from scipy.special import betaincinv, ndtri
 
 from simlab.fitting_metrics.confusion import MOST_CELLS, ComparedOutputs, lay_out_by_system, mean_rating
 from simlab.formulas import compute_normal_orthant
-from simlab.tables.judged import JudgedOutputs
+from simlab.tables.judged_outputs import JudgedOutputs
 from simlab.types import Floats, Ints
 from simlab.world.laws.comparisons import compare
 

@@ -16,7 +16,7 @@ import yaml
 from simlab.answers.plan import Smallest, Target
 from simlab.config import bound_options
 from simlab.config.overrides import parse
-from simlab.config.until import parse_seconds
+from simlab.config.precision_targets import parse_seconds
 from simlab.measures.by_difference import power_at, power_from
 from simlab.measures.labels import LABELS, RANGES
 from simlab.messages import clip, show, suggest

@@ -16,10 +16,10 @@ from simlab.engine.ledger import FILE, is_archive
 from simlab.messages import clip, flatten, order_naturally, suggest, word
 from simlab.store import readme
 from simlab.store.archive import VERSIONS, reading
-from simlab.store.drawn import DRAWN
 from simlab.store.folder import disk_bytes, store_in
 from simlab.store.measures import LARGEST_ERROR
 from simlab.store.wholeness import METADATA, Files, FilesOfFolder
+from simlab.store.world_draws import DRAWN
 from simlab.types import InputError
 
 DEPTH = 4

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from simlab.config.sweep import Sweep
-from simlab.engine import locating, precise
+from simlab.engine import locating, precision_rounds
 from simlab.engine import run as engine
 from simlab.engine.ledger import Ledger, LedgerEntry
 from simlab.engine.merging import Merged
@@ -18,7 +18,7 @@ from simlab.engine.shards import name_shards
 from simlab.engine.workers import BlockFunction
 from simlab.messages import pluralise, show
 from simlab.parts import is_own
-from simlab.store.kept import refuse_strange_declaration
+from simlab.store.interrupted_runs import refuse_strange_declaration
 from simlab.store.layout import gather, grid, is_per_world
 from simlab.store.measures import Labels, Measures, bound_measures_of, estimate
 from simlab.store.verifying import list_incomplete
@@ -41,15 +41,15 @@ def fill(
 ) -> engine.RunSummary:
     """Carry out what is missing of a sweep and lay its store: `engine.run`, then the measures of every cell.
 
-    A sweep that has a target is run by `engine.precise`, one that locates a crossing by `engine.locating`, to which
-    `choose` says which cells come next.
+    A sweep that has a target is run by `engine.precision_rounds`, one that locates a crossing by `engine.locating`, to
+    which `choose` says which cells come next.
     """
     finish = partial(
         materialise, measures=measures, labels=labels or {}, command=sweep.command, jobs=count_jobs(sweep, jobs)
     )
     run: Callable[..., engine.RunSummary] = engine.run
     if sweep.until is not None:
-        run = partial(precise.run, look=Looking({name: measures[name] for name in sweep.until.measures}))
+        run = partial(precision_rounds.run, look=Looking({name: measures[name] for name in sweep.until.measures}))
     elif sweep.locate is not None and choose is not None:
         look = Looking({sweep.locate.measure: measures[sweep.locate.measure]})
         run = partial(locating.run, look=look, choose=choose)

@@ -16,7 +16,7 @@ from simlab.files import reason
 from simlab.messages import Reservation, clip
 from simlab.store.fill_values import HOLDS, absent_cells, restore_values
 from simlab.store.folder import store_in, valid_store
-from simlab.store.kept import compare_with_ledger, view
+from simlab.store.interrupted_runs import compare_with_ledger, view
 from simlab.store.layout import columns
 from simlab.store.measures import SUFFIXES
 from simlab.store.reservations import add_notes

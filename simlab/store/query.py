@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from simlab.config.until import PrecisionTarget, read_targets
+from simlab.config.precision_targets import PrecisionTarget, read_targets
 from simlab.engine import ledger
 from simlab.measures.labels import EMPTINESS, LABELS
 from simlab.measures.precision import ErrorProgress, gap, standing

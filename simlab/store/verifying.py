@@ -22,7 +22,7 @@ from simlab.engine.provenance import LOST
 from simlab.engine.shards import Shard, SweepSizes, list_shards, missing_blocks, name_shards
 from simlab.files import reason
 from simlab.store.folder import store_in, valid_store
-from simlab.store.kept import refuse_strange_declaration
+from simlab.store.interrupted_runs import refuse_strange_declaration
 from simlab.store.layout import cut, grid
 from simlab.store.measures import LARGEST_ERROR, Measures
 from simlab.store.wholeness import SEAL, FilesOfFolder, examine, remedy

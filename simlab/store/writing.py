@@ -25,7 +25,6 @@ from simlab.parts import is_own, name_target
 from simlab.store import fill_values, readme, units
 from simlab.store.cell_reading import Tally, read_cells, slab
 from simlab.store.coordinates import NAMES_OF_PAIRS, PAIRS, coordinates
-from simlab.store.drawn import drawn_values, laws_attribute
 from simlab.store.fill_values import missing_value, stored_type
 from simlab.store.folder import NEW, content, disk_bytes, guard_store, settle, take_place
 from simlab.store.layout import Cut, Grid, Run, chunks, count_largest_bytes, cut, grid, sort_axes
@@ -40,6 +39,7 @@ from simlab.store.measures import (
 )
 from simlab.store.reservations import undivided_attribute
 from simlab.store.wholeness import SEAL, seal_attributes
+from simlab.store.world_draws import drawn_values, laws_attribute
 from simlab.studies.outcomes import IDENTITY
 from simlab.types import Array
 

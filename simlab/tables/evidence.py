@@ -13,16 +13,16 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from simlab.messages import clip, suggest
-from simlab.tables import judged, preferences
+from simlab.tables import judged_outputs, preferences
 from simlab.tables.cells import CellTable, check_wanted, load_answers, number, read_name, rename
-from simlab.tables.judged import JudgedOutputs
+from simlab.tables.judged_outputs import JudgedOutputs
 from simlab.tables.names import Numbers
 from simlab.tables.preferences import Preferences
 from simlab.tables.rating_table import NOTHING, ColumnOverrides
 from simlab.types import Array, Floats, InputError, Ints
 
 FORM_OF_TRIALS = "the scores that `simlab mutt TRIALS --scores FILE.csv` writes"
-FORMS = f"{judged.FORM}, {preferences.FORM}, or {FORM_OF_TRIALS}"
+FORMS = f"{judged_outputs.FORM}, {preferences.FORM}, or {FORM_OF_TRIALS}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +68,9 @@ def _read_humans(table: CellTable, overrides: ColumnOverrides, metrics: Sequence
     compared = rename(table, preferences.USUAL, overrides.columns)
     if preferences.holds(compared.header):
         return preferences.read_table(compared, metrics, overrides)
-    scored = judged.name_columns(table, overrides.columns)
-    if judged.holds(scored.header):
-        return judged.read_table(scored, metrics, overrides)
+    scored = judged_outputs.name_columns(table, overrides.columns)
+    if judged_outputs.holds(scored.header):
+        return judged_outputs.read_table(scored, metrics, overrides)
     there = clip(", ".join(table.header), 120)
     raise InputError(
         f"{table.where}: columns {there} are no table of {FORMS}; or name them with --columns ours=yours,..."
@@ -78,7 +78,7 @@ def _read_humans(table: CellTable, overrides: ColumnOverrides, metrics: Sequence
 
 
 def _check_told(columns: Mapping[str, str]) -> None:
-    ours = {**judged.USUAL, **preferences.USUAL, "human": (), "pair": (), "source": (), "segment": ()}
+    ours = {**judged_outputs.USUAL, **preferences.USUAL, "human": (), "pair": (), "source": (), "segment": ()}
     for name in columns:
         if name not in ours and not name.startswith("human_"):
             raise InputError(f"--columns {clip(name, 40)}: is no column that is read; {suggest(name, ours)}")
@@ -87,14 +87,14 @@ def _check_told(columns: Mapping[str, str]) -> None:
 def describe(evidence: Evidence, *, lower_is_better: bool | None = None) -> str:
     """State in one line what was read; `lower_is_better` as the user says of human scores, None: nothing."""
     if isinstance(evidence, JudgedOutputs):
-        return judged.describe(evidence, lower_is_better=lower_is_better)
+        return judged_outputs.describe(evidence, lower_is_better=lower_is_better)
     return preferences.describe(evidence) if isinstance(evidence, Preferences) else describe_trials(evidence)
 
 
 def record(evidence: Evidence, *, lower_is_better: bool = False) -> dict[str, Any]:
     """Return the record that programs read; `lower_is_better` as the user says of human scores."""
     if isinstance(evidence, JudgedOutputs):
-        return judged.record(evidence, lower_is_better=lower_is_better)
+        return judged_outputs.record(evidence, lower_is_better=lower_is_better)
     return preferences.record(evidence) if isinstance(evidence, Preferences) else record_of_trials(evidence)
 
 

@@ -17,7 +17,7 @@ from simlab.tables.names import Numbers, doubtful_names, refuse_alike, refuse_li
 from simlab.tables.pairs import drop_copies
 from simlab.tables.people import people, refuse_people_and_machines
 from simlab.tables.rating_table import NOTHING, ColumnOverrides
-from simlab.tables.understood import describe_rows, record_where
+from simlab.tables.table_summary import describe_rows, record_where
 from simlab.tables.winners import WinnerComparisons, has_places, outputs
 from simlab.types import Floats, InputError, Ints
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from simlab.files import read_decimal
 from simlab.messages import clip
-from simlab.tables import judged, logs, mqm, preferences, ratings, segment_scores
+from simlab.tables import judged_outputs, logs, mqm, preferences, ratings, segment_scores
 from simlab.tables.cells import CellTable, rename
 from simlab.tables.columns import (
     NO_METRICS,
@@ -170,7 +170,7 @@ def _refuse_others(table: CellTable) -> None:
             f"{table.where}: holds comparisons of two systems, and this reads ratings (system, document, rater, score);"
             " simlab conclude, fit, backtest and fit-metric read comparisons, and conclude says how raters differ"
         )
-    if judged.holds(rename(table, judged.USUAL, {}).header):
+    if judged_outputs.holds(rename(table, judged_outputs.USUAL, {}).header):
         human = next(name for name in table.header if name.startswith("human"))
         raise InputError(
             f"{table.where}: holds metrics beside humans, which is for simlab fit-metric; "

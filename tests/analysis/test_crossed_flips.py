@@ -7,10 +7,10 @@ import pytest
 from rated_tables import rated, scattered, side_by_side
 from scipy import stats
 
+from simlab.analysis.needed_units import ObservedEstimate, count_needed_units, least_detectable_difference
 from simlab.analysis.raters.crossed import compare_by_crossed_flips, crossed_flips
 from simlab.analysis.raters.flips import rater_flips
 from simlab.analysis.raters.uncertainty import uncertainty_of_both, uncertainty_of_documents, uncertainty_of_raters
-from simlab.analysis.settling import ObservedEstimate, count_needed_units, least_detectable_difference
 from simlab.analysis.simultaneous import bar, reconcile_intervals
 from simlab.rng import stream
 from simlab.types import ScoredRatings

@@ -9,7 +9,7 @@ import pytest
 from placed_votes import PlacedWorld, draw_placed
 from scipy.stats import fisher_exact
 
-from simlab.analysis.preferences.fresh import is_fresh, weigh_anytime
+from simlab.analysis.preferences.anytime_votes import is_fresh, weigh_anytime
 from simlab.analysis.preferences.net_wins import weigh_votes
 from simlab.analysis.preferences.places import (
     contributions,

@@ -8,7 +8,7 @@ from scipy.stats import binomtest
 from vote_worlds import World, draw
 
 from simlab.analysis.multiplicity import holm
-from simlab.analysis.preferences.fresh import anytime_bounds, highest_evidence, is_fresh, weigh_anytime
+from simlab.analysis.preferences.anytime_votes import anytime_bounds, highest_evidence, is_fresh, weigh_anytime
 from simlab.analysis.preferences.net_wins import weigh_votes
 from simlab.analysis.preferences.sequential import mixture_evidence
 from simlab.analysis.preferences.votes import Votes, choose_way, way_of_all

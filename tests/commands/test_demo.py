@@ -16,7 +16,7 @@ import pytest
 
 from simlab.cli import answer
 from simlab.commands import demo
-from simlab.commands.demonstration import judging, places, planted
+from simlab.commands.demonstration import judging, places, planted_truth
 from simlab.commands.exit_codes import DONE, INTERRUPTED, REFUSED
 
 SHORT = ["--over", "design.documents=40,60", "--at-most", "3s", "--jobs", "1"]
@@ -72,7 +72,7 @@ def _what_it_leaves_is_what_it_names(told: Told, place: Path) -> None:
 
 def _the_truth_that_is_shown_is_the_one_that_was_planted(told: Told, place: Path) -> None:
     shown = {row["system"]: float(row["true_mean"]) for row in _rows(place / "my demo" / "truth.csv")}
-    assert shown == pytest.approx(planted.plant_truth(3).means, abs=5e-4)
+    assert shown == pytest.approx(planted_truth.plant_truth(3).means, abs=5e-4)
     page = told.section("kept back until now")
     found = re.findall(r"^  (\w+) +(\d+\.\d) ", page, re.MULTILINE)
     assert [name for name, _ in found] == sorted(shown, key=lambda name: -shown[name])
@@ -114,7 +114,7 @@ def _concluded(place: Path) -> dict[str, Any]:
 
 
 def _a_claim_that_is_wrong_is_called_so(place: Path) -> None:
-    conclusion, means = _concluded(place), planted.plant_truth(3).means
+    conclusion, means = _concluded(place), planted_truth.plant_truth(3).means
     right, claims = _claims("\n".join(judging.page(conclusion, means)))
     pair = next(one for one in conclusion["pairs"] if one["verdict"] * (means[one["first"]] - means[one["second"]]) > 0)
     claimed = pair["second"] if pair["verdict"] > 0 else pair["first"]
@@ -126,18 +126,18 @@ def _a_claim_that_is_wrong_is_called_so(place: Path) -> None:
 
 
 def test_seeds_plant_other_truths_and_the_same_seed_the_same(tmp_path: Path) -> None:
-    means = [tuple(planted.plant_truth(seed).means.values()) for seed in (1, 1, 2, 3)]
+    means = [tuple(planted_truth.plant_truth(seed).means.values()) for seed in (1, 1, 2, 3)]
     assert means[0] == means[1]
     assert len(set(means)) == 3
     for seed in (1, 2):
-        planted.write_pilot(planted.plant_truth(seed), tmp_path / f"{seed}.csv")
+        planted_truth.write_pilot(planted_truth.plant_truth(seed), tmp_path / f"{seed}.csv")
     assert (tmp_path / "1.csv").read_bytes() != (tmp_path / "2.csv").read_bytes()
 
 
 def test_raters_together_have_no_favourite_so_that_both_truths_are_one() -> None:
     from simlab.world.laws.scales import truth, truth_of_pool
 
-    effects = planted.plant_truth(5).effects
+    effects = planted_truth.plant_truth(5).effects
     apart = np.asarray(truth_of_pool(effects)) - np.asarray(truth(effects))
     # Leniency moves all systems alike; ceilings are far off.
     assert np.ptp(apart) < 0.1

@@ -9,7 +9,7 @@ import typer
 
 from simlab.commands import errors, launch, notes
 from simlab.commands.detect_words import FREE, list_combinations, parse_words
-from simlab.commands.typed import Launched, end
+from simlab.commands.typed_commands import Launched, end
 from simlab.types import InputError
 
 

@@ -29,8 +29,8 @@ from simlab.design.balance import find_seated_raters, load
 from simlab.engine.replaying import collect_campaign
 from simlab.formulas import normalized_entropy
 from simlab.rng import stream
+from simlab.studies.ratings.clock_collection import lay_out
 from simlab.studies.ratings.collecting import lay
-from simlab.studies.ratings.on_clock import lay_out
 from simlab.studies.ratings.preparing import prepare
 from simlab.studies.worlds import draw_world
 from simlab.types import RATE, Frame, InputError, Place, SlotAssignment, World

@@ -10,8 +10,8 @@ from scipy.special import expit, ndtri
 from vote_worlds import flips_of_studies
 
 from simlab.analysis import sign_test
+from simlab.analysis.preferences.anytime_votes import CONCENTRATION
 from simlab.analysis.preferences.assurance import least_detectable_difference, settle_anytime, settle_exactly
-from simlab.analysis.preferences.fresh import CONCENTRATION
 from simlab.analysis.preferences.net_wins import weigh_votes
 from simlab.analysis.preferences.sequential import mixture_evidence
 from simlab.analysis.preferences.votes import Votes

@@ -10,7 +10,7 @@ import pytest
 
 from simlab.config import compose
 from simlab.config.overrides import KeySetting
-from simlab.config.recorded import add_raters, choose_raters, describe_tables, identify, one_world
+from simlab.config.recorded_worlds import add_raters, choose_raters, describe_tables, identify, one_world
 from simlab.studies.kinds import find_kind
 from simlab.tables.rating_table import ColumnOverrides
 from simlab.tables.reading import read

@@ -20,10 +20,10 @@ from slowness import slow_except
 from simlab.answers.mutt import PassRate, PassRates
 from simlab.commands.plot import make_drawing
 from simlab.drawing.figures import (
-    around,
+    captions,
     files,
-    look,
     orders,
+    page_style,
     timeline,
 )
 from simlab.drawing.reports.answers import agreement, conclude, fit, mutt, plan, report_answer
@@ -33,7 +33,7 @@ from simlab.fitting.agreement import measure_agreement
 from simlab.fitting.laws import laws
 from simlab.fitting.report import report
 from simlab.store.query import add_companion
-from simlab.tables import understood
+from simlab.tables import table_summary
 from simlab.tables.rating_table import flip_signs
 from simlab.types import RATE, InputError
 from simlab.world.recorded import table
@@ -41,7 +41,7 @@ from simlab.world.recorded import table
 AIM = "Which way of handing outputs to raters gives a stable ranking of systems?"
 GROUPINGS = ["pseudo_side_by_side", "system_balanced", "ungrouped"]
 DOCUMENTS = [10, 20, 40, 90, 181]
-PAPER = look.look("paper", "3.3in")
+PAPER = page_style.look("paper", "3.3in")
 EXAMPLES = Path(__file__).parents[2] / "examples"
 KEPT = Path(__file__).parent / "reports/kept"
 
@@ -129,7 +129,7 @@ def noticed() -> Any:
 
 ANSWERS: dict[str, Any] = {
     "backtest": lambda: plot_report(report_answer(json.loads((KEPT / "backtest.json").read_text(encoding="utf-8")))),
-    "fit": lambda: plot_report(fit.report(fitted().answer(understood.record(table(EXAMPLES / "ratings.csv"))))),
+    "fit": lambda: plot_report(fit.report(fitted().answer(table_summary.record(table(EXAMPLES / "ratings.csv"))))),
     "mutt": noticed,
     "conclusion": lambda: plot_report(conclude.report(made_conclusions.rated())),
     "plan": lambda: plot_report(plan.report(made_plans.answered())),
@@ -153,24 +153,24 @@ def test_a_figure_is_right_as_its_reader_sees_it(name: str) -> None:
 @pytest.mark.parametrize("name", slow_except(["lines", "order", "conclusion"], [*KINDS, *ANSWERS]))
 def test_a_figure_of_a_column_is_right_but_for_the_title_that_its_caption_has(name: str, tmp_path: Path) -> None:
     for file in (tmp_path / "figure.pdf", tmp_path / "figure.png", tmp_path / "figure.svg"):
-        with look.figure_style(PAPER):
+        with page_style.figure_style(PAPER):
             figure = files.write((KINDS | ANSWERS)[name], file)
         assert looked_at.inches_of(file) == pytest.approx(3.3, abs=0.002)
     assert faults(figure, name) == ["no title"]
     assert figure.get_supxlabel() == ""
-    assert around.figure_caption(figure).endswith(".")
+    assert captions.figure_caption(figure).endswith(".")
 
 
 @pytest.mark.parametrize("width", ["2.5in", "84mm", "52mm", "7in"])
-@pytest.mark.parametrize("style", look.STYLES)
+@pytest.mark.parametrize("style", page_style.STYLES)
 def test_labels_stay_apart_at_other_widths(style: str, width: str) -> None:
-    with look.figure_style(look.look(style, width)):
+    with page_style.figure_style(page_style.look(style, width)):
         figure = files.write(KINDS["power"], None)
     assert [fault for fault in faults(figure, "power") if fault != "no title"] == []
 
 
 def test_fonts_are_within_the_file(tmp_path: Path) -> None:
-    with look.figure_style(PAPER):
+    with page_style.figure_style(PAPER):
         files.write(KINDS["lines"], tmp_path / "a.pdf")
         files.write(KINDS["lines"], tmp_path / "a.svg")
     fonts = looked_at.fonts_of(tmp_path / "a.pdf")
@@ -217,7 +217,7 @@ def test_money_has_its_currency_and_the_target_its_line() -> None:
 )
 def test_a_look_that_is_none_is_refused(given: dict[str, str], said: str) -> None:
     with pytest.raises(InputError, match=said):
-        look.look(**given)
+        page_style.look(**given)
 
 
 @pytest.mark.parametrize("target", [1.2, -0.1, float("nan"), float("inf")])
@@ -283,8 +283,8 @@ def test_raters_have_their_leniency_sharpness_and_speed(tmp_path: Path) -> None:
         timed.append(f"{row},{now[rater]:.0f}")
     file = tmp_path / "timed.csv"
     file.write_text("\n".join(timed) + "\n", encoding="utf-8")
-    for worn in (look.SCREEN, PAPER):
-        with look.figure_style(worn):
+    for worn in (page_style.SCREEN, PAPER):
+        with page_style.figure_style(worn):
             figure = files.write(lambda: plot_report(agreement.report(measure_agreement(table(file)))), None)
         assert [fault for fault in faults(figure, "agreement") if fault != "no title"] == []
         drawn = {" ".join(axes.get_title().split()): axes for axes in figure.axes}

@@ -12,7 +12,7 @@ from told import told
 
 from simlab.commands.plan import PlanOptions
 from simlab.tables import evidence, preferences, reading
-from simlab.tables.judged import JudgedOutputs
+from simlab.tables.judged_outputs import JudgedOutputs
 from simlab.tables.names import spelling
 from simlab.tables.rating_table import Alike, ColumnOverrides
 from simlab.types import InputError

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from simlab.fitting_metrics.confusion import group_comparisons
-from simlab.tables import cells, evidence, judged, preferences
+from simlab.tables import cells, evidence, judged_outputs, preferences
 from simlab.tables.cells import MOST_SYSTEMS
-from simlab.tables.judged import JudgedOutputs
+from simlab.tables.judged_outputs import JudgedOutputs
 from simlab.tables.names import Numbers
 from simlab.types import InputError
 
@@ -59,12 +59,12 @@ def test_things_are_numbered_as_they_come() -> None:
 
 def test_a_metric_that_is_not_there_is_met_by_the_nearest() -> None:
     table = loaded("system,item,human,bleu,comet\nA,1,1,2,3\n")
-    assert list(judged.metric_columns(table.header, (), "table.csv")) == ["bleu", "comet"]
-    assert judged.metric_columns(table.header, ["comet"], "table.csv") == {"comet": 4}
+    assert list(judged_outputs.metric_columns(table.header, (), "table.csv")) == ["bleu", "comet"]
+    assert judged_outputs.metric_columns(table.header, ["comet"], "table.csv") == {"comet": 4}
     with pytest.raises(InputError, match=r"--metrics blue: table\.csv has no such metric; did you mean bleu\?"):
-        judged.metric_columns(table.header, ["blue"], "table.csv")
+        judged_outputs.metric_columns(table.header, ["blue"], "table.csv")
     with pytest.raises(InputError, match=r"--metrics xx.*it has bleu, comet"):
-        judged.metric_columns(table.header, ["xx"], "table.csv")
+        judged_outputs.metric_columns(table.header, ["xx"], "table.csv")
 
 
 def test_there_is_a_limit_to_systems() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from simlab.tables import evidence
-from simlab.tables.judged import JudgedOutputs
+from simlab.tables.judged_outputs import JudgedOutputs
 from simlab.tables.preferences import Preferences
 from simlab.tables.rating_table import ColumnOverrides
 from simlab.types import InputError

@@ -18,7 +18,7 @@ from simlab.fitting_metrics.humans import Adequacy, Contests
 from simlab.fitting_metrics.rates import MetricRates
 from simlab.rng import stream
 from simlab.tables.evidence import ScoredTrials
-from simlab.tables.judged import JudgedOutputs
+from simlab.tables.judged_outputs import JudgedOutputs
 from simlab.types import Contest, InputError
 from simlab.world.fitted_metrics import fitted_mu
 from simlab.world.oracles import compared_world

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from simlab.config.until import PrecisionTarget
+from simlab.config.precision_targets import PrecisionTarget
 from simlab.engine.allocation import Goal, enlarge_goal, questions
 from simlab.engine.ledger import LedgerEntry
 from simlab.measures.jackknife import ratio_over_campaigns

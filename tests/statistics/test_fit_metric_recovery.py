@@ -15,7 +15,7 @@ from simlab.fitting_metrics.confusion import ComparedOutputs, concentration
 from simlab.formulas import threshold_rates
 from simlab.rng import stream
 from simlab.tables.evidence import ScoredTrials
-from simlab.tables.judged import JudgedOutputs
+from simlab.tables.judged_outputs import JudgedOutputs
 
 MU = np.array([[0.7, 0.25, 0.2], [0.1, 0.5, 0.1], [0.2, 0.25, 0.7]])
 ALPHAS = np.array([0.8, 0.7, 0.6, 0.5])

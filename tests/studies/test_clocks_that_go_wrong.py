@@ -10,7 +10,7 @@ import pytest
 from working_crews import chances, dealt, worked
 
 from simlab.studies import clock_checks
-from simlab.studies.clocked import Clock, carry_out, lapses
+from simlab.studies.campaign_clock import Clock, carry_out, lapses
 from simlab.studies.money import MoneyLimits, Prices
 from simlab.types import DesignFailure, InputError, Log, Place, Tasks, Work
 

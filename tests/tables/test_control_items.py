@@ -11,7 +11,7 @@ import pytest
 
 from simlab.concluding.concluding import conclude
 from simlab.concluding.options import ConcludeOptions
-from simlab.tables import evidence, preferences, understood
+from simlab.tables import evidence, preferences, table_summary
 from simlab.tables.rating_table import ColumnOverrides
 from simlab.tables.reading import read
 from tests.shared_data import SHARED
@@ -50,7 +50,7 @@ def _check(table: Rows, folder: Path, seed: int, real: str) -> None:
         assert not isinstance(found, str), one
         assert set(ratings_of(found, one)) == expected, one
         assert found.left_out[0].ratings == len(table) - 1 - len(targets)
-        assert "control items" in understood.line(found)
+        assert "control items" in table_summary.line(found)
         read_alike += 1
     assert read_alike == 40
 

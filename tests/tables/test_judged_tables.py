@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from simlab.cli import answer
-from simlab.tables import evidence, judged
-from simlab.tables.judged import JudgedOutputs
+from simlab.tables import evidence, judged_outputs
+from simlab.tables.judged_outputs import JudgedOutputs
 from simlab.tables.rating_table import ColumnOverrides
 from simlab.types import InputError
 from tests import judged_tables
@@ -35,7 +35,7 @@ def test_items_that_start_again_in_each_document_are_others(tmp_path: Path) -> N
     np.testing.assert_array_equal(held.human, [[70, 80], [np.nan, np.nan], [100, np.nan]])
     np.testing.assert_array_equal(held.metrics["judge"], [0.5, 0.7, np.nan])
     assert (held.item.tolist(), held.system.tolist()) == ([0, 1, 0], [0, 0, 1])
-    assert judged.describe(held, lower_is_better=None) == (
+    assert judged_outputs.describe(held, lower_is_better=None) == (
         "3 outputs of 2 systems, 2 items, 2 documents; 3 human ratings by 2 raters, 1 gap; scores from 70 to 100, "
         "higher is better (--better lower turns it); metrics judge"
     )
@@ -57,8 +57,8 @@ def test_repeats_by_the_same_rater_are_kept_and_said(tmp_path: Path) -> None:
 
 def test_a_scale_that_is_told_holds(tmp_path: Path) -> None:
     held = read(tmp_path, HEAD + ROWS, ColumnOverrides(scale=(0, 100)))
-    assert "; 0 to 100, lower is better;" in judged.describe(held, lower_is_better=True)
-    assert judged.record(held, lower_is_better=True)["scale"] == [0, 100]
+    assert "; 0 to 100, lower is better;" in judged_outputs.describe(held, lower_is_better=True)
+    assert judged_outputs.record(held, lower_is_better=True)["scale"] == [0, 100]
     with pytest.raises(InputError, match=r"line 4: human=100 is off the scale from 0 to 90; mend it"):
         read(tmp_path, HEAD + ROWS, ColumnOverrides(scale=(0, 90)))
 

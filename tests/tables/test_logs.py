@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from shared_data import SHARED
 
-from simlab.tables import understood
+from simlab.tables import table_summary
 from simlab.tables.logs import ShownSegment, find_places
 from simlab.tables.rating_table import NOTHING, ColumnOverrides, Ratings
 from simlab.tables.reading import read
@@ -178,7 +178,7 @@ def test_published_segment_scores() -> None:
     mean = {name: held.score[held.system == k].mean() for k, name in enumerate(held.system_names)}
     assert mean == pytest.approx(told)
     assert mean != pytest.approx({name: score * 1.00001 for name, score in told.items()})
-    assert understood.line(held).startswith(
+    assert table_summary.line(held).startswith(
         "5,980 ratings of 13 systems, 190 documents (460 segments), raters not named"
     )
     marks = read(WMT23 / "en-de.mqm.merged.seg.rating")

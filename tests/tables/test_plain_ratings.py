@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pilots import pilot, write
 
-from simlab.tables import direction, understood
+from simlab.tables import direction, table_summary
 from simlab.tables.columns import parse_columns as told_columns
 from simlab.tables.direction import Better
 from simlab.tables.rating_table import NOTHING, ColumnOverrides, Ratings, flip_signs, keep_documents
@@ -116,7 +116,7 @@ def test_segments_raters_and_documents_may_be_missing(tmp_path: Path) -> None:
 def test_gaps_are_counted_and_left_out(tmp_path: Path) -> None:
     held = read(written(tmp_path, [*ROWS, "A,d10,r2,NA", "B,d10,r10,"]))
     assert (held.rows, held.gaps, len(held.score)) == (6, 2, 4)
-    assert understood.line(held).startswith("4 ratings of 2 systems, 2 documents, 2 raters, 2 gaps; ")
+    assert table_summary.line(held).startswith("4 ratings of 2 systems, 2 documents, 2 raters, 2 gaps; ")
     assert "holds no score" in refused(written(tmp_path, [ROWS[0], "A,d,r,null"]))
 
 
@@ -203,8 +203,8 @@ def test_a_scale_is_told_or_seen(tmp_path: Path) -> None:
 def test_the_pilot_that_ships_is_understood() -> None:
     held = read(EXAMPLE)
     said = "640 ratings of 8 systems, 40 documents, 3 raters; 0 to 100, higher is better (--better lower turns it)"
-    assert understood.line(held) == said
-    assert understood.record(held) == {
+    assert table_summary.line(held) == said
+    assert table_summary.record(held) == {
         "rows": 640,
         "used": 640,
         "gaps": 0,

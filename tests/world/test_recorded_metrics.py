@@ -11,7 +11,7 @@ from metric_tables import METRIC, csv, segment_files
 from places import places
 
 from simlab.config import compose, compose_sweep
-from simlab.config.recorded import understood_metrics
+from simlab.config.recorded_worlds import understood_metrics
 from simlab.studies.blocks import run_block
 from simlab.studies.checks import check
 from simlab.studies.worlds import draw_world

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from simlab.analysis.needed_units import NeededUnits
 from simlab.analysis.preferences.sequential import mixture_evidence
-from simlab.analysis.settling import NeededUnits
 from simlab.formulas import SLACK
 from simlab.types import Floats, Ints
 

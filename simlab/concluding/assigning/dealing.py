@@ -14,8 +14,8 @@ from simlab.concluding.assigning.items import Items, RaterCapacity
 from simlab.design.balance import find_seated_raters
 from simlab.messages import clip, pluralise
 from simlab.rng import stream
+from simlab.studies.ratings.clock_collection import lay_out
 from simlab.studies.ratings.collecting import collect, lay
-from simlab.studies.ratings.on_clock import lay_out
 from simlab.studies.ratings.preparing import PreparedRatings, prepare
 from simlab.types import (
     RATE,

@@ -16,10 +16,10 @@ from simlab.concluding.sheets import Read, Sheet, SheetRows, column, number, num
 from simlab.messages import clip, pluralise
 from simlab.parts import name_of
 from simlab.studies.money import bill, limit, read_money_limits, read_prices, reduce_payment
-from simlab.tables import judged
+from simlab.tables import judged_outputs
 from simlab.tables.cells import load_answers
-from simlab.tables.judged import USUAL as USUAL
-from simlab.tables.judged import JudgedOutputs
+from simlab.tables.judged_outputs import USUAL as USUAL
+from simlab.tables.judged_outputs import JudgedOutputs
 from simlab.tables.numbers import is_missing
 from simlab.types import (
     JUDGE,
@@ -259,8 +259,8 @@ def match_plan(table: Path, wanted: ConcludeOptions, config: Mapping[str, Any]) 
         bool(config.get("metric", {}).get("_target_")) and name_of(config["analysis"]["estimator"]) != "sample_mean"
     )
     _refuse_untold(config, where)
-    outputs = judged.read_table(
-        judged.name_columns(load_answers(table, judged.FORM, wanted.told), wanted.told.columns),
+    outputs = judged_outputs.read_table(
+        judged_outputs.name_columns(load_answers(table, judged_outputs.FORM, wanted.told), wanted.told.columns),
         wanted.metrics,
         wanted.told,
     )

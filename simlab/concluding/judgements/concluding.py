@@ -11,7 +11,7 @@ from scipy.special import ndtri
 
 from simlab.analysis.means.document_pairs import PairDifferences
 from simlab.analysis.means.intervals import is_too_skewed
-from simlab.analysis.settling import POWER
+from simlab.analysis.needed_units import POWER
 from simlab.answers.conclude import Conclusion, Promise
 from simlab.answers.standings import Limit, Metric, Rank, rank_limits
 from simlab.concluding.far_scores import is_undecided

@@ -18,7 +18,7 @@ from simlab.analysis.means.document_pairs import (
     share_intervals,
 )
 from simlab.analysis.means.documents import Totals
-from simlab.analysis.settling import ObservedEstimate, count_needed_units
+from simlab.analysis.needed_units import ObservedEstimate, count_needed_units
 from simlab.answers.conclude import Conclusion, Promise
 from simlab.answers.standings import Limit, More, Pair, Rank, System, rank_limits
 from simlab.concluding.judgements.gathering import OutputEvidence

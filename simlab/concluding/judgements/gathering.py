@@ -12,9 +12,9 @@ import numpy as np
 from simlab.concluding.options import ConcludeOptions
 from simlab.fitting_metrics.confusion import mean_rating
 from simlab.messages import clip, number_naturally, pluralise, suggest
-from simlab.tables import judged, reading
+from simlab.tables import judged_outputs, reading
 from simlab.tables.cells import load_answers
-from simlab.tables.judged import JudgedOutputs
+from simlab.tables.judged_outputs import JudgedOutputs
 from simlab.tables.rating_table import Ratings
 from simlab.types import Array, Bools, Floats, InputError, Ints
 
@@ -55,7 +55,7 @@ def _outputs(keys: list[_Key], people: Ratings, at: Array, name: str, scores: Fl
         np.array([items[key[1:]] for key in keys], np.int64),
         tuple(systems),
         len(items),
-        judged.pad_ratings(at, people.score, len(keys)),
+        judged_outputs.pad_ratings(at, people.score, len(keys)),
         {name: scores},
         len(documents),
         raters,
@@ -64,7 +64,7 @@ def _outputs(keys: list[_Key], people: Ratings, at: Array, name: str, scores: Fl
         notes=people.notes,
         scale=people.scale,
         document=np.array([documents[key[1]] for key in keys], np.int64),
-        rater=judged.padded_places(at, people.rater, len(keys)),
+        rater=judged_outputs.padded_places(at, people.rater, len(keys)),
         logins=raters,
         where=people.where,
         left_out=people.left_out,
@@ -130,7 +130,10 @@ def gather(table: Path, wanted: ConcludeOptions) -> OutputEvidence:
         raise InputError(
             f"{clip(table)}: no output has a human score, and a metric alone says nothing of them; fill human"
         )
-    line, read = judged.describe(kept, lower_is_better=lower_is_better), judged.record(kept, lower_is_better=lower)
+    line, read = (
+        judged_outputs.describe(kept, lower_is_better=lower_is_better),
+        judged_outputs.record(kept, lower_is_better=lower),
+    )
     evidence = _evidence(kept, wanted.adequate_from, lower=lower)
     return replace(evidence, line=line, read=read, notes=(*outputs.notes, *left_out, *evidence.notes))
 
@@ -150,7 +153,7 @@ def _evidence(outputs: JudgedOutputs, adequate_from: float | None, *, lower: boo
         n_documents=n_documents,
         human=mean_rating(as_labels),
         metrics=outputs.metrics,
-        labels=judged.labels(rated) or adequate_from is not None,
+        labels=judged_outputs.labels(rated) or adequate_from is not None,
         lower_is_better=lower and adequate_from is None,
         read={},
         line="",
@@ -160,19 +163,19 @@ def _evidence(outputs: JudgedOutputs, adequate_from: float | None, *, lower: boo
 
 
 def _read_one_table(table: Path, wanted: ConcludeOptions) -> JudgedOutputs:
-    scored = judged.name_columns(load_answers(table, judged.FORM, wanted.told), wanted.told.columns)
-    if not judged.holds(scored.header):
+    scored = judged_outputs.name_columns(load_answers(table, judged_outputs.FORM, wanted.told), wanted.told.columns)
+    if not judged_outputs.holds(scored.header):
         header = clip(", ".join(scored.header), 120)
         raise InputError(
-            f"{scored.where}: columns {header} are no table of {judged.FORM}; name them with --columns ours=yours,..., "
-            "or give the metric's scores as a second table"
+            f"{scored.where}: columns {header} are no table of {judged_outputs.FORM}; name them with --columns "
+            "ours=yours,..., or give the metric's scores as a second table"
         )
-    there = judged.metric_columns(scored.header, (), scored.where)
+    there = judged_outputs.metric_columns(scored.header, (), scored.where)
     for name in wanted.metrics:
         if name not in there:
             advice = suggest(name, there, "it has", 200) if there else "it has none beside humans"
             raise InputError(f"--metric {clip(name, 40)}: {scored.where} has no such metric; {advice}")
-    return judged.read_table(scored, wanted.metrics, wanted.told)
+    return judged_outputs.read_table(scored, wanted.metrics, wanted.told)
 
 
 def _exclude_raters(outputs: JudgedOutputs, exclude: Sequence[str]) -> tuple[JudgedOutputs, tuple[str, ...]]:

@@ -17,7 +17,7 @@ from scipy.special import ndtri
 
 from simlab.analysis.means.document_pairs import PairDifferences
 from simlab.analysis.means.metric_gain import Gain, gain
-from simlab.analysis.settling import POWER
+from simlab.analysis.needed_units import POWER
 from simlab.answers.standings import MetricVerdict, More
 from simlab.concluding.judgements.bias import Bias, estimate_bias
 from simlab.concluding.judgements.estimates import LIMIT, JudgedComparison, Way

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simlab.analysis.preferences.fresh import CONCENTRATION, is_fresh, weigh_anytime
+from simlab.analysis.preferences.anytime_votes import CONCENTRATION, is_fresh, weigh_anytime
 from simlab.analysis.preferences.net_wins import MANY, OF_MANY, PATTERNS, Weighed, weigh_votes
 from simlab.analysis.preferences.places import match_orders
 from simlab.analysis.preferences.sequential import mixture_evidence

@@ -14,8 +14,8 @@ from typing import TypeAlias
 import numpy as np
 
 from simlab.analysis import sign_test
+from simlab.analysis.preferences.anytime_votes import highest_evidence
 from simlab.analysis.preferences.families import holm_of_e_values
-from simlab.analysis.preferences.fresh import highest_evidence
 from simlab.analysis.preferences.net_wins import weigh_votes
 from simlab.analysis.preferences.strengths import Strengths
 from simlab.analysis.preferences.votes import FEWEST, Votes, own_number

@@ -9,6 +9,8 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
+from simlab.analysis.needed_units import NeededUnits, ObservedEstimate, count_needed_units
+from simlab.analysis.preferences.anytime_votes import CONCENTRATION
 from simlab.analysis.preferences.assurance import (
     boundary,
     detectable_difference_by_flips,
@@ -20,13 +22,11 @@ from simlab.analysis.preferences.assurance import (
     settle_exactly,
 )
 from simlab.analysis.preferences.cluster_flips import PRIOR, least_clusters
-from simlab.analysis.preferences.fresh import CONCENTRATION
 from simlab.analysis.preferences.places import are_places_balanced, contributions, known_orders, systems_at_one_place
 from simlab.analysis.preferences.scales import Dropped, Explained, StrengthScale, drop, explain_scale, quantile, scale
 from simlab.analysis.preferences.sequential import mixture_evidence
 from simlab.analysis.preferences.strengths import Strengths, contrast_errors, effective_clusters, fit, win_shares
 from simlab.analysis.preferences.votes import Votes, Way, choose_way, clusters, own_number, way_of_all
-from simlab.analysis.settling import NeededUnits, ObservedEstimate, count_needed_units
 from simlab.answers.standings import Limit, More, Rank, System, rank_limits
 from simlab.concluding.preferences.claims import PreferenceClaims, thin
 from simlab.concluding.preferences.votes import NamedVotes

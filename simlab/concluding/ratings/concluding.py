@@ -22,7 +22,7 @@ from simlab.concluding.ratings.collecting import (
 from simlab.concluding.ratings.table_world import fit_world
 from simlab.concluding.simulations import NOT_ASKED, note_unrepeated
 from simlab.messages import clip, pluralise
-from simlab.tables import understood
+from simlab.tables import table_summary
 from simlab.tables.rating_table import Ratings
 from simlab.tables.reading import read
 from simlab.types import Collected, InputError
@@ -85,14 +85,14 @@ def read_study(table: Path, wanted: ConcludeOptions) -> TableStudy:
         remarks=(*ratings.remarks, *made.remarks, *_uneven_raters(kept)),
     )
     # Composing and concluding, and what they import, go on while the world is fitted.
-    record = understood.record(shown)
+    record = table_summary.record(shown)
     world = None if not wanted.gate or is_undecided(record, wanted) else fit_world(whole)
     from simlab.concluding.ratings.collecting import compose_config
     from simlab.concluding.ratings.findings import TableReading
 
     reading = TableReading(
         record,
-        understood.line(shown),
+        table_summary.line(shown),
         whole.rater_known,
         _lone_segments(whole),
         anew=ratings.averaged == "raters",

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from simlab.analysis.needed_units import ObservedEstimate, count_needed_units, least_detectable_difference
 from simlab.analysis.raters.leniency import leniency
 from simlab.analysis.raters.model_comparisons import ModelComparisons
 from simlab.analysis.raters.moderated import UNSHARED
@@ -19,7 +20,6 @@ from simlab.analysis.raters.uncertainty import (
     uncertainty_of_raters,
     uncertainty_of_t_tests,
 )
-from simlab.analysis.settling import ObservedEstimate, count_needed_units, least_detectable_difference
 from simlab.analysis.simultaneous import bar, reconcile_intervals
 from simlab.answers.standings import FamilySays, More, Pair, Rater, System
 from simlab.concluding.options import ConcludeOptions

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from simlab.drawing import questions, view
-from simlab.drawing.figures import around, look, panels, styles
+from simlab.drawing.figures import captions, page_style, panels, styles
 from simlab.drawing.text.tables import count_nouns
 from simlab.drawing.view import View
 from simlab.drawing.wording import axis_label, measure_label, measured_axis, shorten_axis_name
@@ -49,7 +49,7 @@ def draw(
     figure, grid = panels.sheet([title for title, _ in parts], width, height, sharex=True, sharey=True)
     for axes, (_, part) in zip(grid.flat, parts, strict=False):
         panel(axes, part, shown)
-    around.question(figure, questions.sweep_question(dataset, shown, requested))
+    captions.question(figure, questions.sweep_question(dataset, shown, requested))
     _label_panels(figure, grid, len(parts), dataset, shown, words or _default_words(dataset, shown))
     return figure
 
@@ -117,10 +117,12 @@ def _failures(dataset: xr.Dataset) -> str | None:
 def _label_panels(figure: Figure, grid: Any, count: int, dataset: xr.Dataset, shown: View, words: ChartWords) -> None:
     columns, filled = grid.shape[1], grid.ravel()[:count]
     _limit(filled, dataset, shown)
-    letters = look.letters(0.85 * figure.get_figheight() / grid.shape[0], look.current_style().rc["font.size"])
+    letters = page_style.letters(
+        0.85 * figure.get_figheight() / grid.shape[0], page_style.current_style().rc["font.size"]
+    )
     wide = figure.get_figwidth()
-    room = 0.85 * wide if look.is_narrow(wide) else wide - 0.75 * panels.BESIDE
-    across = look.letters(room / columns, look.current_style().rc["font.size"])
+    room = 0.85 * wide if page_style.is_narrow(wide) else wide - 0.75 * panels.BESIDE
+    across = page_style.letters(room / columns, page_style.current_style().rc["font.size"])
     for axes in filled[::columns]:
         label = SCALE_LABELS[shown.scale].format(measured_axis(dataset, shown.measure))
         axes.set_ylabel(textwrap.fill(label, letters))
@@ -130,8 +132,8 @@ def _label_panels(figure: Figure, grid: Any, count: int, dataset: xr.Dataset, sh
         axes.set_xlabel(textwrap.fill(label, across))
         axes.xaxis.set_tick_params(labelbottom=True)
     handles, labels = collect_legend_entries(filled)
-    around.legend(figure, handles, labels, words.legend)
-    around.footnote(figure, words.caption)
+    captions.legend(figure, handles, labels, words.legend)
+    captions.footnote(figure, words.caption)
 
 
 def _limit(filled: Any, dataset: xr.Dataset, shown: View) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simlab.drawing import questions, view
-from simlab.drawing.figures import around, panels
+from simlab.drawing.figures import captions, panels
 from simlab.drawing.view import View
 from simlab.drawing.wording import axis_label, measure_label, measured_axis
 from simlab.messages import describe_replication
@@ -36,14 +36,14 @@ def draw(dataset: xr.Dataset, measure: str | None = None) -> Figure:
         _panel(axes, part, shown, heights)
         axes.set_xlabel(measured_axis(dataset, shown.across) if shown.across else axis_label(shown.x))
         axes.set_ylabel(textwrap.fill(axis_label(str(shown.line)), 36))
-    around.question(figure, questions.sweep_question(dataset, shown, measure))
+    captions.question(figure, questions.sweep_question(dataset, shown, measure))
     words = f"Solid lines: {measure_label(dataset, shown.measure)}"
     if shown.against:
         words += f"; dashed: {measure_label(dataset, shown.against)}"
     if shown.mark is not None:
         words += f"; thick: wanted, {shown.mark:g}"
     sweep = view.read_declaration(dataset)
-    around.footnote(figure, f"{words}; {describe_replication(sweep)} per point.")
+    captions.footnote(figure, f"{words}; {describe_replication(sweep)} per point.")
     return figure
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from simlab.drawing.figures import around, look
+from simlab.drawing.figures import captions, page_style
 from simlab.files import check_writable, write_whole
 from simlab.messages import clip
 from simlab.types import InputError
@@ -55,17 +55,17 @@ def write(draw: Callable[[], Figure], file: Path | None) -> Figure:
     import matplotlib as mpl
 
     check_suffix(file)
-    with mpl.rc_context(look.current_style().rc):
+    with mpl.rc_context(page_style.current_style().rc):
         figure = draw()
-        around.settle(figure)
+        captions.settle(figure)
         if file is not None:
             save(figure, file)
-            look.leave_to_caption(around.figure_caption(figure))
+            page_style.leave_to_caption(captions.figure_caption(figure))
     return figure
 
 
 def save(figure: Figure, file: Path) -> None:
     """Write a figure without the time of day, so that the same store gives the same file."""
     undated: Any = {".png": {"Software": MAKER}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
-    dpi, metadata = DPI[look.current_style().style], undated[file.suffix.lower()]
+    dpi, metadata = DPI[page_style.current_style().style], undated[file.suffix.lower()]
     write_whole({file: lambda part: figure.savefig(part, dpi=dpi, metadata=metadata)})

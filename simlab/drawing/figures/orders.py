@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from simlab.drawing.figures import around, look, panels
+from simlab.drawing.figures import captions, page_style, panels
 from simlab.drawing.figures.styles import COLOURS
 from simlab.drawing.wording import shorten_axis_name, value_label
 from simlab.messages import shorten
@@ -48,8 +48,8 @@ def draw(ended: Sequence[Mapping[str, Any]], named: str) -> Figure:
     for axes, places in zip(grid.flat, placed, strict=False):
         _panel(axes, places, rows)
     _explain(figure, placed)
-    around.question(figure, QUESTION)
-    around.footnote(figure, f"{named}; ranks from above: nobody is beaten by a later one. No line is not: equal.")
+    captions.question(figure, QUESTION)
+    captions.footnote(figure, f"{named}; ranks from above: nobody is beaten by a later one. No line is not: equal.")
     return figure
 
 
@@ -77,7 +77,13 @@ def _panel(axes: Axes, placed: Placed, rows: int) -> None:
         axes.plot([left, right], [row, row], color=VERMILION, linestyle="--", linewidth=1.6, zorder=2)
     for name, (x, y) in placed.at.items():
         box = {"boxstyle": "round,pad=0.25", "facecolor": "white", "edgecolor": "#0072B2", "linewidth": 0.9}
-        words: Any = {"ha": "center", "va": "center", "fontsize": look.points(8), "parse_math": False, "bbox": box}
+        words: Any = {
+            "ha": "center",
+            "va": "center",
+            "fontsize": page_style.points(8),
+            "parse_math": False,
+            "bbox": box,
+        }
         axes.text(x, y, shorten(name, MOST_LETTERS), zorder=3, **words)
     widest = max(abs(x) for x, _ in placed.at.values())
     axes.set(xlim=(-widest - 0.6, widest + 0.6), ylim=(rows - 0.5, -0.5), xticks=[])
@@ -105,4 +111,4 @@ def _explain(figure: Figure, placed: Sequence[Placed]) -> None:
         (CYCLE, VERMILION, "--", any(order.cyclic for order in placed)),
     ]
     handles = [Line2D([], [], color=color, linestyle=dash) for _, color, dash, drawn in shown if drawn]
-    around.legend(figure, handles, [name for name, *_, drawn in shown if drawn], place="below")
+    captions.legend(figure, handles, [name for name, *_, drawn in shown if drawn], place="below")

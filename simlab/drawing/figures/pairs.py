@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simlab.comparing.verdicts import Matrix, matrix
-from simlab.drawing.figures import around, lines, panels
+from simlab.drawing.figures import captions, lines, panels
 from simlab.drawing.text.tables import count_nouns, number
 from simlab.store.opening import name_axes
 from simlab.store.reservations import describe_world
@@ -53,8 +53,8 @@ def draw(dataset: xr.Dataset, measure: str | None = None) -> Figure:
     for axes, cell_matrix in zip(grid.flat, matrices, strict=False):
         _panel(axes, cell_matrix)
     _legend(figure)
-    around.question(figure, QUESTION)
-    around.footnote(
+    captions.question(figure, QUESTION)
+    captions.footnote(
         figure,
         f"{caption([cell_matrix for cell_matrix in matrices if cell_matrix])} Held fixed: {describe_world(dataset)}.",
     )
@@ -129,7 +129,7 @@ def _legend(figure: Figure) -> None:
         (Patch(color=colour), Line2D([], [], marker=f"${sign}$" if sign else "", color=on, linestyle="", markersize=5))
         for _, colour, sign, on in MATCHES
     ]
-    around.legend(
+    captions.legend(
         figure,
         handles,
         [name for name, *_ in MATCHES],

@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from simlab.drawing.figures import look
+from simlab.drawing.figures import page_style
 from simlab.drawing.wording import shorten_axis_name, value_label
 from simlab.messages import word
 from simlab.store.coordinates import restore_axis_values
@@ -58,9 +58,9 @@ def sheet(titles: Sequence[str], width: float, height: float, **shared: Any) -> 
     rows = math.ceil(len(titles) / columns)
     figure = Figure(figsize=figsize, layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False, **shared)
-    points = look.current_style().rc["axes.titlesize"]
+    points = page_style.current_style().rc["axes.titlesize"]
     for axes, title in zip(grid.flat, titles, strict=False):
-        wide = look.letters(0.9 * each, points)
+        wide = page_style.letters(0.9 * each, points)
         axes.set_title("\n".join(textwrap.fill(line, wide) for line in title.splitlines()))
     for axes in grid.ravel()[len(titles) :]:
         axes.remove()
@@ -73,10 +73,10 @@ def _places(count: int, width: float, height: float) -> tuple[int, float, tuple[
     Where the width is not given, panels have the inches that they want; else as many stand in a row as can be read.
     """
     usual = 2 if count == 4 else min(count, 3)
-    wide = look.current_style().width
+    wide = page_style.current_style().width
     if wide is None:
         return usual, width, (width * usual + BESIDE, height * math.ceil(count / usual) + BELOW)
-    room = wide if look.is_narrow(wide) else wide - BESIDE
+    room = wide if page_style.is_narrow(wide) else wide - BESIDE
     columns = max(1, min(usual, int(room / LEAST_WIDTH)))
     each = room / columns
     low = min(height, max(height * each / width, LEAST_HEIGHT))
@@ -89,7 +89,7 @@ def lay_out_axes(widths: Sequence[float], height: float, most: int = 99) -> tupl
 
     rows = split_into_rows(widths, most)
     natural = max(sum(widths[k] for k in row) for row in rows)
-    figure = Figure(figsize=look.size(natural, height * len(rows)), layout="constrained")
+    figure = Figure(figsize=page_style.size(natural, height * len(rows)), layout="constrained")
     cells = figure.add_gridspec(len(rows), 1)
     grids = [cells[k].subgridspec(1, len(row), width_ratios=[widths[j] for j in row]) for k, row in enumerate(rows)]
     return figure, [
@@ -102,7 +102,7 @@ def split_into_rows(widths: Sequence[float], most: int = 99, names: Sequence[flo
 
     A panel shares a row where it keeps two thirds of the inches that it wants beside the `names` of its rows.
     """
-    wide, beside = look.current_style().width, names or [0.0] * len(widths)
+    wide, beside = page_style.current_style().width, names or [0.0] * len(widths)
     least = [own + SQUEEZED * (width - own) for width, own in zip(widths, beside, strict=True)]
     rows: list[list[int]] = [[]]
     for k in range(len(widths)):

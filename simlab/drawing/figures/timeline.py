@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simlab.drawing.figures import around, look
+from simlab.drawing.figures import captions, page_style
 from simlab.types import Bools
 from simlab.types.collection import ALL_CAME, DEADLINE, DECIDED, FAILED_CONTROLS, LEFT, MONEY, NOBODY
 
@@ -56,7 +56,7 @@ def draw(line: Timeline, title: str) -> Figure:
     from matplotlib.figure import Figure
 
     rows = _rows(line)
-    figure = Figure(figsize=look.size(WIDTH, 1.2 + 0.22 * max(len(rows), 4)), layout="constrained")
+    figure = Figure(figsize=page_style.size(WIDTH, 1.2 + 0.22 * max(len(rows), 4)), layout="constrained")
     axes = figure.subplots()
     reach = _reach(line)
     unit = DAY if reach > TWO_DAYS else 1.0
@@ -65,23 +65,23 @@ def draw(line: Timeline, title: str) -> Figure:
     _stretches(axes, line, rows, unit)
     _people(axes, line, rows, unit)
     _ends(axes, line, unit)
-    axes.set_yticks(range(len(rows)), [line.people[k] for k in rows], fontsize=look.points(7))
+    axes.set_yticks(range(len(rows)), [line.people[k] for k in rows], fontsize=page_style.points(7))
     axes.set(ylim=(len(rows) - 0.4, -0.6), xlim=(0, 1.02 * reach / unit))
     axes.set_xlabel(f"{'days' if unit == DAY else 'hours'} from the start, nights and weekends included")
     axes.grid(visible=False)
     _legend(figure, axes, line, rows)
-    around.question(figure, QUESTION)
+    captions.question(figure, QUESTION)
     text = f"{title}\n{summary(line)}"
-    if look.current_style().paper:
-        around.footnote(figure, f"{title}: {summary(line)}.")
+    if page_style.current_style().paper:
+        captions.footnote(figure, f"{title}: {summary(line)}.")
     else:
         axes.set_title(_wrap_lines(text, figure), fontsize=8, loc="left")
-    around.footnote(figure, caption(line, len(rows)))
+    captions.footnote(figure, caption(line, len(rows)))
     return figure
 
 
 def _wrap_lines(text: str, figure: Figure) -> str:
-    wide = look.letters(0.9 * figure.get_figwidth(), 8)
+    wide = page_style.letters(0.9 * figure.get_figwidth(), 8)
     return "\n".join(textwrap.fill(line, wide) for line in text.split("\n"))
 
 
@@ -237,4 +237,4 @@ def _legend(figure: Figure, axes: Axes, line: Timeline, rows: list[int]) -> None
         handles.append(Line2D([], [], color="#009E73", linestyle="--", linewidth=1.6, label="money spent"))
     elif line.ended_by != DEADLINE:
         handles.append(Line2D([], [], color="#555555", linestyle=":", linewidth=1.0, label="end"))
-    around.legend(figure, handles, [str(handle.get_label()) for handle in handles], fontsize=look.points(7))
+    captions.legend(figure, handles, [str(handle.get_label()) for handle in handles], fontsize=page_style.points(7))

@@ -9,7 +9,7 @@ import numpy as np
 
 from simlab.comparing.contrasts import groups
 from simlab.drawing import view
-from simlab.drawing.figures import charts, look, styles
+from simlab.drawing.figures import charts, page_style, styles
 from simlab.drawing.view import View
 from simlab.drawing.wording import value_label
 from simlab.store.coordinates import restore_axis_values
@@ -56,7 +56,7 @@ def _name(axes: Axes, names: Sequence[str], x: Floats, y: Floats, colour: str) -
         "xytext": (4, -3),
         "textcoords": "offset points",
         "va": "top",
-        "fontsize": look.points(6),
+        "fontsize": page_style.points(6),
         "zorder": 3,
     }
     edge = [withStroke(linewidth=1.5, foreground="white")]

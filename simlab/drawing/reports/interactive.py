@@ -17,7 +17,7 @@ from importlib.resources import files
 from typing import Any, TypeAlias
 
 from simlab.drawing.figures.styles import COLOURS
-from simlab.drawing.reports import behind, charts, html_tables, static
+from simlab.drawing.reports import chart_tables, charts, html_tables, static
 from simlab.drawing.reports.escaping import json_script, text
 from simlab.drawing.reports.terms import Chart, Drill, Explorer, PairMatrix, Report
 
@@ -167,7 +167,7 @@ class _Kind:
 _KINDS: Mapping[type, _Kind] = {
     # An explorer's rows are the data of the page, and stand there once.
     Explorer: _Kind("explorer", ("rows", "table", "static"), lambda block: block.table),
-    PairMatrix: _Kind("matrix", (), behind.pairs),
+    PairMatrix: _Kind("matrix", (), chart_tables.pairs),
     Drill: _Kind("drill", ("table",), lambda block: block.table),
-    Chart: _Kind("chart", ("table", "links"), behind.table),
+    Chart: _Kind("chart", ("table", "links"), chart_tables.table),
 }

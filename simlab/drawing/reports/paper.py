@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simlab.drawing.reports import behind
+from simlab.drawing.reports import chart_tables
 from simlab.drawing.reports.terms import Block, Chart, Drill, Explorer, PairMatrix, Report, ReportTable, Section
 from simlab.drawing.reports.values import format_value
 
@@ -29,8 +29,8 @@ def still_block(block: Block) -> Block:
     if isinstance(block, Explorer | Drill):
         return block.table
     if isinstance(block, PairMatrix):
-        return behind.pairs(block)
-    return behind.table(block) if isinstance(block, Chart) else block
+        return chart_tables.pairs(block)
+    return chart_tables.table(block) if isinstance(block, Chart) else block
 
 
 def figures_table(report: Report) -> ReportTable | None:

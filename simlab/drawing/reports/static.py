@@ -7,8 +7,8 @@ import io
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from simlab.drawing.figures import around, look
-from simlab.drawing.figures.look import SCREEN
+from simlab.drawing.figures import captions, page_style
+from simlab.drawing.figures.page_style import SCREEN
 from simlab.drawing.figures.styles import COLOURS, style
 from simlab.drawing.reports.terms import Chart, ChartPoint, Explorer, PairMatrix, Report
 from simlab.drawing.reports.values import format_value
@@ -70,10 +70,10 @@ def plot_report(report: Report) -> Figure:
     if any(lines):
         named = [axes.get_legend_handles_labels() for axes in figure.axes]
         handles = {name: handle for pair in named for handle, name in zip(*pair, strict=True)}
-        around.legend(figure, list(handles.values()), list(handles), _shorten(charts[0].legend) or None, "below")
-    around.question(figure, report.question)
+        captions.legend(figure, list(handles.values()), list(handles), _shorten(charts[0].legend) or None, "below")
+    captions.question(figure, report.question)
     figures_shown = "; ".join(f"{value.label}: {format_value(value)}" for value in report.figures)
-    around.footnote(figure, report.caption or (f"{figures_shown}." if figures_shown else ""))
+    captions.footnote(figure, report.caption or (f"{figures_shown}." if figures_shown else ""))
     return figure
 
 
@@ -88,10 +88,10 @@ def _panels(charts: list[Chart]) -> Figure:
     """Return a figure with axes for each chart."""
     from matplotlib.figure import Figure
 
-    beside = 1 if len(charts) < 2 or look.is_narrow(look.size(2 * PANEL, 1)[0]) else 2
+    beside = 1 if len(charts) < 2 or page_style.is_narrow(page_style.size(2 * PANEL, 1)[0]) else 2
     rows = [charts[k : k + beside] for k in range(0, len(charts), beside)] or [[]]
     heights = [max(map(_height, row), default=1.0) for row in rows]
-    figure = Figure(figsize=look.size(beside * PANEL, sum(heights) + 1), layout="constrained")
+    figure = Figure(figsize=page_style.size(beside * PANEL, sum(heights) + 1), layout="constrained")
     cells = figure.add_gridspec(len(rows), 1, height_ratios=heights)
     for k, row in enumerate(rows):
         grid = cells[k].subgridspec(1, max(len(row), 1))
@@ -104,7 +104,7 @@ def _draw_panel(axes: Axes, chart: Chart, lines: list[str]) -> None:
     """Draw a chart among others; it has a legend of its own where it shares no `lines` with them."""
     _draw_chart(axes, chart, lines)
     columns = axes.get_subplotspec().get_gridspec().ncols  # type: ignore[union-attr]
-    room = look.letters(_take_figure(axes).get_figwidth() / columns / 2, 10)
+    room = page_style.letters(_take_figure(axes).get_figwidth() / columns / 2, 10)
     axes.set_title(textwrap.fill(chart.question, room))
     axes.set_xlabel(textwrap.fill(axes.get_xlabel(), room))
     if (legend := axes.get_legend()) is None:
@@ -151,20 +151,20 @@ def _draw_chart(axes: Axes, chart: Chart, lines: list[str] | None = None) -> Non
 
 def _line(axes: Axes, chart: Chart, marks: list[ChartPoint], k: int, aside: float, up: list[str]) -> None:
     """Draw the marks of a line, and rings around those that are chosen."""
-    look = style(k, _shorten(marks[0].line))
+    line_style = style(k, _shorten(marks[0].line))
     joined = "-" if chart.kind == "lines" and all(not isinstance(mark.x, str) for mark in marks) else "none"
     if up:
         xs, ys = [float(mark.x) for mark in marks], [up.index(str(mark.y)) + aside for mark in marks]
-        axes.hlines(ys, *_ends(marks, xs), color=look["color"])
+        axes.hlines(ys, *_ends(marks, xs), color=line_style["color"])
     else:
         places = list(dict.fromkeys(str(mark.x) for mark in chart.marks))
         options = any(isinstance(mark.x, str) for mark in chart.marks)
         xs = [places.index(str(mark.x)) + aside if options else float(mark.x) for mark in marks]
         ys = [float(mark.y) for mark in marks]
-        axes.vlines(xs, *_ends(marks, ys), color=look["color"], alpha=0.6)
+        axes.vlines(xs, *_ends(marks, ys), color=line_style["color"], alpha=0.6)
         if options:
             axes.set_xticks(range(len(places)), [_shorten(name) for name in places])
-    axes.plot(xs, ys, linestyle=joined, **look)
+    axes.plot(xs, ys, linestyle=joined, **line_style)
     chosen = [j for j, mark in enumerate(marks) if mark.chosen]
     ring: Any = {"marker": "o", "markersize": 10, "markerfacecolor": "none", "markeredgecolor": "#222222"}
     axes.plot([xs[j] for j in chosen], [ys[j] for j in chosen], linestyle="none", **ring)

@@ -13,12 +13,12 @@ from simlab.drawing import view
 from simlab.drawing.reports.sweeping import (
     answering,
     browsing,
+    caveats,
     designs,
     exploring,
     methods,
     mistakes,
     origin,
-    reserving,
 )
 from simlab.drawing.reports.sweeping.seeing import StoreView, view_store
 from simlab.drawing.reports.terms import Block, Explorer, Prose, Report, Section
@@ -53,8 +53,8 @@ def report(
         tuple(_sections(seen, folder, question, aim, exploring.explorer(seen, question, rows), walked)),
         list(rows),
         answering.list_key_figures(seen),
-        reserving.list_fixed(seen),
-        reserving.reservations(seen, doubts),
+        caveats.list_fixed(seen),
+        caveats.reservations(seen, doubts),
         origin.reproduce(seen, folder),
         methods.references(seen),
         answering.paragraph(seen),

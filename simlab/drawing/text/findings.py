@@ -22,10 +22,10 @@ from simlab.drawing.wording import describe_drawn, read_currency
 from simlab.messages import show
 from simlab.store import query
 from simlab.store.coordinates import restore_axis_values
-from simlab.store.drawn import read_laws
 from simlab.store.intervals import sureness
 from simlab.store.opening import measures_of, name_axes
 from simlab.store.query import add_companion
+from simlab.store.world_draws import read_laws
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -14,8 +14,8 @@ import numpy as np
 
 from simlab.design.waiting import Rounds
 from simlab.rng import recall, stream
-from simlab.studies.asking import Asking, Hearing
-from simlab.studies.clocked import Clock, ClockedAnswers, carry_out, load_entropy
+from simlab.studies.batch_tasks import Asking, Hearing
+from simlab.studies.campaign_clock import Clock, ClockedAnswers, carry_out, load_entropy
 from simlab.studies.judgements.preparing import PreparedJudgements
 from simlab.studies.judgements.spending import Beside, account_of, count_paid
 from simlab.studies.judgements.stopping import apply_stopping_rule

@@ -12,7 +12,7 @@ from simlab.analysis.means.intervals import RESAMPLED, Kind
 from simlab.analysis.multiplicity import Multiplicity
 from simlab.analysis.stopping_rules import fixed_width, ppi_width
 from simlab.parts import bind, is_chosen
-from simlab.studies.clocked import Clock, bind_clock
+from simlab.studies.campaign_clock import Clock, bind_clock
 from simlab.studies.money import MoneyLimits, Prices, has_account, has_clock, read_money_limits, read_prices
 from simlab.types import JUDGE, Estimates, Judged, JudgementSequence, Stops
 

@@ -22,8 +22,8 @@ from simlab.design.protocol import (
 )
 from simlab.design.waiting import Rounds
 from simlab.rng import stream
-from simlab.studies.asking import Asking, Hearing, find_complete_looks
-from simlab.studies.clocked import Clock, ClockedAnswers, carry_out, load_entropy
+from simlab.studies.batch_tasks import Asking, Hearing, find_complete_looks
+from simlab.studies.campaign_clock import Clock, ClockedAnswers, carry_out, load_entropy
 from simlab.studies.money import bill, settle_account
 from simlab.studies.outcomes import NO_NUMBER, are_codes
 from simlab.studies.preferences.evidence import RuleOutcome, decide, decide_in_the_end, join_evidence

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from simlab.design.waiting import Wait
 from simlab.parts import bind, is_own
-from simlab.studies.clocked import Clock, bind_clock
+from simlab.studies.campaign_clock import Clock, bind_clock
 from simlab.studies.money import MoneyLimits, Prices, has_account, has_clock, read_money_limits, read_prices
 from simlab.studies.outcomes import ACCOUNT, COMMON, LOAD, NAN
 from simlab.types import COMPARE, Array, Evidence, Floats, Outcome, Verdicts

@@ -20,9 +20,9 @@ from simlab.studies.outcomes import (
     refuse_impossible,
 )
 from simlab.studies.outcomes import blank as filled
+from simlab.studies.ratings.clock_collection import is_as_dealt
 from simlab.studies.ratings.collecting import deal, reveal_ratings
 from simlab.studies.ratings.concluding import compare_systems
-from simlab.studies.ratings.on_clock import is_as_dealt
 from simlab.studies.ratings.preparing import PreparedRatings
 from simlab.studies.sealing import seal
 from simlab.types import (

@@ -20,7 +20,7 @@ from simlab.design.grouping import pseudo_side_by_side
 from simlab.formulas import least_entropy
 from simlab.messages import pluralise
 from simlab.parts import is_chosen, name_of
-from simlab.studies.clocked import check_deadline
+from simlab.studies.campaign_clock import check_deadline
 from simlab.studies.kind import Shape
 from simlab.studies.money import has_clock
 from simlab.studies.ratings.appraising import THESE_RATERS

@@ -30,7 +30,7 @@ from simlab.analysis.significance import compare_by_permutation, permutation
 from simlab.analysis.studentized_range import TFamily
 from simlab.design.assignment import one_stream
 from simlab.parts import bind, is_chosen, read_data_type
-from simlab.studies.clocked import Clock, bind_clock
+from simlab.studies.campaign_clock import Clock, bind_clock
 from simlab.studies.money import MoneyLimits, Prices, has_account, has_clock, read_money_limits, read_prices
 from simlab.types import RATE, Array, Arrived, Claims, Floats, Queue, ScoredRatings, Seen
 

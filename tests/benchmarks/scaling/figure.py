@@ -9,7 +9,7 @@ from typing import Any
 
 sys.path[:0] = [str(Path(__file__).parents[3])]
 
-from simlab.drawing.figures.around import question  # noqa: E402
+from simlab.drawing.figures.captions import question  # noqa: E402
 from simlab.drawing.figures.files import write  # noqa: E402
 from tests.benchmarks.scaling.model import BLOCKS_MS, CORES, COSTS, costs_of, simulate  # noqa: E402
 

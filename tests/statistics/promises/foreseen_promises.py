@@ -15,9 +15,9 @@ from scipy import stats
 from scipy.optimize import brentq
 from table_promises import compare_by_default, row
 
+from simlab.analysis.needed_units import POWER
 from simlab.analysis.raters.mixed_model import make_design, solve
 from simlab.analysis.raters.model_comparisons import FEW_RATERS, contrast_variances, list_terms, satterthwaite_freedom
-from simlab.analysis.settling import POWER
 from simlab.analysis.studentized_range import StudentFamily
 from simlab.concluding.ratings.standing import Spans, count_further_units, spans
 from simlab.types import Floats, ScoredRatings

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from promise_rows import Row, stream
 
-from simlab.config.until import PrecisionTarget
+from simlab.config.precision_targets import PrecisionTarget
 from simlab.engine.allocation import Goal, enlarge_goal, questions
 from simlab.engine.ledger import LedgerEntry
 from simlab.measures.labels import measure_range

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
-from simlab.analysis.settling import POWER, least_detectable_difference
+from simlab.analysis.needed_units import POWER, least_detectable_difference
 from tests.statistics.null_tables import Meeting, rated_table
 
 

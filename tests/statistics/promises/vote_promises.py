@@ -16,8 +16,8 @@ from promise_rows import Row, Side, numbers
 from vote_worlds import World, draw, true_differences
 
 from simlab.analysis import sign_test
+from simlab.analysis.preferences.anytime_votes import anytime_bounds, highest_evidence, is_fresh
 from simlab.analysis.preferences.families import holm_of_e_values
-from simlab.analysis.preferences.fresh import anytime_bounds, highest_evidence, is_fresh
 from simlab.analysis.preferences.net_wins import weigh_votes
 from simlab.analysis.preferences.scales import quantile, scale
 from simlab.analysis.preferences.strengths import distances, fit

@@ -20,8 +20,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from simlab.config.precision_targets import Until
 from simlab.config.sweep import Sweep
-from simlab.config.until import Until
 from simlab.engine.addresses import Address, Finished, unpack
 from simlab.engine.allocation import (
     FIRST_STUDIES,

@@ -28,7 +28,7 @@ from simlab.tables.numbers import ANSWERS, FarScores, find_far_scores, is_missin
 from simlab.tables.preferences import find_people
 from simlab.tables.rating_table import NOTHING, ColumnOverrides
 from simlab.tables.repeated_rows import RepeatedRows, copied_lines, drop_lines, group_rows, refuse_criteria
-from simlab.tables.understood import describe_rows, record_where
+from simlab.tables.table_summary import describe_rows, record_where
 from simlab.types import Array, Floats, InputError, Ints
 
 FORM = "outputs (columns system, item, human and one or more metrics)"

@@ -18,7 +18,7 @@ import numpy as np
 
 from simlab.design.balance import DealTable, overlap
 from simlab.rng import stream
-from simlab.studies.clocked import Clock, ClockedAnswers, carry_out, lapses
+from simlab.studies.campaign_clock import Clock, ClockedAnswers, carry_out, lapses
 from simlab.studies.money import bill
 from simlab.studies.ratings.cutting import metric_calls
 from simlab.studies.ratings.preparing import PreparedRatings

@@ -14,8 +14,8 @@ from faults.told import told
 
 import simlab
 from simlab.comparing.world_values import panel_of_cells
-from simlab.store.drawn import read_drawn_inputs, refuse_dependent
 from simlab.store.opening import name_axes
+from simlab.store.world_draws import read_drawn_inputs, refuse_dependent
 from simlab.studies.drawn_keys import draw_value, read_law
 from simlab.types import InputError
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from simlab.design.protocol import find_last_looks
 from simlab.design.waiting import Rounds
-from simlab.studies.asking import Asking, find_complete_looks
+from simlab.studies.batch_tasks import Asking, find_complete_looks
 from simlab.types import Ints
 
 LOOKS = np.array([0, 4, 8, 10])

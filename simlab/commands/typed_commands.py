@@ -204,7 +204,7 @@ def _style_figure(file: Path | None, option: str, style: str, width: str | None)
     if file is None:
         yield
         return
-    from simlab.drawing.figures.look import figure_style, look
+    from simlab.drawing.figures.page_style import figure_style, look
 
     with figure_style(look(style, width)) as captions:
         yield

@@ -27,11 +27,11 @@ from simlab.measures.labels import ValueRange
 from simlab.measures.precision import is_share
 from simlab.messages import clip, suggest, word
 from simlab.store.coordinates import restore_axis_values
-from simlab.store.drawn import read_drawn_inputs, refuse_dependent
 from simlab.store.intervals import read_range
 from simlab.store.opening import name_axes
 from simlab.store.query import place_on
 from simlab.store.selections import Bound
+from simlab.store.world_draws import read_drawn_inputs, refuse_dependent
 from simlab.types import Array, InputError
 
 if TYPE_CHECKING:

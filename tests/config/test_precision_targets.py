@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from simlab.config import compose_sweep
+from simlab.config.precision_targets import PrecisionTarget, parse_until, write_until
 from simlab.config.sweepfile import load, replace_until
-from simlab.config.until import PrecisionTarget, parse_until, write_until
 from simlab.types import InputError
 
 

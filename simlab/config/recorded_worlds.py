@@ -231,7 +231,7 @@ def _read(
     from simlab.tables.columns import parse_where
     from simlab.tables.rating_table import ColumnOverrides
     from simlab.tables.reading import read_for_config
-    from simlab.tables.understood import line
+    from simlab.tables.table_summary import line
 
     ratings = read_for_config(
         file,

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from simlab.drawing.figures import look
+from simlab.drawing.figures import page_style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,9 +29,9 @@ LEFT, EDGE = 0.01, 0.06
 def question(figure: Figure, text: str) -> None:
     """Write the question that a figure answers above it, from the left; in a paper its caption asks it."""
     _add_to_caption(figure, text)
-    if look.current_style().paper:
+    if page_style.current_style().paper:
         return
-    wide = look.letters(figure.get_figwidth(), QUESTION_POINTS, bold=True)
+    wide = page_style.letters(figure.get_figwidth(), QUESTION_POINTS, bold=True)
     words = textwrap.fill(" ".join(text.split()), wide, max_lines=MOST_LINES, placeholder=" …")
     figure.suptitle(
         words, x=LEFT, y=0.99, ha="left", va="top", fontsize=QUESTION_POINTS, fontweight="bold", parse_math=False
@@ -41,9 +41,9 @@ def question(figure: Figure, text: str) -> None:
 def footnote(figure: Figure, text: str) -> None:
     """Write what stands behind a figure below it; in a paper its caption says it."""
     _add_to_caption(figure, text)
-    if look.current_style().paper:
+    if page_style.current_style().paper:
         return
-    words = textwrap.fill(text, look.letters(figure.get_figwidth(), FOOTNOTE_POINTS))
+    words = textwrap.fill(text, page_style.letters(figure.get_figwidth(), FOOTNOTE_POINTS))
     style: Any = {"fontsize": FOOTNOTE_POINTS, "color": "#555555", "ha": "left", "va": "bottom", "parse_math": False}
     figure.supxlabel(words, x=LEFT, y=0.01, **style)
 
@@ -70,7 +70,7 @@ def legend(
     if not handles:
         return
     wide = figure.get_figwidth()
-    if place == "right" and not look.is_narrow(wide):
+    if place == "right" and not page_style.is_narrow(wide):
         _legend(figure, handles, labels, "upper right", title=title, **more).set_gid(place)
         return
     place = "below" if place == "right" else place

@@ -13,7 +13,7 @@ import pytest
 
 from simlab.commands.launch import judge_soundness
 from simlab.comparing.contrasts import compare
-from simlab.config.until import parse_until
+from simlab.config.precision_targets import parse_until
 from simlab.engine import ledger
 from simlab.engine.addresses import Address
 from simlab.engine.backends.local import Local
