@@ -44,9 +44,9 @@ def _report_end(ended: CommandEnd) -> int:
     from simlab.commands.exit_codes import NOTHING, name_remains
 
     if ended.code is None:
-        how = " ".join(["the command ended without an answer", f"({ended.said})", ended.phase]).rstrip()
+        how = " ".join(["the command ended without an answer", f"({ended.message})", ended.phase]).rstrip()
         print(f"simlab: {how}; what was finished is kept", file=sys.stderr)
         return NOTHING
-    if ended.said:
-        print(f"simlab: {name_remains(ended.said, sys.argv[1:])}", file=sys.stderr)
+    if ended.message:
+        print(f"simlab: {name_remains(ended.message, sys.argv[1:])}", file=sys.stderr)
     return ended.code

@@ -30,7 +30,7 @@ class CommandEnd(NamedTuple):
     """Hold how a command ended: its exit code (None: it left without one), what is to be said, in which phase."""
 
     code: int | None
-    said: str = ""
+    message: str = ""
     phase: str = ""
 
 

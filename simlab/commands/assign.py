@@ -30,8 +30,8 @@ class AssignOptions(NamedTuple):
     """Hold what is asked of an assignment: the files of items and raters, where sheets go and in which form.
 
     `share` is that of control ratings for each rating, `spoken` the languages for Appraise; None: as is usual. `after`
-    is what came of a first batch, `told` how that table is read, `alone`: what follows is a study that is concluded by
-    itself.
+    is what came of a first batch, `column_overrides` how that table is read, `alone`: what follows is a study that is
+    concluded by itself.
     """
 
     items: Path
@@ -43,7 +43,7 @@ class AssignOptions(NamedTuple):
     spoken: str = LANGUAGES
     after: Path | None = None
     alone: bool = False
-    told: ColumnOverrides = NOTHING
+    column_overrides: ColumnOverrides = NOTHING
 
 
 class WrittenSheets(NamedTuple):
@@ -63,12 +63,12 @@ def carry_out(folder: Path, options: AssignOptions, plugins: Sequence[str] = ())
     if options.after is not None:
         from simlab.commands.assign_after import write_next_study
 
-        wanted = ConcludeOptions(told=options.told, again=False)
+        wanted = ConcludeOptions(column_overrides=options.column_overrides, again=False)
         second = write_next_study(folder, options.after, options.items, wanted, alone=options.alone, plugins=plugins)
         folder, notes = second.folder, (second.batch.why,)
         options = options._replace(items=second.items, after=None)
     assigned, files = assign_study(folder, options, plugins)
-    return WrittenSheets(replace(assigned, said=(*notes, *assigned.said)), folder, files)
+    return WrittenSheets(replace(assigned, notes=(*notes, *assigned.notes)), folder, files)
 
 
 def write(sheets: WrittenSheets, form: Form, given: Given) -> Launched:
@@ -104,7 +104,7 @@ def _sheets(assigned: Assigned, folder: Path, files: Sequence[Path]) -> text.Ass
         left_out=assigned.left_out,
         spare=[rater.name for rater in assigned.seated.spare],
         seed=assigned.seed,
-        said=assigned.said,
+        said=assigned.notes,
         files=[clip(file, 200) for file in files],
         following=f"{program()} conclude {_name_filled(files[0])} --plan {shlex.quote(str(folder))}",
     )

@@ -46,12 +46,16 @@ def write_next_study(
     plan = read_plan(first, plugins)
     conclusion = conclude(after, replace(wanted, plan=plan), note)
     listed = read_items(items)
-    if plan.told is None:  # a study file names no documents, and the table does
-        rated = {document for document, _ in list_segments(after, wanted.told)}
+    if plan.campaign is None:  # a study file names no documents, and the table does
+        rated = {document for document, _ in list_segments(after, wanted.column_overrides)}
     else:
-        rated = set(plan.told.frame.document_names)
-    if plan.told is not None and plan.told.documents is not None:
-        rated = {name for name, there in zip(plan.told.frame.document_names, plan.told.documents, strict=True) if there}
+        rated = set(plan.campaign.frame.document_names)
+    if plan.campaign is not None and plan.campaign.documents is not None:
+        rated = {
+            name
+            for name, there in zip(plan.campaign.frame.document_names, plan.campaign.documents, strict=True)
+            if there
+        }
     unrated = [name for name in listed.documents if name not in rated]
     batch = second_batch(plan, conclusion, Room(documents=len(unrated)), alone=alone)
     config = _study(read_study(first, plugins).config, batch)
@@ -109,7 +113,7 @@ def _record(batch: SecondBatch) -> dict[str, Any]:
         documents=batch.documents,
         ratings=batch.ratings,
         raters=batch.raters,
-        pairs=tuple(PairToSettle(**pair._asdict()) for pair in batch.asked),
+        pairs=tuple(PairToSettle(**pair._asdict()) for pair in batch.pairs),
         new_raters=batch.new_raters,
         why=batch.why,
     ).serialise()

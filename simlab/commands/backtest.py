@@ -64,7 +64,7 @@ class BacktestOptions(NamedTuple):
     seed: int = 0
     jobs: int | None = None
     law: str = AUTO
-    told: ColumnOverrides = NOTHING
+    column_overrides: ColumnOverrides = NOTHING
     metric: str | None = None
     price: float | None = None
 
@@ -121,7 +121,7 @@ def carry_out(table: Path | None, options: BacktestOptions, *, quiet: bool = Fal
 
     Raises InputError for a table that cannot be read or split.
     """
-    if table is not None and preferences.is_table(table, options.told):
+    if table is not None and preferences.is_table(table, options.column_overrides):
         law, read, records = _predict_preferences(table, options, quiet=quiet)
     elif options.law == PREFERENCE:
         raise InputError(f"--law {PREFERENCE} is of tables of preferences; give one, or leave the law out")
@@ -167,7 +167,7 @@ def _predict_preferences(
 
     if options.law not in (AUTO, PREFERENCE):
         raise InputError(f"--law {options.law} is of tables of ratings; this is one of preferences: leave the law out")
-    compared = preferences.read(table, options.told)
+    compared = preferences.read(table, options.column_overrides)
     preferences.refuse_two_sorts(compared, name_table(table))
     read, size = preferences.record(compared), backtest.QUICK if options.quick else backtest.FULL
     whole = build_pilot(preferences.use_documents(compared))
@@ -196,7 +196,7 @@ def plan_backtest(table: Path | None, options: BacktestOptions) -> BacktestRun:
     from simlab.world import recorded
     from simlab.world.recorded import make_world
 
-    read = recorded.table(table, options.told)
+    read = recorded.table(table, options.column_overrides)
     if read.layout == "averages":
         raise InputError(
             f"{name_table(table)}: holds averaged scores without raters; give the table of ratings per rater"
@@ -256,7 +256,7 @@ def judge_advice(table: Path | None, options: BacktestOptions, *, quiet: bool = 
 def _plan_advice(table: Path | None, options: BacktestOptions) -> BacktestRun:
     from simlab.fitting.backtest import advising
 
-    if options.law == PREFERENCE or (table is not None and preferences.is_table(table, options.told)):
+    if options.law == PREFERENCE or (table is not None and preferences.is_table(table, options.column_overrides)):
         raise InputError("--advice: designs are named for studies that rate outputs; preferences have one design only")
     plan = plan_backtest(table, options)
     check(plan.world, plan.pilot_share)
@@ -273,10 +273,10 @@ def judge_papers(table: Path | None, options: BacktestOptions, *, quiet: bool = 
     from simlab.engine.progress import progress
     from simlab.fitting.backtest import papers
 
-    if options.law == PREFERENCE or (table is not None and preferences.is_table(table, options.told)):
+    if options.law == PREFERENCE or (table is not None and preferences.is_table(table, options.column_overrides)):
         raise InputError("--advice papers: the advice is of studies that rate outputs; give a table of ratings")
     plan, amount = plan_backtest(table, options), papers.QUICK if options.quick else papers.FULL
-    metric = None if options.metric is None else _read_metric(table, options.metric, options.told, plan)
+    metric = None if options.metric is None else _read_metric(table, options.metric, options.column_overrides, plan)
     places: dict[AdviceSource, list[World]] = {"recorded": papers.cut_parts(plan, metric), "fitted": [plan.world]}
     settings = {
         (source, name): papers.find_setting(own, name) if name != "metric" or metric is not None else papers.NO_METRIC

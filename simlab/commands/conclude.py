@@ -43,11 +43,11 @@ NO_TABLE = "is for a table, and only a plan is named; leave it out, or name TABL
 class ConcludeAnswer(NamedTuple):
     """Hold what came of a table or a campaign, the command that comes next, and what is said beside it.
 
-    `found` is a conclusion, what a check read, or a plan that has no table yet. `written` are the files beside the
+    `result` is a conclusion, what a check read, or a plan that has no table yet. `written` are the files beside the
     answer; `lost` is True where something was not kept that should have been.
     """
 
-    found: Conclusion | TableCheck | LoadedPlan
+    result: Conclusion | TableCheck | LoadedPlan
     wanted: ConcludeOptions
     following: str = ""
     written: Sequence[Path] = ()
@@ -125,7 +125,7 @@ def understand(
             f"{clip(second)}: holds what {clip(table)} holds, and no table confirms itself; name one, or another"
         )
     followed = None if plan is None else _read_plan(plan, plugins)
-    if table is not None and followed is not None and followed.told is None:
+    if table is not None and followed is not None and followed.campaign is None:
         _refuse_large(followed)
     family = "against" if wanted.against is not None else wanted.family
     return table, replace(wanted, plan=followed, second=second, family=family, overrides=overrides)
@@ -223,7 +223,7 @@ def write_paragraph(conclusion: Conclusion) -> str:
 
 def write(answered: ConcludeAnswer, form: Form, given: Given) -> Launched:
     """Write an answer in a form; exit code 3 where its promise does not hold, or something was not kept."""
-    answer, notes = answered.found, answered.notes
+    answer, notes = answered.result, answered.notes
     code = RESERVED if answered.lost else DONE
     if isinstance(answer, TableCheck):
         return Launched(_write_check(answered, answer, form, given), notes, code)
@@ -285,7 +285,10 @@ def _list_idle_options(wanted: ConcludeOptions) -> list[tuple[str, bool]]:
         ("--consensus", wanted.consensus),
         ("--adequate-from", wanted.adequate_from is not None),
         ("--threshold", wanted.threshold is not None),
-        ("--columns, --better, --scale, --people, --where, --alike, --wide and --decimal", wanted.told != NOTHING),
+        (
+            "--columns, --better, --scale, --people, --where, --alike, --wide and --decimal",
+            wanted.column_overrides != NOTHING,
+        ),
     ]
 
 

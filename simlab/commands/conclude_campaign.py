@@ -79,7 +79,7 @@ def conclude_campaign(
 
 def _list_table_options(wanted: ConcludeOptions) -> list[tuple[str, bool]]:
     """Return which options are given that tell of a table, or change what is taken from it."""
-    overrides = wanted.told
+    overrides = wanted.column_overrides
     return [
         ("--exclude", bool(wanted.exclude)),
         ("--consensus", wanted.consensus),

@@ -24,9 +24,9 @@ def suggest_next(
         words = ["conclude", *list_words(table, wanted)]
         words += ["--figure", str(figure or FIGURE), "--paragraph", str(paragraph or PARAGRAPH)]
     elif question == JUDGE:
-        words = ["fit-metric", str(table), *told_words(wanted.told)]
+        words = ["fit-metric", str(table), *told_words(wanted.column_overrides)]
     else:
-        words = ["fit", str(table), *told_words(wanted.told)]
+        words = ["fit", str(table), *told_words(wanted.column_overrides)]
     return f"{program()} {shlex.join(words)}"
 
 
@@ -50,5 +50,5 @@ def list_words(table: Path, wanted: ConcludeOptions) -> list[str]:
         *([] if wanted.again else ["--no-repetition"]),
         *(["--consensus"] if wanted.consensus else []),
         *(["--look"] if wanted.look else []),
-        *told_words(wanted.told),
+        *told_words(wanted.column_overrides),
     ]

@@ -406,7 +406,7 @@ def default_folder(
     typed = [text for text in overrides if text.partition("=")[0] not in ELSEWHERE]
     changes = sorted([*typed, *(["--quick"] if quick else []), *(f"--plugins={plugin}" for plugin in plugins)])
     stem = (Path(name).stem if name else "run") + ("-precise" if precise else "-located" if located else "")
-    ending = f"-shard-{shard.number}-of-{shard.of}" if shard else ""
+    ending = f"-shard-{shard.number}-of-{shard.n_shards}" if shard else ""
     if name and not changes:
         return OUTPUTS / f"{stem}{ending}"
     return OUTPUTS / f"{stem}-{sha256(chr(10).join(changes).encode()).hexdigest()[:8]}{ending}"

@@ -69,7 +69,7 @@ def label_conclusion(answered: ConcludeAnswer) -> Concluded:
     from simlab.answers.conclude import Conclusion
     from simlab.commands.conclude import page
 
-    if not isinstance(conclusion := answered.found, Conclusion):
+    if not isinstance(conclusion := answered.result, Conclusion):
         raise InputError("notebooks conclude from a table; name one, and leave check out")
     return Concluded(
         _set_unit(lay_out_records("system", [system.model_dump() for system in conclusion.systems]), conclusion.unit),

@@ -61,7 +61,7 @@ class PlanOptions(NamedTuple):
     out: Path | None = None
     jobs: int | None = None
     seed: int = 1
-    told: ColumnOverrides = NOTHING
+    column_overrides: ColumnOverrides = NOTHING
     force: bool = False
     family: FamilyName | None = None
     against: str | None = None
@@ -69,18 +69,20 @@ class PlanOptions(NamedTuple):
     @property
     def said(self) -> dict[str, Any]:
         """Return what determines the plan: by it a folder is known again. How long it may take is no part of it."""
-        left_out = ("out", "jobs", "at_most", "told", "words")
+        left_out = ("out", "jobs", "at_most", "column_overrides", "words")
         own = {name: value for name, value in self._asdict().items() if name not in left_out and value is not None}
-        overrides = {name: str(value) for name, value in asdict(self.told).items() if value != getattr(NOTHING, name)}
+        overrides = {
+            name: str(value) for name, value in asdict(self.column_overrides).items() if value != getattr(NOTHING, name)
+        }
         return {name: str(value) for name, value in own.items()} | overrides | {"words": sorted(self.words)}
 
     @property
     def typed(self) -> list[str]:
         """Return the words behind `simlab plan` that ask the same."""
-        usual, kept_apart = type(self)()._asdict(), ("words", "told", "force")
+        usual, kept_apart = type(self)()._asdict(), ("words", "column_overrides", "force")
         own = {name: x for name, x in self._asdict().items() if name not in kept_apart and x != usual[name]}
         options = [word for name, x in own.items() for word in option(RENAMED.get(name, name.replace("_", "-")), x)]
-        return [*self.words, *options, *told_words(self.told), *(["--force"] if self.force else [])]
+        return [*self.words, *options, *told_words(self.column_overrides), *(["--force"] if self.force else [])]
 
     @property
     def command(self) -> list[str]:
@@ -105,7 +107,7 @@ class WrittenPlan(NamedTuple):
     plan: StudyPlan
     study: Mapping[str, Any]
     out: Path
-    asked: PlanOptions
+    options: PlanOptions
 
     @property
     def record(self) -> PlanAnswer:
@@ -136,7 +138,7 @@ def page(planned: WrittenPlan) -> str:
 
     plan, out = planned.plan, planned.out
     wrote = f"wrote {out}/: study.yaml (frozen, {str(plan.digest)[:6]}), plan.json, front.csv, front.png, paragraph.md"
-    return f"{text_page(report(plan, planned.study))}\n\n{wrote}\nnext: {name_next_step(plan, out, planned.asked)}"
+    return f"{text_page(report(plan, planned.study))}\n\n{wrote}\nnext: {name_next_step(plan, out, planned.options)}"
 
 
 def read_family(options: PlanOptions) -> FrozenFamily | None:
@@ -308,13 +310,13 @@ def _lay_pilot_ground(table: Path, given: GivenSettings, options: PlanOptions, b
     from simlab.planning import folder, ground
     from simlab.tables import preferences
 
-    if preferences.is_table(table, options.told):
+    if preferences.is_table(table, options.column_overrides):
         raise InputError(
             f"{clip(table)}: is a table of preferences, and plans are made for studies of ratings; "
             "`simlab sweep preference_protocol` compares designs of comparisons"
         )
     _refuse_impossible(given, options)
-    fitted = fit.fit_table(table, options.told, options.law, 0, say)
+    fitted = fit.fit_table(table, options.column_overrides, options.law, 0, say)
     if fitted.failed and not options.force:
         raise InputError(
             f"{clip(table)}: the world fitted to it failed {', '.join(fitted.failed)}, so its predictions err; fit "

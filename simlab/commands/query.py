@@ -57,7 +57,7 @@ class _Selected(NamedTuple):
     where: Path | xr.Dataset
     dataset: xr.Dataset
     names: Sequence[str]
-    asked: query_words.QuerySelection
+    query: query_words.QuerySelection
     total: int
     selection: Selection | None
     kept: Ints | None
@@ -98,19 +98,19 @@ class Query:
         n = math.prod(dataset.sizes[axis] for axis in name_axes(dataset))
         kept = np.arange(n) if selected.kept is None else selected.kept
         pivot = None if self.pivot is None else view.axis(dataset, self.pivot)
-        bounded = dict.fromkeys(bound.name for bound in selected.asked.bounds if bound.name not in name_axes(dataset))
+        bounded = dict.fromkeys(bound.name for bound in selected.query.bounds if bound.name not in name_axes(dataset))
         answer = QueriedCells(
             cells=tuple(_list_cells(selected, kept if most is None else kept[:most])),
             axes=name_axes(dataset),
             measures=tuple(names),
             clusters={name: view.cluster(dataset, name) for name in names},
-            conditions=tuple(selected.asked.words),
+            conditions=tuple(selected.query.words),
             bounded=tuple(bounded),
             sort=self.sort,
             pivot=pivot,
             pivoted=None if pivot is None else [*(self.measures or ()), *bounded, view.choose_measure(dataset)][0],
             kept=len(kept),
-            found=n if selection is None else len(selection.found),
+            found=n if selection is None else len(selection.matches),
             total=selected.total,
             drawn=read_laws(dataset),
             missed=0 if selection is None else len(selection.missed),
@@ -122,7 +122,7 @@ class Query:
         shown = dataset if selected.kept is None else gather(dataset, kept)
         failed = any(FAILED in dataset[name].attrs for name in names)
         code = NOTHING if not len(kept) else launch.judge_soundness(shown) or (RESERVED if failed else DONE)
-        typed = [f"{axis}={','.join(map(word, values))}" for axis, values in selected.asked.values]
+        typed = [f"{axis}={','.join(map(word, values))}" for axis, values in selected.query.values]
         following = step(*suggest_for_store(dataset, selected.where, typed)) if isinstance(selected.where, Path) else ""
         return QueriedStore(answer, stores.remarks(shown), following, code)
 
@@ -144,7 +144,7 @@ class Query:
             selection, kept = None, None
             if compared or self.top is not None:
                 selection = select_cells(dataset, requested.bounds, order)
-                kept = selection.found[: self.top]
+                kept = selection.matches[: self.top]
             total = math.prod(whole.sizes[axis] for axis in name_axes(whole))
             yield _Selected(where, dataset, names, requested, total, selection, kept)
 
@@ -195,7 +195,7 @@ def _list_cells(selected: _Selected, cells: Ints) -> list[dict[str, Any]]:
 
 def _write_marks(selected: _Selected, cells: Ints) -> list[dict[str, str | None]]:
     """Name, of each cell, the bounds within whose error it lies; nothing where no measure is bounded."""
-    bounds = [bound.text for bound in selected.asked.bounds]
+    bounds = [bound.text for bound in selected.query.bounds]
     if selected.selection is None or not bounds:
         return [{} for _ in cells]
     of_cells = selected.selection.straddling[:, cells].T.tolist()
@@ -214,7 +214,7 @@ def _label(selected: _Selected) -> xr.Dataset:
         gathered = gather(dataset, kept)
         values = {axis: gathered[axis].variable for axis in name_axes(dataset)}
         views = build_views(gathered, selected.names).drop_vars(CELL).assign_coords(values)
-        if selected.asked.bounds:
+        if selected.query.bounds:
             about = {"long_name": "bounds within whose error the cell lies"}
             marks = [mark[WITHIN_ERROR] or "" for mark in _write_marks(selected, kept)]
             views[WITHIN_ERROR] = xr.Variable(CELL, np.array(marks, str), about)

@@ -58,8 +58,8 @@ def _suggest_next(folder: Path, shard: Shard) -> str:
     """Write the command that brings shards together, as far as the name of a folder tells those of the others."""
     import shlex
 
-    ending = f"-shard-{shard.number}-of-{shard.of}"
+    ending = f"-shard-{shard.number}-of-{shard.n_shards}"
     if folder.name.endswith(ending):
         whole = str(folder).removesuffix(ending)
-        return f"simlab merge {shlex.quote(whole)} {shlex.quote(whole)}-shard-*-of-{shard.of}"
+        return f"simlab merge {shlex.quote(whole)} {shlex.quote(whole)}-shard-*-of-{shard.n_shards}"
     return f"simlab merge DIR {shlex.quote(str(folder))} ..."

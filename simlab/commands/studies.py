@@ -142,7 +142,7 @@ def plan(
         out=make_path(out),
         jobs=jobs,
         seed=seed,
-        told=make_overrides(**told),
+        column_overrides=make_overrides(**told),
         force=force,
         family=family,
         against=against,
@@ -319,7 +319,7 @@ def conclude(
 
     metrics = metric.split(",") if isinstance(metric, str) else metric or ()
     wanted = ConcludeOptions(
-        told=make_overrides(**told),
+        column_overrides=make_overrides(**told),
         promise=promise,
         level=level,
         metrics=tuple(dict.fromkeys(name.strip() for name in metrics if name.strip())),

@@ -60,7 +60,7 @@ class CampaignInfo:
 
     frame: Frame
     documents: Bools | None
-    asked: SlotAssignment | None
+    assignment: SlotAssignment | None
     metric: Any
     known: Mapping[str, Any]
     paid: Mapping[str, float]
@@ -247,7 +247,7 @@ class CampaignSidecar(NamedTuple):
     """Hold what a sidecar says beside the study: the address of the campaign and what an analyst of it is told."""
 
     address: Mapping[str, Any]
-    told: CampaignInfo
+    info: CampaignInfo
 
 
 def locate_sidecar(table: Path) -> Path:

@@ -27,9 +27,9 @@ def conclude(table: Path, wanted: ConcludeOptions, say: Say) -> Conclusion:
     """
 
     def conclude_without(lines: tuple[int, ...]) -> Conclusion:
-        overrides = replace(wanted.told, skip=lines)
+        overrides = replace(wanted.column_overrides, skip=lines)
         return _conclude_by_kind(
-            table, replace(wanted, told=overrides, exclude=(), again=False, gate=False), lambda words: None
+            table, replace(wanted, column_overrides=overrides, exclude=(), again=False, gate=False), lambda words: None
         )
 
     quick, whole = replace(wanted, again=False), replace(wanted, exclude=())
@@ -99,7 +99,7 @@ def refuse_misplaced(wanted: ConcludeOptions, question: str) -> None:
 
 def recognise_question(table: Path, wanted: ConcludeOptions) -> str:
     """State which kind of study a table belongs to, by its columns."""
-    if preferences.is_table(table, wanted.told):
+    if preferences.is_table(table, wanted.column_overrides):
         return COMPARE
     return JUDGE if wanted.metrics or _has_metrics(table, wanted) else RATE
 
@@ -108,7 +108,7 @@ def _has_metrics(table: Path, wanted: ConcludeOptions) -> bool:
     """True if humans and metrics stand side by side in a table; one that cannot be read has none."""
     try:
         header = judged_outputs.name_columns(
-            open_cells(table, judged_outputs.FORM, wanted.told), wanted.told.columns
+            open_cells(table, judged_outputs.FORM, wanted.column_overrides), wanted.column_overrides.columns
         ).header
     except InputError:
         return False

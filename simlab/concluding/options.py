@@ -44,7 +44,7 @@ class ConcludeOptions:
     `far_checked`: scores far outside decide nothing; nothing that takes a while starts before that is known.
     """
 
-    told: ColumnOverrides = NOTHING
+    column_overrides: ColumnOverrides = NOTHING
     plan: LoadedPlan | None = None
     promise: PromiseName | None = None
     level: float | None = None

@@ -75,7 +75,7 @@ def _line(line: str, read: Read, sheets: SheetKey) -> str:
 
 def _refuse_ignored(wanted: ConcludeOptions, plan: LoadedPlan) -> None:
     """Raise InputError for options that a plan of this kind leaves without meaning."""
-    overrides, exported_one = wanted.told, plan.told is not None
+    overrides, exported_one = wanted.column_overrides, plan.campaign is not None
     ignored = [
         ("--metric", bool(wanted.metrics) and (exported_one or plan.question == RATE)),
         ("--threshold", wanted.threshold is not None),
@@ -93,10 +93,10 @@ def _refuse_ignored(wanted: ConcludeOptions, plan: LoadedPlan) -> None:
 
 def reading(table: Path, wanted: ConcludeOptions, plan: LoadedPlan) -> Read:
     """Take a table for what was collected by its plan; raise InputError where it contradicts it."""
-    if plan.told is not None and plan.sheets is not None:
-        return unblinding.read(table, plan.sheets, plan.config, plan.told, wanted.told.columns)
-    if plan.told is not None:
-        return campaigns.read(table, plan.config, plan.told, wanted.told.columns)
+    if plan.campaign is not None and plan.sheets is not None:
+        return unblinding.read(table, plan.sheets, plan.config, plan.campaign, wanted.column_overrides.columns)
+    if plan.campaign is not None:
+        return campaigns.read(table, plan.config, plan.campaign, wanted.column_overrides.columns)
     refuse_events(table)
     if plan.question == RATE:
         from simlab.concluding.ratings.campaign_sheets import match_plan
@@ -145,9 +145,9 @@ def judge_promise(conclusion: Conclusion, read: Read, plan: LoadedPlan, looked: 
     broken = _explain_broken(conclusion.promise, read, looked, plan)
     promise = conclusion.promise.replace_fields(holds=False, broken=broken) if broken else conclusion.promise
     # A table without sheets does not say what was paid.
-    paid = math.nan if plan.told is None else float(read.collected.paid["cost"])
+    paid = math.nan if plan.campaign is None else float(read.collected.paid["cost"])
     # A campaign on a clock knows what was worked; a table says it where it has times.
-    hours = read.hours if plan.told is None else float(read.collected.paid.get("hours", math.nan))
+    hours = read.hours if plan.campaign is None else float(read.collected.paid.get("hours", math.nan))
     targets = () if plan.goals is None else figures(plan.goals, conclusion, paid, hours)
     compliance = describe_compliance(plan, read.planned, read.deviations, looked, targets)
     return conclusion.replace_fields(promise=promise, plan=compliance, warnings=warnings)
@@ -205,7 +205,7 @@ class BatchPair(NamedTuple):
 class SecondBatch(NamedTuple):
     """Hold what a second batch asks for.
 
-    `documents` are asked about all `systems`, or compared for pairs as `asked` has it; these cost `ratings`. `raters`
+    `documents` are asked about all `systems`, or compared for pairs as `pairs` says; these cost `ratings`. `raters`
     are how many raters are to share them, where it is raters that settle pairs (None: the same as before). `promise` is
     that of the conclusion to come, `alone` says that it is one of the batch by itself; `why` says all that in words.
 
@@ -217,7 +217,7 @@ class SecondBatch(NamedTuple):
     documents: int
     ratings: int
     raters: int | None
-    asked: tuple[BatchPair, ...]
+    pairs: tuple[BatchPair, ...]
     promise: Promise
     alone: bool
     new_raters: bool
@@ -370,7 +370,7 @@ def _fits(batch: SecondBatch | None, plan: LoadedPlan, conclusion: Conclusion, r
         return False
     within = batch.documents <= _documents(plan, conclusion, room) and batch.ratings <= (room.ratings or inf)
     return within and (
-        batch.alone or plan.question != COMPARE or all(_has_comparisons_left(pair, plan, room) for pair in batch.asked)
+        batch.alone or plan.question != COMPARE or all(_has_comparisons_left(pair, plan, room) for pair in batch.pairs)
     )
 
 
@@ -432,7 +432,7 @@ def _list_shortages(nearest: SecondBatch, plan: LoadedPlan, conclusion: Conclusi
     if (
         not nearest.alone
         and plan.question == COMPARE
-        and not all(_has_comparisons_left(pair, plan, room) for pair in nearest.asked)
+        and not all(_has_comparisons_left(pair, plan, room) for pair in nearest.pairs)
     ):
         most = int(plan.config["budget"]["annotations_per_pair"])
-        yield f"{pluralise(nearest.asked[0].number, 'comparison')} beyond what the plan has of a pair ({most:,})"
+        yield f"{pluralise(nearest.pairs[0].number, 'comparison')} beyond what the plan has of a pair ({most:,})"

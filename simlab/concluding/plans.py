@@ -26,11 +26,11 @@ FOLDER_FILE = "study.yaml"
 
 @dataclass(frozen=True, slots=True)
 class LoadedPlan:
-    """Hold a plan: the composed `config`, its `digest`, and `told`, what an exported campaign says beside its table.
+    """Hold a plan: the composed `config`, its `digest`, and what an exported `campaign` says beside its table.
 
-    `told` is None for a plan alone, made before anything was collected. `file` is where the study stands: `path`, or in
-    the folder that this is. `sheets` is there where a study was assigned in that folder; `edited`: its study is another
-    one by now than was assigned. `family` is the one of which claims are promised (None: as the decision says).
+    `campaign` is None for a plan alone, made before anything was collected. `file` is where the study stands: `path`,
+    or in the folder that this is. `sheets` is there where a study was assigned in that folder; `edited`: its study is
+    another one by now than was assigned. `family` is the one of which claims are promised (None: as the decision says).
     `goals` are what the study was to find and to take, where the plan of this study stands in its folder.
     """
 
@@ -38,7 +38,7 @@ class LoadedPlan:
     question: str
     config: Mapping[str, Any]
     digest: str
-    told: CampaignInfo | None
+    campaign: CampaignInfo | None
     file: Path
     sheets: SheetKey | None = None
     family: FrozenFamily | None = None
@@ -72,7 +72,7 @@ def read_plan(path: Path, plugins: Sequence[str] = ()) -> LoadedPlan:
     except InputError as error:
         raise InputError(f"{where}: {str(error).removeprefix(f'{clip(file, 200)}: ')}") from error
     campaign = None if line is None else parse_sidecar(line, config, where)
-    info = None if campaign is None else campaign.told
+    info = None if campaign is None else campaign.info
     sheets = _sheets(campaign, file, where)
     edited = sheets is not None and _is_edited(file.with_name(FOLDER_FILE), named, plugins)
     # Another plan than that of the study says nothing of it.

@@ -32,7 +32,7 @@ class View:
     With `against`, this measure goes across and x orders the points of a line. In a figure that shows `against`
     otherwise, or several measures, it is `across` that says which measure goes there. `scale` is that of the measure
     shown.
-    A table shows the measures `besides`, too, and what was `found` beside one that is best by emptiness. A line across
+    A table shows the measures `besides`, too, and the `companion` of one that is best by emptiness. A line across
     marks the value `mark`. Panels show the design `reference`, values of axes, as a line to compare with.
     """
 
@@ -45,7 +45,7 @@ class View:
     besides: tuple[str, ...] = ()
     x_scale: str = "linear"
     mark: float | None = None
-    found: str | None = None
+    companion: str | None = None
     reference: Mapping[str, str] = field(default_factory=dict)
     across: str | None = None
 

@@ -38,7 +38,7 @@ class Memory:
 
     worker: float
     world: float
-    of: str
+    breakdown: str
     keys: tuple[str, ...]
 
 
@@ -94,8 +94,8 @@ def refuse_memory(memory: Memory, jobs: int, free: int | None = None) -> None:
     keys = clip(" or ".join(memory.keys[:3]), 120)
     processes = f", and {jobs} processes {size(jobs * memory.worker)}" if jobs > 1 else ""
     raise InputError(
-        f"a world and its campaigns would take about {size(memory.worker)} ({memory.of}){processes}, more than the "
-        f"{size(free)} that are free; lower {keys}{fewer}"
+        f"a world and its campaigns would take about {size(memory.worker)} ({memory.breakdown}){processes}, more than "
+        f"the {size(free)} that are free; lower {keys}{fewer}"
     )
 
 

@@ -116,7 +116,7 @@ def forecast(
         bytes=outcome_bytes(sweep, job),
         at_least=timed.at_least or until is not None,
         memory=memory.worker,
-        memory_of=memory.of,
+        memory_of=memory.breakdown,
         purchases=tuple(bought for study in timed.studies if (bought := purchase(study)) is not None),
         quotes=quotes(block or study_block(), place_cells(sweep, job.cells)),
         covered=_list_covered(job) if block is None and check is None else (),

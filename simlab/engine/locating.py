@@ -156,5 +156,5 @@ def narrow_to(sweep: Sweep, wanted: Worlds) -> Sweep:
 
 def narrow_job(job: PreparedSweep, part: Sweep, cells: Mapping[Position, CheckedCell], wanted: Worlds) -> PreparedSweep:
     """Return the job of a part of a sweep."""
-    requested = job.asked | {"axes": declare(part)["axes"], "worlds": part.worlds}
-    return replace(job, asked=requested, cells=tuple(cells[at] for at in sorted(wanted)))
+    requested = job.declaration | {"axes": declare(part)["axes"], "worlds": part.worlds}
+    return replace(job, declaration=requested, cells=tuple(cells[at] for at in sorted(wanted)))

@@ -273,7 +273,7 @@ def _ask(rounds: _Rounds, goal: Goal, end: int) -> None:
     sizes = {entry.cell: rounds.size(goal, entry.cell, end) for entry in rounds.entries}
     worlds, studies = (max(size[k] for size in sizes.values()) for k in (0, 1))
     rounds.book.admit(
-        rounds.book.extend_declaration(rounds.job.asked | {"worlds": worlds, "studies": studies}), (), sizes
+        rounds.book.extend_declaration(rounds.job.declaration | {"worlds": worlds, "studies": studies}), (), sizes
     )
 
 

@@ -143,7 +143,7 @@ class PreparedSweep:
     `known` is what the same simlab need not work out again of them.
     """
 
-    asked: dict[str, Any]
+    declaration: dict[str, Any]
     cells: tuple[CheckedCell, ...]
     sizes: Sizes
     known: Known
@@ -253,7 +253,7 @@ def refuse_too_large(sweep: Sweep, job: PreparedSweep, folder: Path) -> None:
     The disk is that of the folder.
     """
     whole = outcome_bytes(sweep, job)
-    if not job.asked["outcomes"] or whole <= LARGEST:
+    if not job.declaration["outcomes"] or whole <= LARGEST:
         return
     campaigns = describe_replication(sweep.sizes, "x")
     if (largest := sweep.worlds * sweep.of_world * job.sizes.largest) > LARGEST:

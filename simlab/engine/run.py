@@ -223,8 +223,8 @@ def _describe_damage(records: Sequence[UnsoundRow]) -> str:
 
 def fit_in(job: PreparedSweep, book: Ledger) -> tuple[dict[str, Any], list[LedgerEntry]]:
     """Find the sweep's place in what the ledger holds; raise InputError where it has none."""
-    grown = book.extend_declaration(job.asked)
-    place = positions(grown, job.asked)
+    grown = book.extend_declaration(job.declaration)
+    place = positions(grown, job.declaration)
     entries = [cell.place_on_grid(place(cell.values)) for cell in job.cells]
     book.check(grown["axes"], entries)
     return grown, entries

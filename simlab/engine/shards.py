@@ -25,11 +25,11 @@ class Shard(NamedTuple):
     """Name one of so many parts of a sweep, counted from 1."""
 
     number: int
-    of: int
+    n_shards: int
 
     def __str__(self) -> str:
         """Write it as it is typed."""
-        return f"{self.number}/{self.of}"
+        return f"{self.number}/{self.n_shards}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class SweepSizes:
             return
         first, end = gap[0], sum(gap)
         for k in range(first // self.block, -(-end // self.block)):
-            if self.owner(place, k, cell, shard.of) == shard.number:
+            if self.owner(place, k, cell, shard.n_shards) == shard.number:
                 begin = max(first, k * self.block)
                 yield begin, min(end, (k + 1) * self.block) - begin
 
@@ -92,26 +92,28 @@ def read(text: str) -> Shard:
     """Read which shard is wanted, as it is typed; raise InputError for what is none.
 
     >>> read("3/16")
-    Shard(number=3, of=16)
+    Shard(number=3, n_shards=16)
     """
     written = _WRITTEN.fullmatch(text.strip())
     if written is None:
         raise InputError(f"--shard {show(text)} names no shard; write I/N, such as 3/16, for the third of 16")
     shard = Shard(int(written[1]), int(written[2]))
-    if shard.of < 1 or not 1 <= shard.number <= shard.of:
-        raise InputError(f"--shard {show(text)} is none of {shard.of} shards; they are counted from 1 to {shard.of}")
+    if shard.n_shards < 1 or not 1 <= shard.number <= shard.n_shards:
+        raise InputError(
+            f"--shard {show(text)} is none of {shard.n_shards} shards; they are counted from 1 to {shard.n_shards}"
+        )
     return shard
 
 
 def add_shard(shards: Sequence[Mapping[str, Any]], shard: Shard, seal: str) -> list[dict[str, Any]]:
     """Add a shard to those that a folder is known to hold; the sweep that it is part of may have grown."""
     others = [dict(one) for one in shards if (one["number"], one["of"]) != shard]
-    return [*others, {"number": shard.number, "of": shard.of, "seal": seal}]
+    return [*others, {"number": shard.number, "of": shard.n_shards, "seal": seal}]
 
 
 def list_shards(shards: Iterable[Mapping[str, Any]]) -> list[Shard]:
     """List the shards that a folder holds, in their order."""
-    return sorted({Shard(shard["number"], shard["of"]) for shard in shards}, key=lambda one: (one.of, one.number))
+    return sorted({Shard(shard["number"], shard["of"]) for shard in shards}, key=lambda one: (one.n_shards, one.number))
 
 
 def name_shards(shards: Sequence[Shard], most: int = 8) -> str:

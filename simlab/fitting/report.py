@@ -97,7 +97,7 @@ class FitReport:
     """Hold what is said of a fit.
 
     `refused[law]` says why a law was not tried, `speeds[rater]` how fast raters were and `timing` how fast people at
-    large are (None: no times), `asked` that the law was named.
+    large are (None: no times), `law_named` that the law was named.
     """
 
     law: FittableLaw
@@ -110,7 +110,7 @@ class FitReport:
     trade: Trade | None
     speeds: Mapping[str, Mapping[str, float]]
     timing: FittedSpeeds | None = None
-    asked: bool = False
+    law_named: bool = False
 
     @property
     def ratings(self) -> Ratings:
@@ -132,7 +132,7 @@ class FitReport:
         return answers.Fit(
             read=read_record(ReadTable, read, "read"),
             law=self.law.name,
-            asked=self.asked,
+            asked=self.law_named,
             compared=tuple(self.compared),
             refused=dict(self.refused),
             checks=answer_checks(self.checks.traits, self.checks.failed, self.checks.erring),
@@ -180,7 +180,7 @@ def _report(ratings: Ratings, laws: Sequence[FittableLaw], name: str, seed: int,
     law, compared = _choose_law(ratings, laws, refused, name, seed, say)
     say(f"fitting {law.name}")
     examined = examine_fit(law, law.fit(ratings, seed=seed, draws=current_effort().draws), compared, refused, seed, say)
-    return replace(examined, asked=name != AUTO)
+    return replace(examined, law_named=name != AUTO)
 
 
 def _check_comparable(ratings: Ratings) -> None:

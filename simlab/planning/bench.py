@@ -152,15 +152,15 @@ class Composer:
     """
 
     words: Sequence[str]
-    held: dict[Design, Config] = field(default_factory=dict)
+    cache: dict[Design, Config] = field(default_factory=dict)
 
     def __call__(self, design: Design) -> Config:
         """Return the composed study of a design; raise InputError where its keys do not go together."""
         values = tuple((key, value) for key, value in design if _is_plain(value))
         options = tuple(setting for setting in design if setting not in values)
-        if options not in self.held:
-            self.held[options] = compose_study(self.words, options)
-        config = _copy_config(self.held[options])
+        if options not in self.cache:
+            self.cache[options] = compose_study(self.words, options)
+        config = _copy_config(self.cache[options])
         for key, value in values:
             put(config, key, checked_value(config, key, value, config.get("plugins", [])))
         return config

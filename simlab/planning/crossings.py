@@ -33,29 +33,29 @@ ASSUMED = "systems.assumed_"
 class AssumptionScale(NamedTuple):
     """Hold distances of an assumption: 0 at its value, -1 and 1 at the ends of its plausible range."""
 
-    of: Assumption
+    assumption: Assumption
 
     def measure_distance(self, value: float) -> float:
         """Return the distance of a value, negative below the value that is assumed."""
-        gap = self._plain_value(value) - self._plain_value(self.of.value)
+        gap = self._plain_value(value) - self._plain_value(self.assumption.value)
         return gap / self._half_width(gap)
 
     def value(self, distance: float) -> float:
         """Return the value at a distance."""
-        plain = self._plain_value(self.of.value) + distance * self._half_width(distance)
-        return min(max(math.exp(plain) if self.of.log else plain, self.of.least), self.of.most)
+        plain = self._plain_value(self.assumption.value) + distance * self._half_width(distance)
+        return min(max(math.exp(plain) if self.assumption.log else plain, self.assumption.least), self.assumption.most)
 
     def end(self, side: int) -> float:
         """Return how far a flip is looked for on a side, 1 or -1."""
-        return abs(self.measure_distance(self.of.most if side > 0 else self.of.least))
+        return abs(self.measure_distance(self.assumption.most if side > 0 else self.assumption.least))
 
     def _plain_value(self, value: float) -> float:
-        return math.log(value) if self.of.log else value
+        return math.log(value) if self.assumption.log else value
 
     def _half_width(self, gap: float) -> float:
         """Return the half-width of the plausible range on a side; that of the other where it has none."""
-        now = self._plain_value(self.of.value)
-        above, below = self._plain_value(self.of.high) - now, now - self._plain_value(self.of.low)
+        now = self._plain_value(self.assumption.value)
+        above, below = self._plain_value(self.assumption.high) - now, now - self._plain_value(self.assumption.low)
         wide, other = (above, below) if gap >= 0 else (below, above)
         return wide if wide > 0 else other if other > 0 else 1.0
 
@@ -232,7 +232,7 @@ class FollowedDesigns:
     """Follow designs, the first of which is the advice, else the best; `again[time, world]` draws worlds again."""
 
     bench: Bench
-    found: SearchResult
+    result: SearchResult
     wanted: PlanRequest
     designs: tuple[Design, ...]
     again: Floats
@@ -257,7 +257,7 @@ class FollowedDesigns:
     @property
     def advised(self) -> bool:
         """True if there is an advice, whose end is an event."""
-        return self.found.advice is not None
+        return self.result.advice is not None
 
     def crossing(
         self,
@@ -285,7 +285,7 @@ class FollowedDesigns:
         self, of: Assumption, x: Sequence[float], worlds: int, designs: Sequence[Design]
     ) -> list[dict[Design, Constraints]]:
         """Return the conditions of designs at distances; at 0 what the search knows of them."""
-        known = self._conditions({design: self.found.tried[design] for design in (self.designs[0], *designs)}, designs)
+        known = self._conditions({design: self.result.tried[design] for design in (self.designs[0], *designs)}, designs)
         away = [at for at in x if at != 0]
         by_distance = dict(zip(away, self._simulate_constraints(of, away, worlds, designs), strict=True))
         if away and of.key.startswith(ASSUMED):

@@ -44,7 +44,7 @@ class Curve(NamedTuple):
     `rise` is None where one size was looked at: nothing says how the measure rises.
     """
 
-    of: Design
+    design: Design
     rise: WeightedLine | None
     money: WeightedLine
     largest: Figure
@@ -74,7 +74,7 @@ class Curve(NamedTuple):
 
     def make_design(self, size: float) -> Design:
         """Return the design of the family that has a size."""
-        return set_size(self.of, int(size))
+        return set_size(self.design, int(size))
 
 
 def curves(tried: Mapping[Design, MeasuredDesign], measure: str, wanted: PlanRequest) -> list[Curve]:

@@ -147,7 +147,7 @@ def _quantile(k: float, wanted: PlanRequest) -> float:
 class PlanDecision(NamedTuple):
     """Hold what a search came to, the bench of round `k` whose worlds decided, and what they say of the page's rows."""
 
-    found: SearchResult
+    result: SearchResult
     fresh: Bench
     compared: PageDesigns
     k: int

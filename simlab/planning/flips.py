@@ -70,7 +70,7 @@ def name_assumptions_without_flip(flips: Sequence[Flip], ground: Ground) -> list
 class _Event:
     """Hold where an advice may change, on a side (1, -1), and so many worlds at how many values say so."""
 
-    of: Assumption
+    assumption: Assumption
     side: int
     about: float
     crossing: NearestEvent
@@ -131,7 +131,7 @@ class _Following:
 
     def flip(self, event: _Event) -> Flip:
         """Return where the advice changes, and to what."""
-        scale, crossing = AssumptionScale(event.of), event.crossing
+        scale, crossing = AssumptionScale(event.assumption), event.crossing
         ends = np.quantile(np.minimum(crossing.again, scale.end(event.side)), [TAIL, 1 - TAIL])
         low, high = (float(end) for end in (min(ends[0], crossing.at), max(ends[1], crossing.at)))
         low, high = sorted(scale.value(event.side * end) for end in (low, high))
@@ -140,14 +140,14 @@ class _Following:
         else:
             then = self.along.designs[crossing.first]
             why = "a cheaper design reaches the targets" if self.along.advised else "a design reaches the targets"
-        return Flip(event.of, scale.value(event.side * crossing.at), low, high, crossing.at, then, why)
+        return Flip(event.assumption, scale.value(event.side * crossing.at), low, high, crossing.at, then, why)
 
     def _find_replacement(self, event: _Event) -> tuple[Design | None, str]:
         """Return the cheapest other design that reaches the targets beyond an event, and what ends the advice."""
-        along, scale = self.along, AssumptionScale(event.of)
+        along, scale = self.along, AssumptionScale(event.assumption)
         at = event.side * min(event.crossing.at + _reach(event.crossing.at) / 2, scale.end(event.side))
-        advice, others = along.designs[0], _list_alternatives(along.found)
-        point = along.points(event.of, [at], event.worlds, (advice, *others))[0]
+        advice, others = along.designs[0], _list_alternatives(along.result)
+        point = along.points(event.assumption, [at], event.worlds, (advice, *others))[0]
         lacks = crossings.names(along.wanted)[int(point[advice].margin[:-1].argmin())]
         why = _describe_broken_condition(lacks, along.wanted)
         # The last condition, to cost less than the advice, is not asked of what takes its place. What they cost now
@@ -155,16 +155,16 @@ class _Following:
         able = [design for design in others if point[design].margin[:-1].min() >= 0]
         if not able:
             return None, f"{why}, and no design reaches the targets"
-        return min(able, key=lambda one: measure_value(along.found.tried[one], "money")), why
+        return min(able, key=lambda one: measure_value(along.result.tried[one], "money")), why
 
     def _simulate_event(self, event: _Event, worlds: int) -> _Event:
         """Simulate about an event. Lines are not followed far below it, where other designs may seem to be one."""
-        end, reach = AssumptionScale(event.of).end(event.side), _reach(event.about)
+        end, reach = AssumptionScale(event.assumption).end(event.side), _reach(event.about)
         centre = min(max(event.about, reach), max(end - reach, 0.0))
         x = sorted({event.side * min(max(centre + place * reach, 0.0), end) for place in PLACES})
         start = min(max(event.about - BELOW * reach, 0.0), end)
         near = event.crossing.near
-        crossing = self.along.crossing(event.of, x, worlds, event.side, near, start=start, straight=True)
+        crossing = self.along.crossing(event.assumption, x, worlds, event.side, near, start=start, straight=True)
         return replace(event, crossing=crossing, worlds=worlds)
 
 
@@ -183,7 +183,7 @@ def _keep_nearest(events: Sequence[_Event]) -> list[_Event]:
     likely = [event for event in events if np.isfinite(event.crossing.again).mean() >= LIKELY]
     nearest: dict[str, _Event] = {}
     for event in sorted(likely, key=_distance):
-        nearest.setdefault(event.of.key, event)
+        nearest.setdefault(event.assumption.key, event)
     return list(nearest.values())
 
 

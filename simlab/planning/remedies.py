@@ -249,7 +249,7 @@ def _largest_paid_size(curve: Curve, money: float, bounds: tuple[int, int], sear
     cut = [
         size
         for design, looked in search.tried.items()
-        if family(design) == family(curve.of) and (size := size_of(design)) is not None and _cut(looked)
+        if family(design) == family(curve.design) and (size := size_of(design)) is not None and _cut(looked)
     ]
     allowed = curve.money.reach[1] if cut else bounds[1]
     return float(min(curve.size_for(money), allowed))
@@ -278,7 +278,9 @@ def _find_cheapest_design(
         return search.advice, fine[search.advice]
     least = first_target(wanted).least
     sized = [
-        (curve, size, curve.find_size(least)[0]) for curve, size in paid if _do_others_hold(curve.of, search, wanted)
+        (curve, size, curve.find_size(least)[0])
+        for curve, size in paid
+        if _do_others_hold(curve.design, search, wanted)
     ]
     for curve, size, needed in sized:
         at = max(math.ceil(needed), fewest) if needed <= size else None
@@ -300,13 +302,13 @@ def _documents(search: SearchResult, wanted: PlanRequest, missed: Sequence[Misse
     """Return the cheapest number of documents at which the fitted lines reach all that is missed."""
     options: list[Remedy] = []
     for curve in curves(search.tried, first_target(wanted).measure, wanted):
-        members = {design: looked for design, looked in search.tried.items() if family(design) == family(curve.of)}
+        members = {design: looked for design, looked in search.tried.items() if family(design) == family(curve.design)}
         spans = [_size_needed(members, wanted, Target(measure=short.target, least=short.least)) for short in missed]
         if not spans or any(math.isnan(span[0]) for span in spans):
             continue
         at, low, high = max(spans)
         cost = curve.cost(at) if math.isfinite(at) else math.inf
-        design = curve.make_design(math.ceil(at)) if math.isfinite(at) else curve.of
+        design = curve.make_design(math.ceil(at)) if math.isfinite(at) else curve.design
         value = float(math.ceil(at)) if at < math.inf else at
         options.append(
             Remedy(what="documents", design=design, value=value, low=low, high=high, money=cost, extrapolated=True)

@@ -116,7 +116,7 @@ def find_not_dearer(bench: Bench, curve: Curve, chosen: Design, money: float, bo
     steep, fits = max(float(curve.money.at[1]), 1e-12), dict[int, bool]()
     size, wanted = _clip_size(curve.size_for(money * (1 + SLACK)), bounds), measure_extra_design(bench, chosen, WORLDS)
     while size not in fits and len(fits) < TRIES:
-        looked = measure_extra_design(bench, set_size(curve.of, size), WORLDS)
+        looked = measure_extra_design(bench, set_size(curve.design, size), WORLDS)
         if "money" not in looked or "money" not in wanted:
             return None
         gap, error = _gap(looked["money"], wanted["money"])
@@ -127,7 +127,7 @@ def find_not_dearer(bench: Bench, curve: Curve, chosen: Design, money: float, bo
         elif gap + steep <= room - SURE * error:
             size = _clip_size(max(size - gap / steep, size + 1), bounds)
     paid = [size for size, fine in fits.items() if fine]
-    return set_size(curve.of, max(paid)) if paid else None
+    return set_size(curve.design, max(paid)) if paid else None
 
 
 def _gap(own: Estimate, other: Estimate) -> tuple[float, float]:

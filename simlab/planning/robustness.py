@@ -107,7 +107,7 @@ class _Judged(NamedTuple):
     """Hold the draws in which the advice could be measured, and what it and other designs reach in them."""
 
     draws: Sequence[int]
-    told: Sequence[ReachedDraws]
+    reached_draws: Sequence[ReachedDraws]
 
 
 def _candidates(search: SearchResult) -> list[Design]:
@@ -160,16 +160,16 @@ def _summarise_looks(looks: Sequence[MeasuredDesign], names: Sequence[str]) -> R
 
 def _make_robustness(judged: _Judged, wanted: PlanRequest, source: str, more: str = "") -> Robust:
     sampled = source == "posterior draws"
-    n, worlds = len(judged.draws), max(one.error.shape[2] for one in judged.told)
+    n, worlds = len(judged.draws), max(one.error.shape[2] for one in judged.reached_draws)
     rng = stream(wanted.seed, "plan", "robust")
     drawn = rng.integers(n, size=(RESAMPLED, n)) if sampled else np.tile(np.arange(n), (RESAMPLED, 1))
     again = Redraw(drawn, rng.standard_normal((RESAMPLED, worlds)))
     now = Redraw(np.arange(n)[None, :], np.zeros((1, worlds)))
     least = np.array([target.least for target in wanted.targets])
-    advice = judged.told[0]
+    advice = judged.reached_draws[0]
     met, times = _mark_reached(advice, least, now, shrink=sampled), _mark_reached(advice, least, again, shrink=sampled)
-    regret = float(_regret(judged.told, least, now, shrink=sampled)[0])
-    regrets = _regret(judged.told, least, again, shrink=sampled)
+    regret = float(_regret(judged.reached_draws, least, now, shrink=sampled)[0])
+    regrets = _regret(judged.reached_draws, least, again, shrink=sampled)
     low, high = np.quantile(times.mean(axis=1), [TAIL, 1 - TAIL])
     if sampled:
         low, high = _widen_to_wilson(low, high, int(met.sum()), n)

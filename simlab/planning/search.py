@@ -255,7 +255,7 @@ def search(bench: Bench, designs: Sequence[Design], wanted: PlanRequest, say: Sa
 class Search:
     """A search that can go on: its families of designs with what was seen of them, and its random numbers."""
 
-    held: Sequence[DesignFamily]
+    families: Sequence[DesignFamily]
     wanted: PlanRequest
     chance: Chance
 
@@ -267,11 +267,11 @@ class Search:
 
     def holds(self, design: Design) -> bool:
         """True if a design is one of those that may be chosen."""
-        of = next((members for members in self.held if design in members.designs), None)
+        of = next((members for members in self.families if design in members.designs), None)
         return of is not None and of.designs.index(design) >= of.struck
 
     def _family(self, design: Design) -> DesignFamily:
-        return next(members for members in self.held if family(members.designs[0]) == family(design))
+        return next(members for members in self.families if family(members.designs[0]) == family(design))
 
     def find_undecided_sizes(self, design: Design) -> tuple[int, int] | None:
         """Return the sizes of a design's family between which nothing is decided; None where there are no sizes.
@@ -301,7 +301,7 @@ def begin(designs: Sequence[Design], wanted: PlanRequest) -> Search:
 
 def go_on(search: Search, bench: Bench, say: Say | None = None) -> SearchResult:
     """Search, or search on after designs were struck, until the choice is as sure as was wanted or patience ends."""
-    groups, wanted, chance = search.held, search.wanted, search.chance
+    groups, wanted, chance = search.families, search.wanted, search.chance
     if not any(group.known for group in groups):
         _look_first(bench, groups, wanted)
     why, judged = "the worlds that a search may take are used up", judge(groups, wanted, chance)

@@ -102,13 +102,13 @@ def _list_values(settings: Mapping[str, Sequence[Any]], key: str) -> set[str]:
 class _StoreReading(NamedTuple):
     """Hold what was read of a store: its attributes, or the declaration of one that is not laid yet, and how far it is.
 
-    `asked` is None where nothing says how many of the grid's cells are.
+    `n_requested` is None where nothing says how many of the grid's cells are.
     """
 
     about: Mapping[str, Any]
     declared: Mapping[str, Any]
     done: int
-    asked: int | None
+    n_requested: int | None
     bytes: int
 
 
@@ -119,7 +119,7 @@ def _describe(folder: Path) -> Catalogued:
         declared = json.loads(about["sweep"]) if read.declared is about else read.declared
         config = json.loads(about["config"]) if read.declared is about else declared["base"]
         axes = {str(axis["name"]): tuple(axis["values"]) for axis in declared["axes"]}
-        n_requested = math.prod(map(len, axes.values())) if read.asked is None else read.asked
+        n_requested = math.prod(map(len, axes.values())) if read.n_requested is None else read.n_requested
         settings = {key.removesuffix(TARGET): (_shorten(key, value),) for key, value in flatten(config)}
         named = {str(axis["key"]): axis["values"] for axis in declared["axes"]}
         entry = StoredSweep(

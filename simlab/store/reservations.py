@@ -148,7 +148,7 @@ class Undivided(NamedTuple):
     """Count the campaigns of a cell in which all systems have the same estimate, `value` in the first of them."""
 
     campaigns: int
-    of: int
+    total: int
     value: float
 
 

@@ -49,7 +49,7 @@ class Selection(NamedTuple):
     cells come closest to the bounds, where none meets them.
     """
 
-    found: Ints
+    matches: Ints
     straddling: Bools
     missed: Ints
     nearest: Ints

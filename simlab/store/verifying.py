@@ -64,9 +64,9 @@ def list_incomplete(book: Ledger) -> list[Shard]:
     """List the shards of whose blocks a folder lacks some; nothing where nobody can tell."""
     whole, cells, noted = _read_sizes(book), _cells(book), book.read_note("shards", [])
     shards, seals = list_shards(noted), {shard["seal"] for shard in noted}
-    if whole is None or len({shard.of for shard in shards}) != 1 or seals != {whole.seal(cells)}:
+    if whole is None or len({shard.n_shards for shard in shards}) != 1 or seals != {whole.seal(cells)}:
         return []
-    of = shards[0].of
+    of = shards[0].n_shards
     numbers = {
         number
         for place, at in enumerate(whole.places())

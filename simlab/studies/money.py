@@ -141,10 +141,10 @@ def limit(limits: MoneyLimits, n_systems: int) -> float | None:
 
 
 class Binding(NamedTuple):
-    """Hold what a study may cost in all, and the key that says so: `said` is `budget.total=500 EUR`."""
+    """Hold what a study may cost in all, and the key that says so: `setting` is `budget.total=500 EUR`."""
 
     amount: float
-    said: str
+    setting: str
     systems: int
     currency: str
 

@@ -43,9 +43,9 @@ class CellTable:
 
     Rows are read while one goes through them, once; `path` is where they can be read again. `chosen` are the values of
     columns by which they were chosen, `notes` sentences on what stands above the header, `marks` the column that marks
-    control items. `commas`: a comma may be a decimal one, None: where that is clear. `told` is what its owner tells,
-    `spellings` are the names that are taken for one, None: names stay as they are, and `own` is the
-    header as the file has it.
+    control items. `commas`: a comma may be a decimal one, None: where that is clear. `overrides` is what its owner
+    tells, `spellings` are the names that are taken for one, None: names stay as they are, and `own` is the header as
+    the file has it.
     """
 
     where: str
@@ -56,7 +56,7 @@ class CellTable:
     chosen: Where = ()
     marks: Marks | None = None
     commas: bool | None = None
-    told: ColumnOverrides = NOTHING
+    overrides: ColumnOverrides = NOTHING
     spellings: Spellings | None = None
     own: tuple[str, ...] = ()
 
@@ -68,7 +68,7 @@ class CellTable:
         """Go through the rows once more."""
         if self.path is None:
             return iter(())
-        table = open_cells(self.path, "", self.told)
+        table = open_cells(self.path, "", self.overrides)
         rows = chosen_rows(table.rows, table.header, self.chosen, self.where)
         rows = rows if self.marks is None else self.marks.keep(rows)
         return rows if self.spellings is None else self.spellings.rows(rows, self.places())
@@ -80,7 +80,7 @@ class CellTable:
     def record(self, ours: Iterable[str]) -> dict[str, Any]:
         """Return how the table is read, as a record: which of its columns are `ours`, those that there are."""
         named = dict(zip(self.header, self.own, strict=False))
-        return reading_record(self.told, {name: named[name] for name in ours if name in named})
+        return reading_record(self.overrides, {name: named[name] for name in ours if name in named})
 
     def column(self, name: str) -> int:
         """Return the place of a column that is there."""
@@ -134,7 +134,14 @@ def open_cells(path: Path, forms: str, overrides: ColumnOverrides = NOTHING) -> 
         raise InputError(f"{file.header_at}: the column {clip(twice, 40)!r} is there twice; name each once")
     commas = decide_commas(overrides.decimal, file.dialect is None or file.dialect.mark != ",")
     return CellTable(
-        file.where, file.header, CellRows(_rows(file)), path, file.notes, commas=commas, told=overrides, own=file.header
+        file.where,
+        file.header,
+        CellRows(_rows(file)),
+        path,
+        file.notes,
+        commas=commas,
+        overrides=overrides,
+        own=file.header,
     )
 
 
@@ -191,7 +198,7 @@ def list_left_out(table: CellTable, copies: int) -> tuple[LeftOutRatings, ...]:
 
 def merge_names(table: CellTable) -> CellTable:
     """Write names that look alike as the one that comes first, where their owner says that they are one."""
-    if table.told.alike != "merge":
+    if table.overrides.alike != "merge":
         return table
     spellings = Spellings()
     return replace(table, rows=CellRows(spellings.rows(table.rows, table.places())), spellings=spellings)

@@ -90,7 +90,7 @@ class _Gathered:
     documents: Numbers = field(default_factory=Numbers)
     raters: Numbers = field(default_factory=Numbers)
     outputs: Numbers = field(default_factory=Numbers)
-    of: array[int] = field(default_factory=lambda: array("i"))
+    output: array[int] = field(default_factory=lambda: array("i"))
     rating: array[float] = field(default_factory=lambda: array("d"))
     by: array[int] = field(default_factory=lambda: array("i"))
     at: array[int] = field(default_factory=lambda: array("i"))
@@ -127,7 +127,7 @@ class _Gathered:
     def drop(self, lines: Sequence[int]) -> int:
         """Leave out the ratings on some lines, which are copies; return how many there were."""
         kept = ~np.isin(np.array(self.at), list(lines))
-        for name in ("of", "rating", "by", "at"):
+        for name in ("output", "rating", "by", "at"):
             values = getattr(self, name)
             setattr(self, name, array(values.typecode, np.array(values)[kept].tolist()))
         if self.raters:
@@ -251,7 +251,7 @@ def _gather(table: CellTable, wanted: Sequence[str], overrides: ColumnOverrides)
                     f"{table.locate(line)}: {off} from {low:g} to {high:g}; mend it, or say another --scale"
                 )
             else:
-                gathered.of.append(output)
+                gathered.output.append(output)
                 gathered.rating.append(value)
                 gathered.by.append(rater)
                 gathered.at.append(line)
@@ -312,7 +312,7 @@ def _outputs(
     gathered: _Gathered, overrides: ColumnOverrides, chosen: Where, left_out: tuple[LeftOutRatings, ...]
 ) -> JudgedOutputs:
     at = np.array(list(gathered.outputs), np.int64)
-    of = np.array(gathered.of, np.int64)
+    of = np.array(gathered.output, np.int64)
     human = pad_ratings(of, np.array(gathered.rating), len(at))
     scores, failed = {}, list[LeftOutRatings]()
     for name, column in gathered.scores.items():

@@ -57,7 +57,7 @@ class _MqmRows:
     `planted` are the planted errors that were met: by whom, and whether they were missed.
     """
 
-    held: RatingCollector = field(default_factory=RatingCollector)
+    collector: RatingCollector = field(default_factory=RatingCollector)
     units: Numbers = field(default_factory=Numbers)
     unit: array[int] = field(default_factory=lambda: array("q"))
     tenths: array[int] = field(default_factory=lambda: array("q"))
@@ -103,14 +103,14 @@ def _add(read: _MqmRows, chunk: Sequence[tuple[int, list[str]]], header: Header)
             read.planted.append((unit[3], mark.missed))
             continue
         if unit not in read.units:
-            read.held.add([line], *([name] for name in unit))
+            read.collector.add([line], *([name] for name in unit))
         read.unit.append(read.units[unit])
         read.tenths.append(mark.tenths)
         read.error.append(mark.error)
 
 
 def _ratings(read: _MqmRows, header: Header, overrides: ColumnOverrides, source: direction.Source) -> Ratings:
-    collector, who, notes = put_people(read.held, overrides.people)
+    collector, who, notes = put_people(read.collector, overrides.people)
     indexed, kept = drop_repeats(number_names(collector, header.where, header.file.path, overrides.alike))
     unit, n = np.array(read.unit, np.int64), len(read.units)
     score = np.bincount(unit, weights=np.array(read.tenths), minlength=n)[kept] / 10
@@ -125,7 +125,7 @@ def _ratings(read: _MqmRows, header: Header, overrides: ColumnOverrides, source:
         better_from=source,
         scale=overrides.scale,
         layout="mqm",
-        notes=(*header.file.notes, *notes, *state_repeats(n - len(kept)), *notes_on_names(read.held)),
+        notes=(*header.file.notes, *notes, *state_repeats(n - len(kept)), *notes_on_names(read.collector)),
         remarks=tuple(() if header.spellings is None else header.spellings.remarks()),
         how=header.record(overrides),
         unused=header.list_unused("score", "errors", "minor", "major", "seconds", "start", "end", "run"),

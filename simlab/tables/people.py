@@ -26,7 +26,7 @@ MOST_SHOWN = 3
 class Named(NamedTuple):
     """Hold ratings by people, who each login is, and sentences on both."""
 
-    held: RatingCollector
+    collector: RatingCollector
     who: Mapping[str, str]
     notes: tuple[str, ...]
 

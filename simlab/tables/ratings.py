@@ -84,7 +84,7 @@ class Header(NamedTuple):
 class _RatingRows:
     """Collect what the cells say beside names; a criterion is dropped at its first cell that is no number."""
 
-    held: RatingCollector = field(default_factory=RatingCollector)
+    collector: RatingCollector = field(default_factory=RatingCollector)
     score: array[float] = field(default_factory=lambda: array("d"))
     errors: array[int] = field(default_factory=lambda: array("q"))
     seconds: array[float] = field(default_factory=lambda: array("d"))
@@ -162,7 +162,7 @@ def _add(read: _RatingRows, chunk: Sequence[tuple[int, list[str]]], header: Head
         read.without_score.update(text for text in columns["score"] if text in gaps)
         columns = {key: list(compress(texts, rated)) for key, texts in columns.items()}
         chunk = list(compress(chunk, rated))
-    read.held.add([number for number, _ in chunk], *names(columns, len(chunk)))
+    read.collector.add([number for number, _ in chunk], *names(columns, len(chunk)))
 
     def locate(k: int) -> str:
         return f"{header.where}, line {chunk[k][0]}"
@@ -237,7 +237,7 @@ def _add_criteria(
 def _ratings(read: _RatingRows, header: Header, overrides: ColumnOverrides, as_before: bool, averaged: bool) -> Ratings:
     with_runs = averaged and bool(read.runs)
     indexed, kept, who, notes, copies = _number_rows(read, header, overrides, averaged)
-    lines = np.array(read.held.line)[kept]
+    lines = np.array(read.collector.line)[kept]
     score, errors = np.array(read.score)[kept], np.array(read.errors, np.int64)[kept]
     counted = direction.counts_errors(score, errors, as_before=as_before)
     better, source = direction.settle_plain(
@@ -259,7 +259,7 @@ def _ratings(read: _RatingRows, header: Header, overrides: ColumnOverrides, as_b
         layout="ratings",
         rater_known="rater" in header.columns,
         criteria=_told_criteria(read, kept),
-        notes=(*header.file.notes, *notes, *_note_times(read), *notes_on_names(read.held)),
+        notes=(*header.file.notes, *notes, *_note_times(read), *notes_on_names(read.collector)),
         rows=read.rows,
         gaps=read.rows - len(read.score),
         times=_times(read, who) if "rater" in header.columns else None,
@@ -327,7 +327,7 @@ def _times(read: _RatingRows, who: Mapping[str, str]) -> Times | None:
     """Take the time between ends, repeated answers included; durations where a table has no ends."""
     if not (np.isfinite(read.ended).any() or np.isfinite(read.seconds).any()):
         return None
-    collector = read.held
+    collector = read.collector
     names, documents = list(collector.raters), [document for document, _ in collector.items]
     outputs = [(system, documents[item]) for system, item in zip(collector.system, collector.item, strict=True)]
     return take_times([names[rater] for rater in collector.rater], read.ended, read.seconds, outputs, who)
@@ -340,7 +340,7 @@ def _number_rows(
 
     What a person said under a second login does not count.
     """
-    collector, known, with_runs = read.held, "rater" in header.columns, averaged and bool(read.runs)
+    collector, known, with_runs = read.collector, "rater" in header.columns, averaged and bool(read.runs)
     indexed = number_names(collector, header.where, header.file.path, overrides.alike)
     own = _skip_copies(
         collector, _name_runs(collector, indexed, read.runs) if with_runs else indexed, header, overrides

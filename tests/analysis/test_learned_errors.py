@@ -69,5 +69,5 @@ def test_a_majority_is_off_where_ties_are_few_and_raters_err() -> None:
 @pytest.mark.parametrize("world", WORLDS)
 def test_every_world_is_a_table(world: str) -> None:
     answers, shares = made(np.random.default_rng(0), world, items=20)
-    assert answers.said.max() < answers.n_classes == shares.shape[1]
+    assert answers.label.max() < answers.n_classes == shares.shape[1]
     assert np.isfinite(ConsensusChains(np.random.default_rng(1), answers, 2).draw(3).shares).all()

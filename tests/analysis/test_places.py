@@ -93,7 +93,7 @@ def test_answers_in_both_orders_are_one_answer_or_none() -> None:
     item, place = np.array([0, 0, 1, 1, 2, 2, 3]), np.array([1, -1, 1, -1, -1, 1, 1])
     value = np.array([1, 1, 1, -1, -1, -1, 1])
     found = join_orders(Votes(pair, value, pair, item, 2, place))
-    assert (found.asked, found.flipped) == (3, 1)
+    assert (found.n_repeated, found.flipped) == (3, 1)
     assert found.votes.value.tolist() == [1, -1, 1]
     assert found.votes.item.tolist() == [0, 2, 3]
     assert found.votes.place is not None
@@ -103,8 +103,8 @@ def test_answers_in_both_orders_are_one_answer_or_none() -> None:
 def test_nobody_in_particular_asks_in_both_orders_only_where_nearly_all_is_asked_so() -> None:
     rng = np.random.default_rng(3)
     crowd = draw_placed(rng, PlacedWorld(200, n_items=40))
-    assert join_orders(crowd).asked == 0
-    assert join_orders(draw_placed(rng, PlacedWorld(50, twice=True))).asked == 50
+    assert join_orders(crowd).n_repeated == 0
+    assert join_orders(draw_placed(rng, PlacedWorld(50, twice=True))).n_repeated == 50
 
 
 def test_the_difference_at_equal_places_is_the_mean_of_both_orders() -> None:

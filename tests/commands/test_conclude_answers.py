@@ -65,7 +65,7 @@ def test_a_promise_that_does_not_hold_is_a_reservation(
 def test_next_repeats_all_that_was_asked() -> None:
     told = ColumnOverrides(columns={"score": "my score"}, scale=(0.0, 100.0), people=Path("people.csv"))
     wanted = ConcludeOptions(
-        told=told,
+        column_overrides=told,
         promise="fixed",
         level=0.1,
         metrics=("a", "b"),

@@ -271,7 +271,7 @@ def test_hours_without_a_clock_are_said_not_to_count(tmp_path: Path) -> None:
     folder = planned(tmp_path / "my", config)
     items = items_of(frame_of(config), tmp_path / "items.csv")
     raters = table(tmp_path / "raters.csv", ("rater", "hours"), [(f"p{k}", 1) for k in range(6)])
-    assert assign(read_study(folder), items, raters, None).said == (
+    assert assign(read_study(folder), items, raters, None).notes == (
         "hours are not held against the work: the study has no clock (design.collection)",
     )
 

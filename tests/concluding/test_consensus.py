@@ -35,7 +35,7 @@ def write(path: Path, world: str = "easy", *, items: int = 12, answers: int = 3)
     table, _ = made(np.random.default_rng(1), world, items=items, answers=answers)
     last = table.n_classes - 1
     lines = ["item,system_a,system_b,winner,rater"]
-    for said, item, rater in zip(table.said, table.item, table.rater, strict=True):
+    for said, item, rater in zip(table.label, table.item, table.rater, strict=True):
         first, second = SYSTEMS[table.pair[item]]
         winner = first if said == 0 else second if said == last else "tie"
         lines.append(f"i{item},{first},{second},{winner},r{rater}")

@@ -87,9 +87,9 @@ def test_the_account_is_concluded_from_an_export_too(kind: str, tmp_path: Path) 
     held, out = held_of(config), tmp_path / "came.csv"
     campaigns.export(collect_campaign(config, PLACE), config, {}, PLACE, out, "table")
     plan = read_plan(locate_sidecar(out))
-    assert plan.told is not None
+    assert plan.campaign is not None
     ours = identify_kind(config)
-    found = ours.conclude(ours.prepare(plan.config), [campaigns.read(out, plan.config, plan.told).collected])
+    found = ours.conclude(ours.prepare(plan.config), [campaigns.read(out, plan.config, plan.campaign).collected])
     for name in ("ended_by", "ratings_planned", "ratings_lost", "ratings_open", "work_hours", "campaign_days", "cost"):
         np.testing.assert_array_equal(found[name][0], held[name][0], err_msg=name)
 

@@ -50,8 +50,8 @@ def alike(config: Config, place: Place, held: Mapping[str, Array] | None, folder
         out = folder / f"campaign{ENDINGS[form]}"
         campaigns.export(came, config, {}, place, out, form)
         plan = read_plan(locate_sidecar(out))
-        assert plan.told is not None
-        read = campaigns.read(out, plan.config, plan.told)
+        assert plan.campaign is not None
+        read = campaigns.read(out, plan.config, plan.campaign)
         assert campaigns.list_differing_parts(came, read.collected) == []
         assert (read.planned, read.deviations) == (len(came.seen.value), [])
         kind = identify_kind(plan.config)

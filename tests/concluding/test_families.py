@@ -89,7 +89,7 @@ def test_turning_the_scale_turns_the_best(table: Path) -> None:
             table,
             family="best",
             overrides=MODERATED,
-            told=replace(ConcludeOptions().told, better=better, scale=(-20.0, 20.0)),
+            column_overrides=replace(ConcludeOptions().column_overrides, better=better, scale=(-20.0, 20.0)),
         )
         for better in ("higher", "lower")
     )

@@ -184,7 +184,7 @@ def test_equal_counts_of_errors_have_one_mean_over_these_raters(tmp_path, short_
     ]
     table = tmp_path / "errors.csv"
     table.write_text("\n".join(["system,document,rater,score", *(",".join(map(str, row)) for row in rows)]))
-    ratings = read(table, replace(ConcludeOptions().told, better="lower"))
+    ratings = read(table, replace(ConcludeOptions().column_overrides, better="lower"))
     load = np.bincount(ratings.rater) / len(ratings.rater)
     effects = MQM.fit(ratings, draws=2, rough=True).effects[0]
     even = make_equal_over(replace(effects, rater_system_sd=1.0), load)

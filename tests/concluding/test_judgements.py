@@ -110,7 +110,7 @@ def test_a_baseline_and_a_margin(tmp_path: Path) -> None:
 
 def test_lower_is_better_turns_directions_and_ranks(tmp_path: Path) -> None:
     table = _table(tmp_path, _rows(rated=24))
-    usual, turned = _conclude(table), _conclude(table, replace(QUIET, told=ColumnOverrides(better="lower")))
+    usual, turned = _conclude(table), _conclude(table, replace(QUIET, column_overrides=ColumnOverrides(better="lower")))
     assert [one.verdict for one in usual.pairs] == [-one.verdict for one in turned.pairs]
     assert [one.difference for one in usual.pairs] == [one.difference for one in turned.pairs]
     assert turned.systems[0].rank_low == 1

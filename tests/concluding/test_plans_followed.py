@@ -327,4 +327,4 @@ def test_a_file_that_is_no_plan_runs_nothing(old: str, new: str, message: str, t
 def test_a_folder_with_a_study_is_a_plan(tmp_path: Path) -> None:
     (tmp_path / "study.yaml").write_text(write(composed(*SMALL)), encoding="utf-8")
     plan = read_plan(tmp_path)
-    assert (plan.question, plan.told, plan.config) == ("rate", None, composed(*SMALL))
+    assert (plan.question, plan.campaign, plan.config) == ("rate", None, composed(*SMALL))

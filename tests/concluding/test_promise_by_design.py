@@ -123,7 +123,7 @@ def test_a_rule_that_counts_what_cancels_is_chosen_by_winners(tmp_path: Path) ->
         for k, fill in enumerate(FILLS.values()):
             path = tmp_path / f"{k}.csv"
             path.write_text("".join(",".join(row) + "\n" for row in filled(design, fill, k)))
-            held = take_votes(preferences.read(path, QUIET.told, None), "table")
+            held = take_votes(preferences.read(path, QUIET.column_overrides, None), "table")
             ways.add(choose_way(held.design))
             by_values.add(way_of_values(held.votes))
         assert len(ways) == 1, name

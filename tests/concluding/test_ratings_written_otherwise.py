@@ -84,7 +84,9 @@ def _answer(case: Case, mutation: Mutation | None = None) -> Callable[[Path], ob
         # What is simulated beside a conclusion is another draw where names are others.
         with use_effort(SHORT._replace(equal_studies=0)):
             found = conclude(
-                path, ConcludeOptions(told=ColumnOverrides(where=case.where, scale=case.scale)), lambda _: None
+                path,
+                ConcludeOptions(column_overrides=ColumnOverrides(where=case.where, scale=case.scale)),
+                lambda _: None,
             )
         _no_point(found)
         pairs = {

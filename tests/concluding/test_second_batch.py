@@ -70,17 +70,17 @@ def test_what_never_promised_anything_does_not_go_on() -> None:
 def test_a_promise_at_any_look_goes_on_with_what_settles_each_pair() -> None:
     found, config = still_open(), {**COMPARED, "budget": {"annotations_per_pair": 2000}}
     batch = second_batch(plan("compare", config), found, MANY)
-    assert [{one.first, one.second} for one in batch.asked] == [{"b", "d"}, {"b", "c"}]
+    assert [{one.first, one.second} for one in batch.pairs] == [{"b", "d"}, {"b", "c"}]
     pairs = {(one.first, one.second): one for one in found.pairs}
     assert not batch.alone
     assert batch.promise == found.promise
-    for one in batch.asked:
+    for one in batch.pairs:
         more = pairs[one.first, one.second].more
         assert more is not None
         assert one.number == int(np.ceil(more.median))
-    assert batch.ratings == sum(one.number for one in batch.asked)
-    assert batch.documents == max(one.number for one in batch.asked)
-    assert {name for one in batch.asked for name in (one.first, one.second)} == set(batch.systems)
+    assert batch.ratings == sum(one.number for one in batch.pairs)
+    assert batch.documents == max(one.number for one in batch.pairs)
+    assert {name for one in batch.pairs for name in (one.first, one.second)} == set(batch.systems)
     assert found.promise.says in batch.why
 
 
@@ -88,12 +88,12 @@ def test_no_more_is_asked_of_a_pair_than_its_plan_has() -> None:
     """All open pairs but the nearest need more than is left; then that one does, too."""
     found, config = still_open(), {**COMPARED, "budget": {"annotations_per_pair": 2000}}
     whole = second_batch(plan("compare", config), found, MANY)
-    first = whole.asked[0]
-    assert len(whole.asked) > 1
-    came = {(one.first, one.second): 2000 for one in whole.asked[1:]} | {
+    first = whole.pairs[0]
+    assert len(whole.pairs) > 1
+    came = {(one.first, one.second): 2000 for one in whole.pairs[1:]} | {
         (first.second, first.first): 2000 - first.number
     }
-    assert second_batch(plan("compare", config), found, MANY._replace(came=came)).asked == (first,)
+    assert second_batch(plan("compare", config), found, MANY._replace(came=came)).pairs == (first,)
     full = MANY._replace(came=dict.fromkeys(came, 2000))
     with pytest.raises(InputError, match=r"beyond what the plan has of a pair \(2,000\)"):
         second_batch(plan("compare", config), found, full)
@@ -107,9 +107,9 @@ def test_a_new_study_asks_about_the_nearest_pairs_that_there_is_room_for() -> No
         batch = second_batch(plan(), found, MANY._replace(ratings=ratings), alone=True)
         assert batch.ratings == batch.documents * len(batch.systems) <= ratings
         assert batch.documents <= 10_000
-        assert all(_pair(found, one.first, one.second).verdict == 0 for one in batch.asked)
+        assert all(_pair(found, one.first, one.second).verdict == 0 for one in batch.pairs)
         assert list(batch.systems) == [one.system for one in found.systems if one.system in batch.systems]
-        sizes.append(len(batch.asked))
+        sizes.append(len(batch.pairs))
     assert sizes == sorted(sizes)
     assert sizes[0] < sizes[-1]
     assert batch.alone

@@ -352,7 +352,9 @@ def test_people_and_machines_are_not_counted_as_one() -> None:
     with pytest.raises(InputError, match=r"1 machine \(gpt4_pair\) and 3 others .*--where judge=gpt4_pair, or --where"):
         concluded(file)
     people = [("judge", f"expert_{k}") for k in range(3)]
-    found = concluded(file, ConcludeOptions(again=False, gate=False, told=ColumnOverrides(where=tuple(people))))
+    found = concluded(
+        file, ConcludeOptions(again=False, gate=False, column_overrides=ColumnOverrides(where=tuple(people)))
+    )
     assert (found.read["used"], found.read["raters"]) == (30, 3)
     assert concluded(file, ConcludeOptions(again=False, gate=False, exclude=("gpt4_pair",))).pairs == found.pairs
 

@@ -27,7 +27,7 @@ def _concluded(path: Path, columns: str | None = None) -> Conclusion:
     """Conclude without carrying the study out again."""
     return conclude(
         path,
-        ConcludeOptions(told=ColumnOverrides(columns=parse_columns(columns)), again=False, gate=False),
+        ConcludeOptions(column_overrides=ColumnOverrides(columns=parse_columns(columns)), again=False, gate=False),
         lambda _: None,
     )
 
@@ -105,7 +105,7 @@ def test_a_verdict_is_asked_for_by_name_and_its_numbers_are_explained() -> None:
 @pytest.mark.needs_shared(STRANGERS)
 def test_the_column_judge_names_who_decided() -> None:
     experts = tuple(("judge", f"expert_{k}") for k in range(3))
-    wanted = ConcludeOptions(told=ColumnOverrides(where=experts), again=False, gate=False)
+    wanted = ConcludeOptions(column_overrides=ColumnOverrides(where=experts), again=False, gate=False)
     found = conclude(_shared("j04-judge-column-names-who-judged.csv"), wanted, lambda _: None)
     assert found.read["raters"] == 3
     assert "turn" in found.read["unused"]

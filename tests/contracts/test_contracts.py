@@ -273,11 +273,11 @@ def test_rater_models_of_judgements(section: dict[str, Any]) -> None:
 def test_metric_models_of_judgements(section: dict[str, Any], tmp_path: Path) -> None:
     world = judged(metric=with_a_file(section, tmp_path))
     first, again, other = (outputs(world, seed, shared=False) for seed in (1, 1, 2))
-    assert first.said is not None
-    assert other.said is not None
-    assert first.said.shape == (4, 40)
-    np.testing.assert_array_equal(first.said, again.said)
-    assert (first.said != other.said).any()
+    assert first.metric_score is not None
+    assert other.metric_score is not None
+    assert first.metric_score.shape == (4, 40)
+    np.testing.assert_array_equal(first.metric_score, again.metric_score)
+    assert (first.metric_score != other.metric_score).any()
     bare = outputs(judged(), 1, shared=False)
     np.testing.assert_array_equal(bare.score, first.score)  # a metric changes no output
     for rate in (world.metric.rho, world.metric.eta, world.metric.correlation):

@@ -304,7 +304,7 @@ def test_how_a_table_was_read_is_kept_and_asked_for_again(tmp_path: Path, monkey
     ],
 )
 def test_a_plan_keeps_how_its_pilot_was_read(asked: ColumnOverrides, words: str) -> None:
-    assert " ".join(PlanOptions(("p.csv",), told=asked).command) == f"plan p.csv {words}".rstrip()
+    assert " ".join(PlanOptions(("p.csv",), column_overrides=asked).command) == f"plan p.csv {words}".rstrip()
 
 
 def test_a_check_says_what_is_there_and_no_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

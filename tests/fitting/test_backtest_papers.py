@@ -153,11 +153,11 @@ def _scored_table(place: Path) -> Path:
 def _effects(file: Path, column: str, test: papers.TestName) -> list[float]:
     """Return how many more of the pairs are told apart with a metric, on each part of the documents."""
     plan = plan_backtest(file, BacktestOptions(law="gaussian"))
-    parts = papers.cut_parts(plan, _read_metric(file, column, BacktestOptions().told, plan))
+    parts = papers.cut_parts(plan, _read_metric(file, column, BacktestOptions().column_overrides, plan))
     setting = papers.find_setting(parts, "metric")
     assert setting == AdviceSetting(6, same=False)
     found = [[papers.measure_arm(part, arm, setting, test, 3, 8) for arm in papers.ADVICE["metric"]] for part in parts]
-    return [one.found - other.found for one, other in found]  # type: ignore[union-attr]
+    return [one.share_separated - other.share_separated for one, other in found]  # type: ignore[union-attr]
 
 
 def test_a_metric_that_knows_what_raters_agree_on_finds_more_and_one_that_knows_nothing_does_not(
@@ -172,7 +172,7 @@ def test_a_metric_that_knows_what_raters_agree_on_finds_more_and_one_that_knows_
 def test_fitted_worlds_have_a_metric_as_close_as_that_of_the_table(tmp_path: Path) -> None:
     file = _scored_table(tmp_path)
     plan = plan_backtest(file, BacktestOptions(law="gaussian"))
-    told = BacktestOptions().told
+    told = BacktestOptions().column_overrides
     assert papers.correlate_within_systems(plan.world, _read_metric(file, "good", told, plan)) > 0.95
     assert abs(papers.correlate_within_systems(plan.world, _read_metric(file, "random", told, plan))) < 0.2
     # One that follows half: of its own noise and of what raters agree on.

@@ -36,13 +36,13 @@ class Case(NamedTuple):
     @property
     def falls_short(self) -> bool:
         """True if a design is to be bought whose true measures are below the targets by more than the margin."""
-        advice = self.decision.found.advice
+        advice = self.decision.result.advice
         return advice is not None and not self.problem.reaches(advice, -WANTED.margin)
 
     @property
     def is_outdone(self) -> bool:
         """True if another design on the page, not dearer, reaches the targets and truly finds more by over .02."""
-        truth, named = self.problem.truth, self.decision.found.chosen
+        truth, named = self.problem.truth, self.decision.result.chosen
         own, rows = truth(named), [one for one, looked in self.decision.compared.looked.items() if looked]
         return any(
             self.problem.reaches(one, 0.0)
@@ -76,12 +76,12 @@ def decided(kind: str, seed: int, patience: int = PATIENCE) -> Case:
 
 
 def hold(cases: Sequence[Case]) -> None:
-    bought = [one for one in cases if one.decision.found.advice is not None]
+    bought = [one for one in cases if one.decision.result.advice is not None]
     assert sum(one.falls_short for one in bought) <= binom.ppf(0.999, max(len(bought), 1), 0.05)
     outdone = sum(one.is_outdone for one in bought)
     assert outdone <= binom.ppf(0.999, max(len(bought), 1), 0.05), f"{outdone} of {len(bought)} are outdone"
     easy = [one for one in cases if one.is_easy]
-    missed = sum(one.decision.found.advice is None for one in easy)
+    missed = sum(one.decision.result.advice is None for one in easy)
     assert missed <= binom.ppf(0.999, max(len(easy), 1), 0.1), f"{missed} of {len(easy)} missed"
 
 
@@ -128,7 +128,7 @@ def test_what_five_worlds_name_falls_short_more_often() -> None:
 
 
 def test_without_patience_nothing_is_advised_and_the_open_sizes_are_named() -> None:
-    found = decided("plain", 1, patience=200).decision.found
+    found = decided("plain", 1, patience=200).decision.result
     assert found.advice is None
     assert found.why == "patience is over"
     assert found.open is not None

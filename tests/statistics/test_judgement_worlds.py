@@ -95,7 +95,7 @@ def test_ends_of_alpha_are_exact() -> None:
     y = require_judgements(sure).judge(stream(1), outputs(sure, 2, 500, shared=True).score, shared=True)
     np.testing.assert_array_equal(y.mean(1), [1.0, 0.0])
     judged = rho_eta(stream(1), sure, rho=0.8, eta=0.9, concentration=None, system_concentration=None, system_sd=0.0)
-    said = outputs(judged, 3, shared=False).said
+    said = outputs(judged, 3, shared=False).metric_score
     assert far(said.mean(1), [0.8, 0.1], [0.4, 0.3]) < 4.5
 
 
@@ -108,8 +108,8 @@ def test_a_metric_is_right_as_often_as_stated_and_systems_may_differ() -> None:
     drawn = outputs(judged, 2, shared=False)
     adequate = drawn.score > 0
     for found, rate, n in (
-        ([drawn.said[k, adequate[k]].mean() for k in range(3)], judged.metric.rho, adequate.sum(1)),
-        ([1 - drawn.said[k, ~adequate[k]].mean() for k in range(3)], judged.metric.eta, (~adequate).sum(1)),
+        ([drawn.metric_score[k, adequate[k]].mean() for k in range(3)], judged.metric.rho, adequate.sum(1)),
+        ([1 - drawn.metric_score[k, ~adequate[k]].mean() for k in range(3)], judged.metric.eta, (~adequate).sum(1)),
     ):
         assert np.max(np.abs(found - rate) / np.sqrt(rate * (1 - rate) / n)) < 4.5
         assert np.max(np.abs(np.asarray(found) - (rate - 0.03)) / np.sqrt(rate * (1 - rate) / n)) > 5
@@ -139,11 +139,11 @@ def test_a_scalar_metric_correlates_within_systems_as_stated(scale: str, rho: fl
     judged = correlated(stream(1), world({"scale": scale}, **ALPHAS), correlation=rho, correlation_sd=0.0)
     drawn = outputs(judged, 2, shared=True)
     for k in range(3):
-        assert abs(np.corrcoef(drawn.score[k], drawn.said[k])[0, 1] - rho) < 0.02
-    assert far(drawn.said.mean(1), 0.0, 1.0) < 4.5
+        assert abs(np.corrcoef(drawn.score[k], drawn.metric_score[k])[0, 1] - rho) < 0.02
+    assert far(drawn.metric_score.mean(1), 0.0, 1.0) < 4.5
     about = true_quality(judged)
     np.testing.assert_allclose(about.correlation, rho)
-    slope = [np.cov(drawn.score[k], drawn.said[k])[0, 1] / drawn.said[k].var() for k in range(3)]
+    slope = [np.cov(drawn.score[k], drawn.metric_score[k])[0, 1] / drawn.metric_score[k].var() for k in range(3)]
     np.testing.assert_allclose(slope, about.slope, atol=0.03)
     assert (stats.skew(drawn.score[0]) > 1.5) == (scale == "skewed_score")
 
@@ -152,7 +152,7 @@ def test_a_threshold_makes_rho_and_eta_and_the_best_one_is_found() -> None:
     judged = thresholded(stream(1), world(**ALPHAS), correlation=0.6, correlation_sd=0.0, threshold=None)
     drawn = outputs(judged, 2, shared=True)
     adequate = drawn.score > 0
-    rho = np.array([drawn.said[k, adequate[k]].mean() for k in range(3)])
+    rho = np.array([drawn.metric_score[k, adequate[k]].mean() for k in range(3)])
     np.testing.assert_allclose(rho, judged.metric.rho, atol=4.5 * 0.5 / np.sqrt(0.3 * N))
     grid = np.linspace(-2, 2, 2001)
     for alpha in (0.3, 0.6):

@@ -43,7 +43,7 @@ TABLES: Mapping[str, tuple[Path, ColumnOverrides]] = {
 def rated(name: str) -> ScoredRatings:
     """Return the ratings of a table as its analysis takes them."""
     path, told = TABLES[name]
-    study = read_study(path, ConcludeOptions(told=told))
+    study = read_study(path, ConcludeOptions(column_overrides=told))
     prepared = prepare(study.config)
     scores = score_ratings(prepared, study.collected)
     return make_scored_ratings(study.collected, scores, document_totals(prepared, study.collected))

@@ -136,7 +136,7 @@ def find_smallest_number(
 class PlanRequirement(NamedTuple):
     """Hold what a plan must reach: a difference that is to be measurable, or found with a power.
 
-    `power` and `level` are those of a single pair, `asked` is the power that was asked for.
+    `power` and `level` are those of a single pair, `requested_power` is the power that was asked for.
     """
 
     difference: float
@@ -144,7 +144,7 @@ class PlanRequirement(NamedTuple):
     level: float
     constrain: bool
     joint: bool
-    asked: float
+    requested_power: float
 
     def is_met_by(self, plan: Numbers) -> bool:
         """True if a plan reaches it."""
@@ -185,7 +185,7 @@ def _least_accuracy(enough: Callable[[float], bool]) -> float:
 
 
 def _report_out_of_reach(unknown: str, wanted: PlanRequirement, limit: float) -> InputError:
-    what = "is measurable" if wanted.power == HALF else f"is found with power {wanted.asked:g}"
+    what = "is measurable" if wanted.power == HALF else f"is found with power {wanted.requested_power:g}"
     least = f"the least that {what} with these settings is {limit:.3g}"
     if np.isnan(limit):
         least = f"no difference {what} with these settings"

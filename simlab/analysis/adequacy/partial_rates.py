@@ -80,7 +80,7 @@ class _SlopeFit(NamedTuple):
     """
 
     axes: tuple[_Axis, _Axis]
-    told: list[NodeEvidence]
+    node_evidence: list[NodeEvidence]
     log_evidence: float
     evidence: Floats
     weight: Floats
@@ -171,7 +171,7 @@ def _moments(fit: _SlopeFit, n: int) -> tuple[Floats, Floats]:
     rows, columns = np.unravel_index(_choose_representatives(fit.weight.ravel(), n), fit.weight.shape)
     first, second = fit.axes[0].kernel[rows], fit.axes[1].kernel[columns]
     means, variances = [], []
-    for system, evidence in zip(fit.told, fit.evidence, strict=True):
+    for system, evidence in zip(fit.node_evidence, fit.evidence, strict=True):
         terms = [system.evidence * system.mean, system.evidence * (system.variance + system.mean**2)]
         mean, square = (
             np.einsum("kv,kv->k", first @ term, second) / np.maximum(evidence[rows, columns], TINY) for term in terms
@@ -183,7 +183,7 @@ def _moments(fit: _SlopeFit, n: int) -> tuple[Floats, Floats]:
 
 def _own_rates(fit: _SlopeFit, k: int) -> Own:
     """Return a system's posterior over its own rates: its evidence times what all hyperparameters say of them."""
-    system, (first, second) = fit.told[k], fit.axes
+    system, (first, second) = fit.node_evidence[k], fit.axes
     pull = fit.weight / np.maximum(fit.evidence[k], TINY)
     weight = system.evidence * (first.kernel.T @ pull @ second.kernel)
     kept = weight > 1e-9 * weight.max()

@@ -35,9 +35,9 @@ TINY = 1e-300
 
 @dataclass(frozen=True, slots=True)
 class RepeatedAnswers:
-    """Hold answers, flat: `said[answer]`, a class from 0, of `item[answer]` by `rater[answer]`; and `pair[item]`."""
+    """Hold answers, flat: `label[answer]`, a class from 0, of `item[answer]` by `rater[answer]`; and `pair[item]`."""
 
-    said: Ints
+    label: Ints
     item: Ints
     rater: Ints
     pair: Ints
@@ -56,7 +56,7 @@ class RepeatedAnswers:
     def counts(self) -> Ints:
         """Count the answers of each item: `[item, answer]`."""
         k = self.n_classes
-        return np.bincount(self.item * k + self.said, minlength=k * len(self.pair)).reshape(-1, k)
+        return np.bincount(self.item * k + self.label, minlength=k * len(self.pair)).reshape(-1, k)
 
 
 class ConsensusDraws(NamedTuple):
@@ -102,8 +102,8 @@ class ConsensusChains:
         """Start chains, at places of their own."""
         self._rng, self._answers, self._chains = rng, answers, chains
         k, n_items, n_raters = answers.n_classes, len(answers.pair), answers.n_raters
-        at = (answers.item, answers.rater * k + answers.said)
-        self._by_rater = csr_matrix((np.ones(len(answers.said)), at), (n_items, n_raters * k))
+        at = (answers.item, answers.rater * k + answers.label)
+        self._by_rater = csr_matrix((np.ones(len(answers.label)), at), (n_items, n_raters * k))
         self._of_raters = self._by_rater.T.tocsr()
         self._counts = answers.counts().astype(float)
         self._of_pair = csr_matrix((np.ones(n_items), (answers.pair, np.arange(n_items))), (answers.n_pairs, n_items))

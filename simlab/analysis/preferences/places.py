@@ -34,12 +34,12 @@ OFTEN, UNLIKELY = 10, 0.001
 class BothOrders(NamedTuple):
     """Votes of which those on the same outputs in both orders by the same rater are one.
 
-    `asked` counts outputs that a rater compared in both orders, `flipped` those whose answers are not the same: they
-    are left out of `votes`. In `design` they are left in, so that it does not depend on the answers who met what.
+    `n_repeated` counts outputs that a rater compared in both orders, `flipped` those whose answers are not the same:
+    they are left out of `votes`. In `design` they are left in, so that it does not depend on the answers who met what.
     """
 
     votes: Votes
-    asked: int
+    n_repeated: int
     flipped: int
     design: Votes
 

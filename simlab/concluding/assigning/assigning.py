@@ -34,7 +34,7 @@ class Assigned:
     lines: tuple[SheetLine, ...]
     scale: RatingScale
     seed: int
-    said: tuple[str, ...]
+    notes: tuple[str, ...]
 
     @property
     def left_out(self) -> tuple[str, ...]:
@@ -75,7 +75,7 @@ def assign(
     seated = seat_by_capacity(seated, loads, seconds)
     dealt = dealt._replace(collected=replace(dealt.collected, frame=seated.frame))
     laid = tuple(lines(work, seated, item_table, own, study.digest))
-    return Assigned(study, item_table, seated, dealt, laid, scale_of(study.config), own, (*seated.said, *unused))
+    return Assigned(study, item_table, seated, dealt, laid, scale_of(study.config), own, (*seated.notes, *unused))
 
 
 def _share(study: AssignedStudy, items: Items, share: float | None) -> float | None:

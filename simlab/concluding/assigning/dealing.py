@@ -136,7 +136,7 @@ class Seated(NamedTuple):
     people: tuple[RaterCapacity, ...]
     spare: tuple[RaterCapacity, ...]
     system: Ints
-    said: tuple[str, ...]
+    notes: tuple[str, ...]
     by_name: bool
 
 

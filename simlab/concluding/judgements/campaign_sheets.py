@@ -260,9 +260,11 @@ def match_plan(table: Path, wanted: ConcludeOptions, config: Mapping[str, Any]) 
     )
     _refuse_untold(config, where)
     outputs = judged_outputs.read_table(
-        judged_outputs.name_columns(load_answers(table, judged_outputs.FORM, wanted.told), wanted.told.columns),
+        judged_outputs.name_columns(
+            load_answers(table, judged_outputs.FORM, wanted.column_overrides), wanted.column_overrides.columns
+        ),
         wanted.metrics,
-        wanted.told,
+        wanted.column_overrides,
     )
     if outputs.far is not None:
         raise outputs.far.refusal(where)

@@ -88,7 +88,7 @@ def describe_analysis(
 
 def warnings(evidence: OutputEvidence, comparison: JudgedComparison, way: Way) -> list[Limit]:
     """Return what limits the conclusion."""
-    documents = int((way.of.n > 0).any(0).sum())
+    documents = int((way.totals.n > 0).any(0).sum())
     limits = [
         *rank_limits(Rank.CLAIMS, [*_name_unrated_systems(evidence, comparison), *_describe_uneven_labels(evidence)]),
         *rank_limits(Rank.NUMBERS, _describe_skewness(comparison, way)),
@@ -99,7 +99,7 @@ def warnings(evidence: OutputEvidence, comparison: JudgedComparison, way: Way) -
     if alike:
         alone = f"all ratings of {', '.join(alike)} are alike: what they vary by is not known, and bounds are a guess"
         limits.append(Limit(alone, Rank.NUMBERS))
-    if len(still := np.flatnonzero(~is_scattered(way.found))):
+    if len(still := np.flatnonzero(~is_scattered(way.differences))):
         first, second = (comparison.names[place[still[0]]] for place in comparison.places)
         rest = f" and {pluralise(len(still) - 1, 'pair')} more" if len(still) > 1 else ""
         lacks = "how far such a difference is off, and which it would find, is not known"
@@ -135,7 +135,7 @@ def _describe_uneven_labels(evidence: OutputEvidence) -> Iterator[str]:
 
 
 def _describe_skewness(comparison: JudgedComparison, way: Way) -> Iterator[str]:
-    skewed = is_too_skewed(way.means.part, way.of.n > 0)
+    skewed = is_too_skewed(way.means.part, way.totals.n > 0)
     if skewed.any():
         names = ", ".join(name for name, bent in zip(comparison.names, skewed, strict=True) if bent)
         yield f"ratings of {names} are too skewed for so few documents: intervals of means hold less than they say"
@@ -175,7 +175,7 @@ def conclude(table: Path, wanted: ConcludeOptions, say: Say) -> Conclusion:
         ),
         pairs=way.pairs,
         metrics=metrics,
-        detectable=find_detectable(way.found),
+        detectable=find_detectable(way.differences),
         lines=lines(metrics, used=used is not None),
         about=describe_analysis(evidence, comparison.level, metrics, used=used is not None),
         notes=(*evidence.notes, *notes),
@@ -217,7 +217,7 @@ def _repeat_study(
     seed = seed_from_rows((*evidence.system_names, *evidence.metrics), *rows)
     checked, unchecked = try_to_simulate(
         lambda: repetitions.control(
-            evidence, systems, way.of, comparison.places, corrected=corrected, level=comparison.level, seed=seed
+            evidence, systems, way.totals, comparison.places, corrected=corrected, level=comparison.level, seed=seed
         )
     )
     conclusion = apply_gate(conclusion.replace_fields(control=checked, control_missing=unchecked))

@@ -187,9 +187,9 @@ class JudgedComparison:
 class Way(NamedTuple):
     """Hold means and pairs by one way of estimating."""
 
-    of: Totals
+    totals: Totals
     means: MeanInfluence
-    found: PairDifferences
+    differences: PairDifferences
     pairs: Sequence[Pair]
 
 

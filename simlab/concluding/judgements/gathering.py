@@ -31,7 +31,7 @@ def overlay_tables(table: Path, second: Path, wanted: ConcludeOptions) -> tuple[
     if len(wanted.metrics) != 1:
         named = ", ".join(wanted.metrics)
         raise InputError(f"--metric {clip(named, 80)}: {clip(second)} holds scores of one metric; name one")
-    people, metric = reading.read(table, wanted.told), reading.read(second)
+    people, metric = reading.read(table, wanted.column_overrides), reading.read(second)
     if metric.rater_known:
         raise InputError(f"{clip(second)}: names raters, and a metric's scores have none; is it the second table?")
     human_keys, metric_keys = _keys(people), _keys(metric)
@@ -120,8 +120,8 @@ def gather(table: Path, wanted: ConcludeOptions) -> OutputEvidence:
     Raises InputError for what is malformed, asked for and not there, and where humans rated nothing.
     """
     if wanted.second is None:
-        outputs, lower = _read_one_table(table, wanted), wanted.told.better == "lower"
-        lower_is_better = None if wanted.told.better is None else lower
+        outputs, lower = _read_one_table(table, wanted), wanted.column_overrides.better == "lower"
+        lower_is_better = None if wanted.column_overrides.better is None else lower
     else:
         outputs, lower = overlay_tables(table, wanted.second, wanted)
         lower_is_better = lower
@@ -163,7 +163,9 @@ def _evidence(outputs: JudgedOutputs, adequate_from: float | None, *, lower: boo
 
 
 def _read_one_table(table: Path, wanted: ConcludeOptions) -> JudgedOutputs:
-    scored = judged_outputs.name_columns(load_answers(table, judged_outputs.FORM, wanted.told), wanted.told.columns)
+    scored = judged_outputs.name_columns(
+        load_answers(table, judged_outputs.FORM, wanted.column_overrides), wanted.column_overrides.columns
+    )
     if not judged_outputs.holds(scored.header):
         header = clip(", ".join(scored.header), 120)
         raise InputError(
@@ -175,7 +177,7 @@ def _read_one_table(table: Path, wanted: ConcludeOptions) -> JudgedOutputs:
         if name not in there:
             advice = suggest(name, there, "it has", 200) if there else "it has none beside humans"
             raise InputError(f"--metric {clip(name, 40)}: {scored.where} has no such metric; {advice}")
-    return judged_outputs.read_table(scored, wanted.metrics, wanted.told)
+    return judged_outputs.read_table(scored, wanted.metrics, wanted.column_overrides)
 
 
 def _exclude_raters(outputs: JudgedOutputs, exclude: Sequence[str]) -> tuple[JudgedOutputs, tuple[str, ...]]:

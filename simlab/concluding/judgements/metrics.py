@@ -130,10 +130,10 @@ def judge_metric(
     way = alone if few else estimate_way(comparison, of, corrected=True)
     labels = binarise_metric(evidence, name, wanted.threshold) if evidence.labels else None
     says = None if labels is None else labels.says
-    judgement = verdict(comparison, evidence, name, says, alone, way._replace(of=of))
+    judgement = verdict(comparison, evidence, name, says, alone, way._replace(totals=of))
     quality, spread, posterior, notes = _quality(evidence, name, labels, comparison.level)
     estimates = [*_list_estimates(comparison, "human", alone), *_list_estimates(comparison, "ppi", way), *posterior]
-    width, favoured = compare_widths(alone.found, way.found), _favour(comparison, evidence, name, says)
+    width, favoured = compare_widths(alone.differences, way.differences), _favour(comparison, evidence, name, says)
     says_nothing = judgement.bias is None
     worth = None if few or says_nothing else worth_labels(of, int(evidence.rated.sum()), comparison.level)
     bias, bias_pairs, bias_worst, bias_factor = _errors(comparison, judgement.bias)

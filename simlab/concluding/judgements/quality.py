@@ -45,7 +45,7 @@ def binarise_metric(evidence: OutputEvidence, name: str, threshold: float | None
     if cut is None:
         return None
     says = np.where(np.isfinite(score), (cut.sign * score > cut.sign * cut.threshold).astype(float), np.nan)
-    return Binary(says, cut.threshold, (cut.said,))
+    return Binary(says, cut.threshold, (cut.note,))
 
 
 class _Cut(NamedTuple):
@@ -53,7 +53,7 @@ class _Cut(NamedTuple):
 
     threshold: float
     sign: int
-    said: str
+    note: str
 
 
 def _use_threshold(evidence: OutputEvidence, name: str, both: Bools, threshold: float) -> _Cut:

@@ -54,8 +54,8 @@ def verdict(
     comparison: JudgedComparison, evidence: OutputEvidence, name: str, says: Floats | None, alone: Way, corrected: Way
 ) -> Verdict:
     """Judge a metric by what follows from humans `alone` and with it `corrected`; `says` are its labels, if any."""
-    rng, of, labels = comparison.stream("verdict", name), corrected.of, int(evidence.rated.sum())
-    n_documents, bound = int((of.n > 0).sum(1).min()), _margin(evidence, alone.found, comparison.margin)
+    rng, of, labels = comparison.stream("verdict", name), corrected.totals, int(evidence.rated.sum())
+    n_documents, bound = int((of.n > 0).sum(1).min()), _margin(evidence, alone.differences, comparison.margin)
     informative = _says_something(evidence, name)
     if n_documents < FEWEST_DOCUMENTS:
         few = f"humans rated {n_documents} documents of a system; fewer than {FEWEST_DOCUMENTS} do not show its worth"
@@ -67,7 +67,7 @@ def verdict(
         seen = bool((np.isfinite(evidence.metrics[name]) & evidence.rated).any())
         why = "it says the same of all outputs" if seen else "it scored no output that humans rated"
         return Verdict("leave_out", why, None, bound)
-    gain_test, width = gain(rng, of, flips=comparison.flips), compare_widths(alone.found, corrected.found)
+    gain_test, width = gain(rng, of, flips=comparison.flips), compare_widths(alone.differences, corrected.differences)
     bias = _bias(rng, comparison, evidence, name, says)
     off = f"{_name_reversed_pairs(alone, bias)}{_describe_bias(comparison, bias, bound)}"
     if gain_test.p_value > comparison.level / 2:

@@ -80,7 +80,7 @@ def limits(named: NamedVotes, claims: PreferenceClaims) -> Iterator[Limit]:
     """Go through the limits, one line each."""
     yield from rank_limits(Rank.CLAIMS, _warn_of_pairs(named, claims))
     yield from _warn_of_raters(named, claims)
-    n_items = len(np.unique(named.asked.item))
+    n_items = len(np.unique(named.raw_votes.item))
     if named.items and n_items < FEWEST and claims.way != "item":
         these = "it" if n_items == 1 else "these"
         warning = f"{pluralise(n_items, named.unit)}: claims are about {these}, whatever else there is"
@@ -88,7 +88,7 @@ def limits(named: NamedVotes, claims: PreferenceClaims) -> Iterator[Limit]:
 
 
 def _warn_of_pairs(named_votes: NamedVotes, claims: PreferenceClaims) -> Iterator[str]:
-    n_asked, left = (np.bincount(one.pair, minlength=one.n_pairs) for one in (named_votes.asked, named_votes.votes))
+    n_asked, left = (np.bincount(one.pair, minlength=one.n_pairs) for one in (named_votes.raw_votes, named_votes.votes))
     never = np.flatnonzero(claims.family & (n_asked == 0))
     if len(never):
         named = named_pairs(named_votes.system_names)
@@ -106,7 +106,7 @@ def _warn_of_pairs(named_votes: NamedVotes, claims: PreferenceClaims) -> Iterato
 
 
 def _warn_of_raters(named: NamedVotes, claims: PreferenceClaims) -> Iterator[Limit]:
-    voted = named.asked.rater[named.asked.rater >= 0]
+    voted = named.raw_votes.rater[named.raw_votes.rater >= 0]
     if not len(voted):
         return
     n = named.n_raters
@@ -116,23 +116,23 @@ def _warn_of_raters(named: NamedVotes, claims: PreferenceClaims) -> Iterator[Lim
         yield Limit(warning, Rank.CLAIMS)
     each = np.bincount(voted, minlength=len(named.rater_names))
     most = int(each.argmax())
-    share = each[most] / len(named.asked.pair)
+    share = each[most] / len(named.raw_votes.pair)
     if claims.way in ("rater", "both") and share > LOAD:
         yield Limit(
             f"{clip(named.rater_names[most], 40)} gave {share:.0%} of all votes: raters are taken as drawn, and "
             "with one who counts so much little can be claimed",
             Rank.CLAIMS,
         )
-    if named.asked.value.any():
+    if named.raw_votes.value.any():
         yield from rank_limits(Rank.RATERS, _always_ties(named))
 
 
 def _always_ties(named: NamedVotes) -> Iterator[str]:
     """Name raters who always said that two outputs are a tie; who always names one place is named elsewhere."""
-    known = named.asked.rater >= 0
+    known = named.raw_votes.rater >= 0
     n, ties = (
-        np.bincount(named.asked.rater[mask], minlength=len(named.rater_names))
-        for mask in (known, known & (named.asked.value == 0))
+        np.bincount(named.raw_votes.rater[mask], minlength=len(named.rater_names))
+        for mask in (known, known & (named.raw_votes.value == 0))
     )
     chance = (ties.sum() / n.sum()) ** n
     always = np.flatnonzero((n >= OFTEN) & (ties == n) & (chance < UNLIKELY))
@@ -145,7 +145,7 @@ def _always_ties(named: NamedVotes) -> Iterator[str]:
 def conclude(table: Path, wanted: ConcludeOptions, say: Callable[[str], None]) -> Conclusion:
     """Conclude from a table; raise InputError for what cannot be read, or is asked wrongly."""
     _check(table, wanted)
-    read = preferences.read(table, wanted.told, list(wanted.metrics) or None)
+    read = preferences.read(table, wanted.column_overrides, list(wanted.metrics) or None)
     left = exclude_raters(read, wanted)
     preferences.refuse_two_sorts(left, clip(table))
     named = take_votes(left, clip(table))
@@ -159,7 +159,7 @@ def conclude(table: Path, wanted: ConcludeOptions, say: Callable[[str], None]) -
     concluded = _conclude_by_rule(table, named, wanted, say) if wanted.overrides else conclude_votes(named, wanted, say)
     if repeated is None or not wanted.gate:
         return concluded
-    say(f"learning raters' errors from {len(repeated.answers.said):,} answers ...")
+    say(f"learning raters' errors from {len(repeated.answers.label):,} answers ...")
     agreed = learn_consensus(repeated, left, concluded.promise.level, wanted.seed)
     unknown = () if agreed else (Limit(NO_CONSENSUS, Rank.NUMBERS),)
     return concluded.replace_fields(consensus=agreed, warnings=(*concluded.warnings, *unknown))

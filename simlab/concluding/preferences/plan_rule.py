@@ -210,7 +210,7 @@ def match_plan(table: Path, wanted: ConcludeOptions, config: Mapping[str, Any]) 
     has no column.
     """
     where, with_metric = clip(table), bool(config.get("metric", {}).get("_target_"))
-    comparisons = preferences.read(table, wanted.told, list(wanted.metrics) if with_metric else None)
+    comparisons = preferences.read(table, wanted.column_overrides, list(wanted.metrics) if with_metric else None)
     if comparisons.n_systems < 2 or not len(comparisons.outcome):
         raise InputError(f"{where}: no comparison says who won; fill in winner")
     _refuse_orders(take_votes(comparisons, where), where)

@@ -200,7 +200,7 @@ def standing(named: NamedVotes, claims: PreferenceClaims, level: float, seed: in
 
 def systems(named: NamedVotes, claims: PreferenceClaims, stands: FittedStrengths, level: float) -> list[System]:
     """Return each system's share of wins against the average of the others, ties half, and its possible ranks."""
-    n = votes_of_systems(named.asked)
+    n = votes_of_systems(named.raw_votes)
     verdict = claims.verdict
     if stands.ranks_by == "strengths" and stands.scale:
         # A claim binds: strengths say the rest, so that no rank contradicts a claim.
@@ -229,7 +229,7 @@ def shares(named: NamedVotes, stands: FittedStrengths, level: float) -> tuple[Fl
     """Return shares of wins and the bounds of their intervals, `[system]`; NaN of one that nothing compares."""
     n = named.votes.n_systems
     if stands.fitted is None or stands.scale is None:
-        compared = votes_of_systems(named.asked) > 0
+        compared = votes_of_systems(named.raw_votes) > 0
         return np.where(compared, 0.5, np.nan), np.where(compared, 0.0, np.nan), np.where(compared, 1.0, np.nan)
     share, gradient = win_shares(stands.fitted)
     with np.errstate(divide="ignore", invalid="ignore"):

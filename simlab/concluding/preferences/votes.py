@@ -27,9 +27,9 @@ MOST_NAMED = 3
 class NamedVotes:
     """Hold votes with the names behind their numbers.
 
-    `asked` are the answers as they came, `votes` those that are concluded from: what was asked in both orders is one
-    (`both_orders` counts these outputs, `flipped` those left out since the answer went with the order). `design` are
-    the same votes with those in, so that it knows who met what, whatever the answers. `rater_names` is empty where
+    `raw_votes` are the answers as they came, `votes` those that are concluded from: what was asked in both orders is
+    one (`both_orders` counts these outputs, `flipped` those left out since the answer went with the order). `design`
+    are the same votes with those in, so that it knows who met what, whatever the answers. `rater_names` is empty where
     raters are not named, `items` tells whether items are; `unit` is what the table draws, documents where it names
     them. `ordered` is False where votes are only counted. `by_place`: winners are written as places. `line` and `read`
     say what was read, to people and to programs.
@@ -42,7 +42,7 @@ class NamedVotes:
     ordered: bool
     line: str
     read: Mapping[str, Any]
-    asked: Votes
+    raw_votes: Votes
     design: Votes
     notes: tuple[str, ...] = ()
     unit: Literal["item", "document"] = "item"
@@ -53,7 +53,7 @@ class NamedVotes:
     @property
     def n_raters(self) -> int:
         """Count the raters that voted."""
-        return len(np.unique(self.asked.rater[self.asked.rater >= 0]))
+        return len(np.unique(self.raw_votes.rater[self.raw_votes.rater >= 0]))
 
     def number_of(self, system: str, option: str) -> int:
         """Return the number of a system; raise InputError for one that is not there."""
@@ -72,11 +72,11 @@ def take_votes(table: Preferences, where: str) -> NamedVotes:
     votes, answers, design = (_use_documents_as_items(part, table) for part in (joined.votes, answers, joined.design))
     return NamedVotes(
         votes=votes if table.by_place else _clear_lone_orders(votes),
-        asked=answers,
+        raw_votes=answers,
         design=design,
         unit="document" if table.document_known else "item",
         by_place=table.by_place,
-        both_orders=joined.asked,
+        both_orders=joined.n_repeated,
         flipped=joined.flipped,
         system_names=table.system_names,
         rater_names=table.rater_names,
@@ -176,12 +176,12 @@ def first_place(votes: Votes, level: float) -> tuple[Interval, int] | None:
 
 def lines(named: NamedVotes, level: float) -> Iterator[str]:
     """Go through what the place is worth, and which answers in both orders contradict each other."""
-    estimate = first_place(named.asked, level)
+    estimate = first_place(named.raw_votes, level)
     if estimate is not None:
         share, n = estimate
         where = "place" if named.by_place else "column"
         sentence = f"The first {where} wins {_interval(share)} of {pluralise(n, 'comparison')} that {_are(n)} no ties"
-        if _is_never_turned(named.asked):
+        if _is_never_turned(named.raw_votes):
             seen = "" if named.by_place else ": if raters saw that order, place and system are not told apart"
             sentence += f", always with the same system of a pair{seen}"
         yield f"{sentence}."
@@ -205,7 +205,7 @@ def warnings(named: NamedVotes, family: Bools) -> Iterator[Limit]:
 
 
 def _describe_followers(named: NamedVotes) -> Iterator[str]:
-    followers = list_followers(named.asked)
+    followers = list_followers(named.raw_votes)
     if not followers:
         return
     phrases = []
@@ -236,7 +236,7 @@ def _describe_unclaimed(named: NamedVotes, family: Bools) -> Iterator[str]:
 
 def record(named_votes: NamedVotes, level: float) -> dict[str, Any]:
     """Return the record that programs read."""
-    estimate = first_place(named_votes.asked, level)
+    estimate = first_place(named_votes.raw_votes, level)
     if estimate is None:
         return {"position": None}
     share, n = estimate
@@ -258,7 +258,7 @@ def record(named_votes: NamedVotes, level: float) -> dict[str, Any]:
                     "share": follower.share,
                     "chance": follower.chance,
                 }
-                for follower in list_followers(named_votes.asked)
+                for follower in list_followers(named_votes.raw_votes)
             ],
         }
     }
@@ -266,13 +266,15 @@ def record(named_votes: NamedVotes, level: float) -> dict[str, Any]:
 
 def raw_differences(named: NamedVotes) -> Floats:
     """Return wins less losses of all answers, `[pair]`, whatever the place."""
-    n = np.bincount(named.asked.pair, minlength=named.asked.n_pairs)
-    return np.asarray(np.bincount(named.asked.pair, named.asked.value, named.asked.n_pairs) / np.maximum(n, 1))
+    n = np.bincount(named.raw_votes.pair, minlength=named.raw_votes.n_pairs)
+    return np.asarray(
+        np.bincount(named.raw_votes.pair, named.raw_votes.value, named.raw_votes.n_pairs) / np.maximum(n, 1)
+    )
 
 
 def lacks_answers(named: NamedVotes, votes: Votes) -> Bools:
     """Mark the pairs that were asked about, and of which no answer is among the votes that are used."""
-    n_asked, left = (np.bincount(one.pair, minlength=one.n_pairs) for one in (named.asked, votes))
+    n_asked, left = (np.bincount(one.pair, minlength=one.n_pairs) for one in (named.raw_votes, votes))
     return np.asarray((n_asked > 0) & (left == 0))
 
 

@@ -84,18 +84,18 @@ def match_campaign(info: CampaignInfo, rows: SheetRows, config: Mapping[str, Any
 
     Raises InputError for what was not asked: other systems or outputs, or more ratings than the plan has.
     """
-    if info.asked is None or info.documents is None:
+    if info.assignment is None or info.documents is None:
         raise InputError(f"{rows.where}: its plan does not say whom it asked, as one of ratings does")
     frame, came = _add_raters(info.frame, rows), _find_rated_rows(rows)
     seen = _read_ratings(frame, info, rows, came)
-    position, n_asked = _positions(frame, info.asked, seen)
+    position, n_asked = _positions(frame, info.assignment, seen)
     timed, n = "at" in info.types, len(came)
     _refuse_unasked(rows, came, seen, n_asked + _count_further_ratings(config, timed=timed), frame)
     # On a clock others may rate what was dealt to one, and more may be asked: rows stand as the ratings were dealt.
     at = np.arange(n) if timed else np.lexsort((position, seen.item, seen.unit))
     ordered = replace(seen, **{name: getattr(seen, name)[at] for name in info.types})
     paid = reduce_payment(info.paid, info.answers - n, read_prices(config["budget"], RATE))
-    collected = Collected(frame, info.documents, info.asked, ordered, info.metric, info.known, paid, info.streams)
+    collected = Collected(frame, info.documents, info.assignment, ordered, info.metric, info.known, paid, info.streams)
     return Read(collected, info.answers, _deviations(info, frame, position, n))
 
 
@@ -183,7 +183,7 @@ def _deviations(info: CampaignInfo, frame: Frame, position: Ints, n: int) -> lis
     new = frame.n_raters - info.frame.n_raters
     # On a clock others of the pool take over what somebody leaves.
     dealt = "at" not in info.types or new
-    if info.asked is not None and dealt and (others := int((position == info.asked.slot.shape[2]).sum())):
+    if info.assignment is not None and dealt and (others := int((position == info.assignment.slot.shape[2]).sum())):
         who = f", of which {pluralise(new, 'rater')} that the plan does not have" if new else ""
         deviations.append(f"{pluralise(others, 'rating')} by other raters than planned{who}")
     return deviations
@@ -249,7 +249,7 @@ def match_plan(table: Path, wanted: ConcludeOptions, config: Mapping[str, Any]) 
 
     Raises InputError for a table of one system, for the plan of other systems, and for more ratings than were planned.
     """
-    ratings = sort_ratings(read(table, wanted.told))
+    ratings = sort_ratings(read(table, wanted.column_overrides))
     where, per_output = clip(table), int(config["design"]["ratings_per_item"])
     if ratings.n_systems < 2:
         raise InputError(f"{where}: holds ratings of one system; conclusions compare at least two")

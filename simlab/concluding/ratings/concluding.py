@@ -61,7 +61,7 @@ def conclude(table: Path, wanted: ConcludeOptions, say: Callable[[str], None]) -
     from simlab.concluding.ratings.second_table import add_second_table
 
     # Who is left out of one table need not be in the other.
-    other = replace(wanted, exclude=(), again=False, told=replace(wanted.told, skip=()))
+    other = replace(wanted, exclude=(), again=False, column_overrides=replace(wanted.column_overrides, skip=()))
     second = read_study(wanted.second, other)
     if second.ratings.far is not None:
         raise second.ratings.far.refusal(clip(wanted.second))
@@ -70,7 +70,7 @@ def conclude(table: Path, wanted: ConcludeOptions, say: Callable[[str], None]) -
 
 def read_study(table: Path, wanted: ConcludeOptions) -> TableStudy:
     """Read a table, leave out what is asked to be or cannot be used, and choose the analysis."""
-    ratings = read(table, wanted.told, averaged=True)
+    ratings = read(table, wanted.column_overrides, averaged=True)
     where = clip(table)
     kept, left_out = exclude_raters(ratings, wanted.exclude, where)
     if kept.n_systems < 2:

@@ -106,7 +106,11 @@ def _steps(
     single, down, level = np.zeros(len(verdicts.family), bool), np.zeros(len(verdicts.family), bool), prepared.level
     own = verdicts.p_value[verdicts.family]
     if prepared.multiplicity == "max_t" and prepared.family is not None:
-        of = spans.of.family if spans.of.family is not None else prepared.family(collected.streams("test"), rated)
+        of = (
+            spans.uncertainty.family
+            if spans.uncertainty.family is not None
+            else prepared.family(collected.streams("test"), rated)
+        )
         kept = of.keep(verdicts.family)
         one_step, more = (np.maximum(step, own) for step in (kept.single_step(), kept.step_down()))
     elif prepared.multiplicity == "holm":
@@ -119,7 +123,7 @@ def _steps(
 
 def find_candidates(spans: Spans, direction: Array, n_systems: int, level: float) -> Candidates:
     """Return what is known of each system as a candidate for the best."""
-    family = spans.of.family
+    family = spans.uncertainty.family
     if family is None:
         raise ValueError("who may be best was asked of a test without t statistics, which a check refuses")
     return best.candidates(family, direction.astype(float), n_systems, level)
@@ -153,7 +157,7 @@ class Answering(NamedTuple):
     collected: Collected
     rated: ScoredRatings
     outcome: Mapping[str, Array]
-    told: Spans
+    spans: Spans
     order: Sequence[str]
     widest: float
     margin: float | None
@@ -178,25 +182,25 @@ class Answering(NamedTuple):
         prepared = self.prepared._replace(multiplicity="bh" if name == "fdr" else at_once)
         outcome = {key: value for key, value in self.outcome.items() if key != "adjusted_p_value"}
         family = mark_family(self.names, against)
-        pair_verdicts = verdicts(prepared, self.collected, outcome, self.rated, family, self.told.of.centre)
+        pair_verdicts = verdicts(prepared, self.collected, outcome, self.rated, family, self.spans.uncertainty.centre)
         better = np.argwhere(lay_out_claims(pair_verdicts.verdict, len(self.names)))
         claims = tuple((self.names[i], self.names[j]) for i, j in better)
         tiers = cut_tiers(pair_verdicts.verdict, self.names, self.order) if name == "ranks" else ()
         return Family(name=name, says=NOTHING_PROMISED, candidates=(), tiers=tiers, claims=claims)
 
     def _candidates(self, direction: Array) -> tuple[Candidate, ...]:
-        n, of = len(self.names), self.told.of
-        candidates = find_candidates(self.told, direction, n, self.prepared.level)
+        n, of = len(self.names), self.spans.uncertainty
+        candidates = find_candidates(self.spans, direction, n, self.prepared.level)
         sign = -1 if self.collected.frame.lower_is_better else 1
         first, second = np.triu_indices(n, 1)
         error = np.full((n, n), np.inf)
         known = (
             of.known
             & np.isfinite(of.variance)
-            & self.told.scatter
+            & self.spans.scatter
             & (of.comparisons is None or of.comparisons.comparable)
         )
-        error[first, second] = error[second, first] = np.where(known, self.told.error, np.inf)
+        error[first, second] = error[second, first] = np.where(known, self.spans.error, np.inf)
         behind = np.minimum(
             candidates.bound_gaps_to_best(best.lay_out_leads(sign * np.nan_to_num(of.centre), n), error), self.widest
         )
@@ -229,7 +233,7 @@ def cut_tiers(verdict: Array, names: Sequence[str], order: Sequence[str]) -> tup
 
 def near_level(spans: Spans, level: float, p_values: Mapping[str, float]) -> tuple[str, ...]:
     """Name p-values that other draws of the same test might bring to the other side of the level."""
-    of = spans.of.comparisons
+    of = spans.uncertainty.comparisons
     draws = 0 if of is None or of.null is None else len(of.null)
     error = np.sqrt(level * (1 - level) / (draws + 1))
     near = {name: p for name, p in p_values.items() if draws and abs(p - level) <= NEAR * error}

@@ -105,25 +105,25 @@ def _conclude_scores(
     family = mark_family(frame.system_names, question.against)
     rated = _score_ratings(prepared, collected)
     outcome = {name: values[0] for name, values in conclude(prepared, [collected]).items()}
-    uncertainty = estimate_uncertainty(config, prepared, collected, rated, family)
-    model = uncertainty.of.comparisons
+    all_spans = estimate_uncertainty(config, prepared, collected, rated, family)
+    model = all_spans.uncertainty.comparisons
     drawn = find_drawn_units(test) if model is None else find_drawn_in_family(model, family)
-    pair_verdicts = verdicts(prepared, collected, outcome, rated, family, uncertainty.of.centre)
+    pair_verdicts = verdicts(prepared, collected, outcome, rated, family, all_spans.uncertainty.centre)
     if question.name == "fdr":
-        uncertainty = adjust_false_coverage(
-            uncertainty, int(np.count_nonzero(pair_verdicts.verdict)), family, prepared.level
+        all_spans = adjust_false_coverage(
+            all_spans, int(np.count_nonzero(pair_verdicts.verdict)), family, prepared.level
         )
     scale = _scale(config, table)
-    limits = list_warnings(collected, uncertainty, prepared, drawn, pair_verdicts)
+    limits = list_warnings(collected, all_spans, prepared, drawn, pair_verdicts)
     blind = any(blind_pairs(pair_verdicts, prepared))
-    marks = mark_pairs(question.name, prepared, collected, rated, pair_verdicts, uncertainty)
-    of_pairs, spans, candidates = pair_verdicts, uncertainty, None
+    marks = mark_pairs(question.name, prepared, collected, rated, pair_verdicts, all_spans)
+    of_pairs, spans, candidates = pair_verdicts, all_spans, None
     if question.name == "best":
         # Who may be best is claimed of systems; differences of single pairs have neither verdicts nor bounds.
-        candidates = find_candidates(uncertainty, pair_verdicts.direction, frame.n_systems, prepared.level)
+        candidates = find_candidates(all_spans, pair_verdicts.direction, frame.n_systems, prepared.level)
         nothing = np.full(len(family), np.nan)
         of_pairs = pair_verdicts._replace(verdict=np.zeros_like(pair_verdicts.verdict), adjusted=nothing)
-        marks, spans = mark_exclusions(candidates, family), uncertainty._replace(bar=np.full(len(family), np.inf))
+        marks, spans = mark_exclusions(candidates, family), all_spans._replace(bar=np.full(len(family), np.inf))
     systems = list_systems(
         collected, outcome, rated, of_pairs.verdict, drawn != DOCUMENTS, prepared.level, scale, model
     )
@@ -142,7 +142,7 @@ def _conclude_scores(
     shown = [_pair_in_points(pair, sd) for pair in pairs]
     promised = _state_promise(prepared, question, table, drawn, pairs, frame.n_raters)
     order = [system.system for system in systems]
-    answering = Answering(prepared, collected, rated, outcome, uncertainty, order, scale[1] - scale[0], wanted.margin)
+    answering = Answering(prepared, collected, rated, outcome, all_spans, order, scale[1] - scale[0], wanted.margin)
     answer = (
         None
         if question.name is None
@@ -171,7 +171,7 @@ def _conclude_scores(
             *rank_limits(Rank.NUMBERS, misleading_means(shown, rated, frame.system_names, frame.rater_names)),
             *rank_limits(Rank.PROMISE, _warn_of_lone_segments(table)),
             *limits,
-            *rank_limits(Rank.NUMBERS, _near_level(answer, pairs, uncertainty, prepared)),
+            *rank_limits(Rank.NUMBERS, _near_level(answer, pairs, all_spans, prepared)),
         ),
         family=answer,
         exploratory=other,

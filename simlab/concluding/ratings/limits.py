@@ -173,7 +173,7 @@ def blind_pairs(verdicts: PairVerdicts, prepared: PreparedRatings) -> Iterator[s
 
 def warn_of_confounding(collected: Collected, spans: Spans, verdicts: PairVerdicts) -> Iterator[str]:
     """Name pairs whose difference cannot be told from that of their raters, and the design that would cure it."""
-    of = spans.of.comparisons
+    of = spans.uncertainty.comparisons
     if of is None:
         return
     lone = verdicts.family & of.lone
@@ -193,13 +193,13 @@ def warn_of_confounding(collected: Collected, spans: Spans, verdicts: PairVerdic
 
 
 def _warn_of_convergence(spans: Spans) -> Iterator[str]:
-    of = spans.of.comparisons
+    of = spans.uncertainty.comparisons
     if of is not None and not of.settled:
         yield "the variances of the mixed model did not settle: errors and intervals are rough"
 
 
 def _warn_of_dealt_pairs(spans: Spans, verdicts: PairVerdicts) -> Iterator[str]:
-    of = spans.of.comparisons
+    of = spans.uncertainty.comparisons
     n = 0 if of is None else int((verdicts.family & of.dealt & of.comparable).sum())
     if n:
         yield (
@@ -220,7 +220,7 @@ def _name_pairs(collected: Collected, pairs: Bools) -> str:
 def _warn_of_unmet_pairs(collected: Collected, spans: Spans, verdicts: PairVerdicts) -> Iterator[str]:
     names = collected.frame.system_names
     first, second = np.triu_indices(len(names), 1)
-    apart = np.flatnonzero(~spans.of.known & verdicts.family)
+    apart = np.flatnonzero(~spans.uncertainty.known & verdicts.family)
     if len(apart):
         pair_names = [f"{names[first[k]]} and {names[second[k]]}" for k in apart[:MOST_NAMES]]
         rest = f" and {pluralise(len(apart) - MOST_NAMES, 'pair')} more" if len(apart) > MOST_NAMES else ""
@@ -234,16 +234,16 @@ def _warn_of_small_studies(
     spans: Spans, prepared: PreparedRatings, drawn: frozenset[str], verdicts: PairVerdicts
 ) -> Iterator[str]:
     """State that nothing could be claimed, whatever the ratings, where documents or raters are too few."""
-    met = verdicts.family & spans.of.known
+    met = verdicts.family & spans.uncertainty.known
     # What raters confound is said by itself.
-    of = spans.of.comparisons
+    of = spans.uncertainty.comparisons
     out = met & ~spans.within_reach & (True if of is None else ~(of.lone | of.pools))
     if not met.any() or not out.any():
         return
     if (met & spans.within_reach).any():
         yield f"{pluralise(int(out.sum()), 'pair')} share too few documents or raters for any claim"
         return
-    documents, raters = int(spans.of.documents[met].max()), int(spans.of.raters[met].max())
+    documents, raters = int(spans.uncertainty.documents[met].max()), int(spans.uncertainty.raters[met].max())
     by_raters = "raters" in drawn and raters < documents
     few = pluralise(raters, "rater") if by_raters else pluralise(documents, "document")
     if 2.0 ** (1 - (raters if by_raters else documents)) <= prepared.level:

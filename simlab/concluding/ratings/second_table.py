@@ -19,19 +19,19 @@ MOST_NAMED = 3
 class Both(NamedTuple):
     """Hold a pair that two tables compare, the first's way round."""
 
-    one: Pair
-    other: Pair
+    first: Pair
+    second: Pair
     turned: bool
 
     @property
     def other_verdict(self) -> int:
         """Return what the other table claims, the same way round."""
-        return -self.other.verdict if self.turned else self.other.verdict
+        return -self.second.verdict if self.turned else self.second.verdict
 
     @property
     def contradicts(self) -> bool:
         """True if both claim, and opposite things."""
-        return self.one.verdict * self.other_verdict < 0
+        return self.first.verdict * self.other_verdict < 0
 
 
 def add_second_table(conclusion: Conclusion, other: Conclusion, table: Path) -> Conclusion:
@@ -48,12 +48,12 @@ def add_second_table(conclusion: Conclusion, other: Conclusion, table: Path) -> 
             "other; name systems alike"
         )
     against = [pair for pair in pairs if pair.contradicts]
-    claimed = sum(bool(pair.one.verdict and pair.other.verdict) for pair in pairs)
+    claimed = sum(bool(pair.first.verdict and pair.second.verdict) for pair in pairs)
     about: dict[str, Any] = {
         "table": str(table),
         "pairs": len(pairs),
-        "claimed_by_first": sum(bool(pair.one.verdict) for pair in pairs),
-        "claimed_by_second": sum(bool(pair.other.verdict) for pair in pairs),
+        "claimed_by_first": sum(bool(pair.first.verdict) for pair in pairs),
+        "claimed_by_second": sum(bool(pair.second.verdict) for pair in pairs),
         "claimed_by_both": claimed,
         "contradictions": [_contradiction(pair) for pair in against],
         "conclusion": other.serialise(),
@@ -110,11 +110,11 @@ def list_shared_pairs(pairs: Sequence[Pair], others: Sequence[Pair], names: Mapp
 def _contradiction(of: Both) -> dict[str, Any]:
     turn = -1 if of.turned else 1
     return {
-        "first": of.one.first,
-        "second": of.one.second,
-        "difference": of.one.difference,
-        "other_difference": turn * of.other.difference,
-        "verdict": of.one.verdict,
+        "first": of.first.first,
+        "second": of.first.second,
+        "difference": of.first.difference,
+        "other_difference": turn * of.second.difference,
+        "verdict": of.first.verdict,
         "other_verdict": of.other_verdict,
     }
 
@@ -124,7 +124,7 @@ def _summarise_tables(n: int, about: Mapping[str, Any], against: Sequence[Both])
     claims += f"{about['claimed_by_second']:,}, both {about['claimed_by_both']:,}"
     if not against:
         return f"Second table: {claims}; no claim contradicts another."
-    named = ", ".join(f"{pair.one.first} - {pair.one.second}" for pair in against[:MOST_NAMED])
+    named = ", ".join(f"{pair.first.first} - {pair.first.second}" for pair in against[:MOST_NAMED])
     rest = f" and {len(against) - MOST_NAMED:,} more" if len(against) > MOST_NAMED else ""
     contradict = "1 contradicts" if len(against) == 1 else f"{len(against):,} contradict"
     return f"Second table: {claims}; {contradict} each other: {clip(named, 200)}{rest}."

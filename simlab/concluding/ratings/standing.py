@@ -74,7 +74,7 @@ class Spans(NamedTuple):
     differences vary at all: how far others are off nothing in the table says.
     """
 
-    of: Uncertainty
+    uncertainty: Uncertainty
     bar: Floats
     per_document: Floats
     scatter: Bools
@@ -82,18 +82,18 @@ class Spans(NamedTuple):
     @property
     def error(self) -> Floats:
         """Return standard errors; infinite where nothing is known."""
-        return np.asarray(np.sqrt(self.of.variance))
+        return np.asarray(np.sqrt(self.uncertainty.variance))
 
     @property
     def within_reach(self) -> Bools:
         """Return which differences could be claimed if they were large enough."""
-        return np.isfinite(self.bar) & np.isfinite(self.of.variance) & self.of.known
+        return np.isfinite(self.bar) & np.isfinite(self.uncertainty.variance) & self.uncertainty.known
 
     @property
     def detectable(self) -> Floats:
         """Return the difference of each pair that such a table finds with 80 %; NaN where it is not known."""
-        differences, of = np.full(len(self.bar), np.nan), self.of.comparisons
-        freedom = self.of.freedom if of is None or of.null is None else self.of.freedom - UNSHARED
+        differences, of = np.full(len(self.bar), np.nan), self.uncertainty.comparisons
+        freedom = self.uncertainty.freedom if of is None or of.null is None else self.uncertainty.freedom - UNSHARED
         for k in np.flatnonzero(self.within_reach & self.scatter):
             differences[k] = least_detectable_difference(float(self.bar[k]), float(self.error[k]), float(freedom[k]))
         return differences
@@ -102,7 +102,7 @@ class Spans(NamedTuple):
         """Return the bounds of all differences at once."""
         known = self.within_reach & self.scatter
         reach = np.where(known, np.where(known, self.bar, 0.0) * np.where(known, self.error, 0.0), np.inf)
-        return self.of.centre - reach, self.of.centre + reach
+        return self.uncertainty.centre - reach, self.uncertainty.centre + reach
 
 
 def adjust_false_coverage(spans: Spans, n_claimed: int, family: Bools, level: float) -> Spans:
@@ -113,7 +113,7 @@ def adjust_false_coverage(spans: Spans, n_claimed: int, family: Bools, level: fl
     """
     share = max(n_claimed, 1) / max(int(family.sum()), 1)
     return spans._replace(
-        bar=np.where(np.isfinite(spans.bar), _find_t_quantile(spans.of.freedom, level * share), np.inf)
+        bar=np.where(np.isfinite(spans.bar), _find_t_quantile(spans.uncertainty.freedom, level * share), np.inf)
     )
 
 
@@ -288,11 +288,11 @@ def list_pairs(
     known = spans.within_reach & spans.scatter & (not blind)
     foreseen, detectable = known & (verdicts.verdict == 0), spans.detectable
     first, second = np.triu_indices(len(names), 1)
-    model = spans.of.comparisons
+    model = spans.uncertainty.comparisons
     at_large = np.full(len(first), raters_drawn) if model is None else model.at_large
-    means = spans.of.centre
+    means = spans.uncertainty.centre
     low, high = reconcile_intervals(means, *spans.bounds(), verdicts.verdict != 0)
-    unknown = ~spans.of.known
+    unknown = ~spans.uncertainty.known
     means = np.where(unknown, np.nan, means)
     low, high = np.where(unknown, -np.inf, low), np.where(unknown, np.inf, high)
     # Infinite bounds say that nothing is known of a spread; finite ones end where the scale does.
@@ -312,7 +312,7 @@ def list_pairs(
             if wanted.margin is None
             else compare_with_margin(low[k], high[k], wanted.margin, lower=lower_is_better),
             more=count_further_units(spans, int(k)) if foreseen[k] else None,
-            plain_mean=float(spans.of.means[k]),
+            plain_mean=float(spans.uncertainty.means[k]),
             scope="raters_at_large" if at_large[k] else "these_raters",
             detectable=float(detectable[k]) if known[k] else None,
             family=marks[int(k)],
@@ -328,7 +328,7 @@ def count_further_units(spans: Spans, k: int) -> More:
     says: where it was estimated at 0, further documents of the same raters were found to settle half of what they were
     said to settle.
     """
-    of = spans.of
+    of = spans.uncertainty
     value, variance, bar = float(of.centre[k]), float(of.variance[k]), float(spans.bar[k])
     documents, raters, each = float(of.documents[k]), float(of.raters[k]), float(spans.per_document[k])
     if of.lasts[k]:

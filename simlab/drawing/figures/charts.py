@@ -95,7 +95,7 @@ def caption(dataset: xr.Dataset, shown: View) -> str:
         f"{describe_replication(sweep)} per point",
         fixed and f"held fixed: {fixed}",
         shows_found_measure(shown)
-        and f"dotted: {measure_label(dataset, str(shown.found))}; where nothing is found, the measure is 1",
+        and f"dotted: {measure_label(dataset, str(shown.companion))}; where nothing is found, the measure is 1",
         shown.line and shared,
         _failures(dataset),
         view.condition(dataset),
@@ -105,7 +105,7 @@ def caption(dataset: xr.Dataset, shown: View) -> str:
 
 def shows_found_measure(shown: View) -> bool:
     """True if lines show what was found beside their measure: on a scale of shares only."""
-    return shown.found is not None and shown.scale == "linear" and shown.against is None
+    return shown.companion is not None and shown.scale == "linear" and shown.against is None
 
 
 def _failures(dataset: xr.Dataset) -> str | None:
@@ -139,7 +139,7 @@ def _label_panels(figure: Figure, grid: Any, count: int, dataset: xr.Dataset, sh
 def _limit(filled: Any, dataset: xr.Dataset, shown: View) -> None:
     values = dataset[shown.measure].values
     if shows_found_measure(shown):
-        values = np.append(values, dataset[str(shown.found)].values)
+        values = np.append(values, dataset[str(shown.companion)].values)
     if shown.scale == "log" and np.any(values > 0):
         for axes in filled:
             axes.set_yscale("log")

@@ -68,7 +68,7 @@ def _reference(axes: Axes, line: xr.Dataset, shown: View) -> None:
 
 def _draw_found_measure(axes: Axes, across: Array, part: xr.Dataset, shown: View) -> None:
     """Draw faintly what was found: SRP without it may be stable by emptiness."""
-    for k, (_, points) in enumerate(groups(part, shown.x, str(shown.found))):
+    for k, (_, points) in enumerate(groups(part, shown.x, str(shown.companion))):
         colour = styles.style(k, "_")["color"]
         axes.plot(across, [point.value for point in points], color=colour, linestyle=":", linewidth=1.0, alpha=0.6)
 

@@ -45,8 +45,8 @@ def _panel(axes: Axes, part: xr.Dataset, shown: View, names: list[str], named: l
         ((_, points),) = groups(part, shown.x, name)
         lines.line(axes, across, points, styles.style(k, label) | {"linestyle": styles.dash_pattern(k)}, shown.scale)
     if charts.shows_found_measure(shown):
-        ((_, points),) = groups(part, shown.x, str(shown.found))
-        style: Any = {"color": "#777777", "linestyle": ":", "linewidth": 1.2, "label": f"({shown.found})"}
+        ((_, points),) = groups(part, shown.x, str(shown.companion))
+        style: Any = {"color": "#777777", "linestyle": ":", "linewidth": 1.2, "label": f"({shown.companion})"}
         axes.plot(across, [point.value for point in points], **style)
     charts.mark(axes, shown)
     axes.set_xscale("log" if shown.x_scale == "log" else "linear")

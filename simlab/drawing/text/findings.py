@@ -43,7 +43,7 @@ def finding(dataset: xr.Dataset) -> str:
         return _summarise_grid({axis: dataset.sizes[axis] for axis in axes}, ranges(dataset))
     dataset = add_companion(dataset, [view.view(dataset).measure])
     shown = view.view(dataset)
-    wanted = dict.fromkeys([shown.measure, *shown.besides, *([shown.found] if shown.found else [])])
+    wanted = dict.fromkeys([shown.measure, *shown.besides, *([shown.companion] if shown.companion else [])])
     rows = view.rows(dataset, list(wanted))
     known = cells.known_names(rows, list(wanted))
     return _write(rows, list(wanted), axes, cells.tables_of_figure(rows, shown, known) if known else [])

@@ -99,7 +99,7 @@ class ArmMeasures(NamedTuple):
     """Hold what studies of a design showed: the measure of its test, and the share of pairs told apart."""
 
     value: float
-    found: float
+    share_separated: float
 
 
 def cut_parts(plan: BacktestRun, metric: Floats | None = None) -> list[World]:

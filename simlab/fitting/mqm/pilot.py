@@ -206,8 +206,8 @@ class ByTwo(NamedTuple):
     """List documents of which two raters rated every output: the number of the pair, both raters, the document."""
 
     pair: Ints
-    one: Ints
-    other: Ints
+    first: Ints
+    second: Ints
     document: Ints
 
 

@@ -146,7 +146,7 @@ def _make_common(prepared: PreparedJudgements, world: World, laid: JudgingBasis)
 def _collect(
     prepared: PreparedJudgements, world: World, laid: JudgingBasis, common: _Common, potential: Potential, place: Place
 ) -> Collected | DesignFailure:
-    g = potential.said
+    g = potential.metric_score
     if g is not None and common.scale is not None:
         mean, spread = common.scale
         g = (g - mean[:, None]) / np.where(spread > 0, spread, 1.0)[:, None]
@@ -183,9 +183,9 @@ def _stop_early(
 
 def _scale(test_set: OutputSample | None) -> tuple[Floats, Floats] | None:
     """Return mean and spread of what the metric says of a test set: it is standardised over all that it has rated."""
-    if test_set is None or test_set.said is None:
+    if test_set is None or test_set.metric_score is None:
         return None
-    return test_set.said.mean(1), test_set.said.std(1)
+    return test_set.metric_score.mean(1), test_set.metric_score.std(1)
 
 
 def _describe_world(prepared: PreparedJudgements, world: World, laid: JudgingBasis) -> dict[str, Any]:
@@ -390,9 +390,9 @@ def stopping_facts(
     facts: dict[str, Any] = {"planned": planned, "scale": scale, "other": None, "fresh": 0, "metric_scale": None}
     if g is None:
         return facts
-    if needs.test_set is not None and needs.test_set.said is not None:
+    if needs.test_set is not None and needs.test_set.metric_score is not None:
         # g is standardised over the test set.
-        scores = needs.test_set.said
+        scores = needs.test_set.metric_score
         spread = scores.std(1)
         ends = (np.stack([scores.min(1), scores.max(1)]) - scores.mean(1)) / np.where(spread > 0, spread, 1.0)
         return facts | {"other": np.zeros((n_systems, planned)), "metric_scale": ends}

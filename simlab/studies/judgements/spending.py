@@ -87,7 +87,7 @@ def refuse(prepared: PreparedJudgements, beside: Beside, human: int) -> None:
 
 def _describe_limit(prepared: PreparedJudgements, beside: Beside) -> str:
     money = find_limit(prepared.limits, beside.systems)
-    return "" if money is None else money.said
+    return "" if money is None else money.setting
 
 
 def account_of(
@@ -116,7 +116,7 @@ def cut_said(prepared: PreparedJudgements, beside: Beside) -> list[str]:
     if money is None or not prepared.cuts:
         return []
     if paid < planned:
-        return [f"{money.said} pays {paid:,} of {planned:,} judgements of each system"]
+        return [f"{money.setting} pays {paid:,} of {planned:,} judgements of each system"]
     if prepared.limits.per_system is not None:
-        return [f"{money.said} pays {paid:,} judgements of each system, whatever budget.human_ratings says"]
+        return [f"{money.setting} pays {paid:,} judgements of each system, whatever budget.human_ratings says"]
     return []

@@ -224,8 +224,8 @@ def _collect_on_clock(
     would = np.take_along_axis(backstage.test_set.human, backstage.order[:, : annotations[-1]], axis=1)
     order = AskingOrder(would, annotations, _pair_order(prepared, place, len(would)))
     came = follow_on_clock(prepared, clock, order, rule.stops, place, world.frame.n_systems)
-    decisions = rule.conclude(came.said, came.end)
-    as_said = backstage._replace(test_set=replace_answers(backstage.test_set, backstage.order, came.said))
+    decisions = rule.conclude(came.answers, came.end)
+    as_said = backstage._replace(test_set=replace_answers(backstage.test_set, backstage.order, came.answers))
     collected = _reveal(prepared, world, as_said, annotations, came.end, decisions, place)
     seen = collected.seen
     where = seen.unit, seen.order
@@ -369,7 +369,7 @@ class ClockedPreferences(NamedTuple):
     `last` its last look.
     """
 
-    said: Array
+    answers: Array
     person: Ints
     at: Floats
     end: Ints

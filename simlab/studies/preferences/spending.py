@@ -70,8 +70,8 @@ def refuse_unpaid(prepared: PreparedPreferences, n_systems: int) -> None:
     least = bill(prepared.prices, answers=pairs * batch)
     if money.amount < least * (1 - 1e-12):
         raise InputError(
-            f"{money.said} does not pay one batch of {batch} comparisons (budget.batch_size) of each of {pairs} pairs; "
-            f"the least that would is {money.format_least(least)}; raise it, or lower budget.batch_size"
+            f"{money.setting} does not pay one batch of {batch} comparisons (budget.batch_size) of each of {pairs} "
+            f"pairs; the least that would is {money.format_least(least)}; raise it, or lower budget.batch_size"
         )
 
 
@@ -83,4 +83,4 @@ def cut_said(prepared: PreparedPreferences, n_systems: int, n_items: int) -> lis
     wanted = min(wanted, wanted if prepared.budget.annotations is None else prepared.budget.annotations)
     if money is None or paid >= wanted:
         return []
-    return [f"{money.said} pays {int(paid):,} of {wanted:,} comparisons, in whole batches; a rule may need fewer"]
+    return [f"{money.setting} pays {int(paid):,} of {wanted:,} comparisons, in whole batches; a rule may need fewer"]

@@ -78,7 +78,9 @@ def _account(
     used = len(collected.seen.value)
     if used > allowance(prepared, world):
         money = find_limit(prepared.limits, world.frame.n_systems)
-        return DesignFailure(f"{money.said if money else ''} does not pay the fewest documents of this world; raise it")
+        return DesignFailure(
+            f"{money.setting if money else ''} does not pay the fewest documents of this world; raise it"
+        )
     of_document = np.bincount(world.frame.document, minlength=world.frame.n_documents)
     segments = int(of_document[_draw_documents(prepared, world, table, place, prepared.design.documents)].sum())
     planned = segments * world.frame.n_systems * prepared.design.ratings_per_item

@@ -136,7 +136,7 @@ def refuse_unpaid(prepared: PreparedRatings, world: World, table: DealTable) -> 
     n = count_fewest_documents(prepared)
     remedy = "lower design.min_documents" if n > 1 else "lower the prices"
     raise InputError(
-        f"{money.said} does not pay {pluralise(n, 'document')} (design.min_documents) with one rating of each segment "
-        f"of {world.frame.n_systems} systems; the least that would is "
+        f"{money.setting} does not pay {pluralise(n, 'document')} (design.min_documents) with one rating of each "
+        f"segment of {world.frame.n_systems} systems; the least that would is "
         f"{money.format_least(least)}; raise it, or {remedy}"
     )

@@ -79,7 +79,7 @@ def covers(config: Mapping[str, Any], world: World) -> list[str]:
     if money is not None and prepared.cuts and (documents.min() < planned or each < prepared.design.ratings_per_item):
         less = f", with {each} of {prepared.design.ratings_per_item} ratings of each segment"
         less = less if each < prepared.design.ratings_per_item else ""
-        lines.append(f"{money.said} pays {_span(documents)} of {planned} documents{less}")
+        lines.append(f"{money.setting} pays {_span(documents)} of {planned} documents{less}")
     return lines
 
 

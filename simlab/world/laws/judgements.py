@@ -31,16 +31,18 @@ class Judges:
 class OutputSample(NamedTuple):
     """Hold outputs `[system, output]`: the human score, whether it is adequate or not, and what the metric says.
 
-    `score` is on the scale that the judges perceive: latent, or skewed. `said` is None without a metric.
+    `score` is on the scale that the judges perceive: latent, or skewed. `metric_score` is None without a metric.
     """
 
     score: Floats
-    said: Floats | None
+    metric_score: Floats | None
 
     def take(self, chosen: Ints) -> OutputSample:
         """Take outputs `[system, k]`."""
         system = np.arange(len(chosen))[:, None]
-        return OutputSample(self.score[system, chosen], None if self.said is None else self.said[system, chosen])
+        return OutputSample(
+            self.score[system, chosen], None if self.metric_score is None else self.metric_score[system, chosen]
+        )
 
 
 class Needs(NamedTuple):
@@ -64,7 +66,7 @@ class Needs(NamedTuple):
 
 
 class Potential(NamedTuple):
-    """Hold all that would be said in a study: judgements `y[system, n]`, and `said[system, n]` by the metric.
+    """Hold all that would be said in a study: judgements `y[system, n]`, and `metric_score[system, n]` by the metric.
 
     `rest` are number, mean and variance `[system]` of what the metric says of other outputs (None: it says nothing, or
     speaks of the whole test set), `calibration[system, 4]` TP of P, TN of N among outputs that both rated, and
@@ -74,7 +76,7 @@ class Potential(NamedTuple):
     """
 
     y: Floats
-    said: Floats | None
+    metric_score: Floats | None
     rest: tuple[int, Floats, Floats] | None
     calibration: Floats | None
     document: Ints | None = None
@@ -119,13 +121,13 @@ class Judgements:
         for_outputs, for_judges, for_rest, for_calibration = rng.spawn(4)
         for_judges, for_calibrators = (for_judges, for_calibration) if raters is None else raters.spawn(2)
         outputs, document = self._draw_judged_outputs(for_outputs, needs)
-        anew = outputs.said is not None and needs.test_set is None
+        anew = outputs.metric_score is not None and needs.test_set is None
         others = _draw_other_outputs(for_rest, self, needs) if anew else None
         rest, parts = _summarise_other_outputs(others, self, needs) if anew else (None, None)
         counted = _calibration(for_calibration, for_calibrators, self, needs) if needs.calibration else None
         return Potential(
             y=self.judge(for_judges, outputs.score, shared=needs.shared),
-            said=outputs.said,
+            metric_score=outputs.metric_score,
             rest=rest,
             calibration=None if counted is None else _sum_payers(counted, needs),
             document=document,
@@ -256,7 +258,9 @@ def _draw_documents(rng: np.random.Generator, needs: Needs, n_documents: int, n:
 
 def _draw_other_outputs(rng: np.random.Generator, law: Judgements, needs: Needs) -> Floats | None:
     """Draw what the metric says of outputs that no human sees, `[system, output]`."""
-    return law.outputs(rng, needs.metric, needs.law_of_metric, shared=needs.shared).said if needs.metric else None
+    return (
+        law.outputs(rng, needs.metric, needs.law_of_metric, shared=needs.shared).metric_score if needs.metric else None
+    )
 
 
 def _summarise_other_outputs(
@@ -284,10 +288,10 @@ def _calibration(rng: np.random.Generator, for_judges: np.random.Generator, law:
     """
     n_systems = len(law.contest.system_names)
     outputs = law.outputs(rng, needs.calibration, needs.law_of_metric, shared=needs.shared)
-    if outputs.said is None:
+    if outputs.metric_score is None:
         raise ValueError("a calibration needs a metric")
     adequate = law.judge(for_judges, outputs.score, shared=needs.shared) > 0
-    says, counted = outputs.said > 0, np.ones_like(adequate)
+    says, counted = outputs.metric_score > 0, np.ones_like(adequate)
     if needs.payers > 1:
         payer = np.repeat(np.arange(n_systems), [len(k) for k in np.array_split(range(needs.calibration), n_systems)])
         counted = payer == np.arange(n_systems)[:, None]

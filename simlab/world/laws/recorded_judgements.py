@@ -46,7 +46,7 @@ class RecordedJudgements(Judgements):
         scores = self._recorded_scores(needs.law_of_metric)
         if scores is not None:
             scores = scores[system, item] if scores.ndim == 2 else scores[system, item, slot]
-        return Potential(y=y, said=scores, rest=None, calibration=None)
+        return Potential(y=y, metric_score=scores, rest=None, calibration=None)
 
     def outputs(self, rng: np.random.Generator, n: int, metric: OutputMetric | None, *, shared: bool) -> OutputSample:
         """Return the table's outputs, all of them: nothing is drawn."""

@@ -41,7 +41,7 @@ ASKED = PlanOptions(
     at_most="90s",
     out=Path("elsewhere"),
     jobs=2,
-    told=ColumnOverrides({"score": "mark"}, "higher", (0.0, 100.0)),
+    column_overrides=ColumnOverrides({"score": "mark"}, "higher", (0.0, 100.0)),
 )
 HOSTILE = '<script>alert("x")</script>'
 

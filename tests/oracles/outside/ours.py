@@ -260,5 +260,5 @@ def consensus(seed: int) -> Numbers:
 def majority(seed: int) -> Numbers:
     at = samples.repeated_answers(seed)
     most = at.counts().argmax(1)
-    right = [float((at.said == most[at.item])[at.rater == rater].mean()) for rater in range(at.n_raters)]
+    right = [float((at.label == most[at.item])[at.rater == rater].mean()) for rater in range(at.n_raters)]
     return {"shares": np.bincount(most, minlength=3) / len(most), "right": right}

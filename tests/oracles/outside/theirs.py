@@ -358,7 +358,9 @@ def consensus(seed: int) -> Numbers:
     from crowdkit.aggregation import DawidSkene
 
     at = samples.repeated_answers(seed)
-    found = DawidSkene(n_iter=1000, tol=1e-9).fit(pd.DataFrame({"task": at.item, "worker": at.rater, "label": at.said}))
+    found = DawidSkene(n_iter=1000, tol=1e-9).fit(
+        pd.DataFrame({"task": at.item, "worker": at.rater, "label": at.label})
+    )
     shares = found.priors_.sort_index().to_numpy()
     errors = found.errors_.sort_index()
     right = [float(np.diag(errors.loc[rater].sort_index()[[0, 1, 2]]) @ shares) for rater in range(at.n_raters)]

@@ -58,7 +58,7 @@ def planted(rng: np.random.Generator, null: Null) -> Planted:
     met = null.meet(rng)
     table = drawn_table(rng, null, "normal", met)
     told = spans_of(table)
-    comparisons = told.of.comparisons
+    comparisons = told.uncertainty.comparisons
     assert comparisons is not None
     said = told.detectable
     k = int(rng.choice(np.flatnonzero(np.isfinite(said))))
@@ -157,12 +157,12 @@ def settled_at(rng: np.random.Generator, of: Growing, *, by_documents: bool = Fa
     """
     study = drawn_study(rng, of)
     told = spans_of(study.table(0))
-    family = told.of.family
+    family = told.uncertainty.family
     assert family is not None
     is_open = (family.max_t() > LEVEL) & told.within_reach & told.scatter
     if by_documents:
-        is_open &= told.of.lasting == 0
-        told = told._replace(of=told.of._replace(comparisons=None))
+        is_open &= told.uncertainty.lasting == 0
+        told = told._replace(uncertainty=told.uncertainty._replace(comparisons=None))
     known = [
         (int(k), more)
         for k in np.flatnonzero(is_open)

@@ -44,9 +44,9 @@ def repetitions(n: int, nulls: tuple[str, ...] = NAMES, scale: str = "skewed") -
                     write_table(null_table(rng, NULLS[null], scale, effect), Path(folder) / f"{k}.csv") for k in "ab"
                 )
                 with use_effort(SHORT._replace(equal_studies=20)):
-                    found = conclude(first, ConcludeOptions(told=HIGHER), lambda _: None)
+                    found = conclude(first, ConcludeOptions(column_overrides=HIGHER), lambda _: None)
                 with use_effort(SHORT._replace(equal_studies=0)):
-                    fresh = conclude(second, ConcludeOptions(told=HIGHER), lambda _: None)
+                    fresh = conclude(second, ConcludeOptions(column_overrides=HIGHER), lambda _: None)
             if found.repetition is None:
                 continue
             same, claimed = come_again(found, fresh)

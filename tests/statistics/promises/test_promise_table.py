@@ -113,7 +113,7 @@ def write(table: Ratings, path: Path) -> Path:
 def test_a_table_of_ratings_is_concluded_as_its_file_is(name: str, tmp_path: Path) -> None:
     (table,) = table_promises._tables(name, table_promises.TABLES[name], 1)
     better = "lower" if table.lower_is_better else "higher"
-    asked = ConcludeOptions(again=False, seed=1, told=ColumnOverrides(better=better))
+    asked = ConcludeOptions(again=False, seed=1, column_overrides=ColumnOverrides(better=better))
     of_file = conclude(write(table, tmp_path / "table.csv"), asked, lambda _: None)
     of_table = table_promises.conclusion(table, seed=1, again=False)
     assert of_file.about["test"] == of_table.about["test"]

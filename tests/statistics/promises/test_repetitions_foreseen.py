@@ -20,7 +20,9 @@ from tests.statistics.null_tables import NULLS, null_table
 def test_what_comes_again_is_counted_by_signs_and_by_claims(tmp_path: Path) -> None:
     table = null_table(stream(1, "again"), NULLS["crossed"], "normal", np.array([5.0, 0.0, -5.0]))
     with use_effort(SHORT._replace(equal_studies=0)):
-        found = conclude(write_table(table, tmp_path / "table.csv"), ConcludeOptions(told=HIGHER), lambda _: None)
+        found = conclude(
+            write_table(table, tmp_path / "table.csv"), ConcludeOptions(column_overrides=HIGHER), lambda _: None
+        )
     assert sum(pair.verdict != 0 for pair in found.pairs) == 3
     assert come_again(found, found) == (1.0, 1.0)
     unclaimed = found.replace_fields(pairs=[pair.replace_fields(verdict=0) for pair in found.pairs])

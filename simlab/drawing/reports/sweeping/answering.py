@@ -62,7 +62,7 @@ def _reasons(seen: StoreView) -> list[str]:
 def _describe_single_design(seen: StoreView) -> list[str]:
     """State what the measures of a store are in which there is nothing to compare."""
     record = seen.records[0]
-    names = [seen.measure, *([seen.found] if seen.found else [])]
+    names = [seen.measure, *([seen.companion] if seen.companion else [])]
     lines = [f"{measured_axis(seen.dataset, name)}: {amount(seen, record, name)}." for name in names]
     return [*lines, *([] if len(seen.measures) <= len(names) else ["All other measures are in the table below."])]
 
@@ -130,10 +130,10 @@ def _difference(gap: Value | None) -> str:
 
 def _describe_found(seen: StoreView, row: Row) -> str:
     """State what was found where a value may be one of emptiness."""
-    if seen.found is None:
+    if seen.companion is None:
         return ""
     record = _record(seen, row)
-    return f"; {seen.found} {amount(seen, record, seen.found)}" if record else ""
+    return f"; {seen.companion} {amount(seen, record, seen.companion)}" if record else ""
 
 
 def _record(seen: StoreView, row: Row) -> Record | None:
@@ -166,13 +166,15 @@ def list_key_figures(seen: StoreView) -> tuple[Value, ...]:
     """Return the numbers that stand large: the leader's value, its difference from the next, what was found."""
     comparison = compare_designs(seen)
     if comparison is None:
-        return tuple(value(seen, seen.records[0], name) for name in (seen.measure, seen.found) if name in seen.measures)
+        return tuple(
+            value(seen, seen.records[0], name) for name in (seen.measure, seen.companion) if name in seen.measures
+        )
     cell = [row for row in select_largest_cells(seen, group_by_cell(comparison.rows))[0] if math.isfinite(row.value)]
     lead = next((row for row in cell if row.contrast is None), None)
     record = _record(seen, lead) if lead else None
     if record is None:
         return ()
-    return tuple(value(seen, record, name, seen.by) for name in (seen.measure, seen.found) if name)
+    return tuple(value(seen, record, name, seen.by) for name in (seen.measure, seen.companion) if name)
 
 
 def value(seen: StoreView, record: Record, name: str, by: str | None = None) -> Value:
@@ -251,7 +253,7 @@ def paragraph(seen: StoreView) -> str:
 
 def _table(seen: StoreView, rows: Sequence[Row]) -> ReportTable:
     by, at = str(seen.by), place(rows[0].at)
-    label, found_names = measured_axis(seen.dataset, seen.measure), (seen.found,) if seen.found else ()
+    label, found_names = measured_axis(seen.dataset, seen.measure), (seen.companion,) if seen.companion else ()
     body = tuple(
         (label_design(by, row.design), *line, *(_found_value(seen, row) for _ in found_names))
         for row, line in zip(rows, comparing.lines(rows), strict=True)
@@ -263,13 +265,15 @@ def _table(seen: StoreView, rows: Sequence[Row]) -> ReportTable:
 
 def _found_value(seen: StoreView, row: Row) -> Value | str:
     record = _record(seen, row)
-    return value(seen, record, str(seen.found)) if record else ""
+    return value(seen, record, str(seen.companion)) if record else ""
 
 
 def _notes(seen: StoreView, comparison: Comparison, shown: Sequence[ReportTable]) -> list[str]:
     """State what the columns of the comparisons rest on, as `simlab compare` says it."""
-    beside = [f"{seen.measure} is best where nothing is found: read it beside {seen.found}."] if seen.found else []
-    if seen.measure in EMPTINESS and not seen.found:
+    beside = (
+        [f"{seen.measure} is best where nothing is found: read it beside {seen.companion}."] if seen.companion else []
+    )
+    if seen.measure in EMPTINESS and not seen.companion:
         beside = [f"{seen.measure} is best where nothing is found, and what was found is not known here."]
     fixed = [f"Held fixed: {comparison.held_fixed}."] if comparison.held_fixed else []
     notes = [*fixed, *comparing.notes(comparison, shown), *comparing.reservations(comparison)]

@@ -124,7 +124,7 @@ def table(seen: StoreView) -> ReportTable:
         kept = [record for record in kept if all(record[name] == content for name, content in first.items())][
             :MOST_ROWS
         ]
-    names = [seen.measure, *([seen.found] if seen.found else [])]
+    names = [seen.measure, *([seen.companion] if seen.companion else [])]
     columns = (*map(axis_label, order), *(measured_axis(seen.dataset, name) for name in names), "campaigns", "clusters")
     body = tuple(_line(seen, record, order, names) for record in kept)
     part = "" if len(kept) == len(seen.records) else f", {len(kept)} of {len(seen.records)} cells"

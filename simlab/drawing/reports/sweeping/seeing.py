@@ -43,7 +43,7 @@ class StoreView:
     dataset: xr.Dataset
     axes: tuple[str, ...]
     measure: str
-    found: str | None
+    companion: str | None
     by: str | None
     x: str | None
     measures: tuple[str, ...]
