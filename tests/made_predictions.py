@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from simlab.answers.backtest import Backtest, Prediction
-from simlab.fitting.backtest.carrying_out import build_backtest
+from simlab.fitting.backtest.execution import build_backtest
 
 READ = {"used": 3120, "systems": 10, "documents": 30, "raters": 10}
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from simlab.commands.examples import ExampleFiles
     from simlab.commands.show import Shown
     from simlab.commands.verify import VerifiedStore
-    from simlab.engine.quoting import Quote
+    from simlab.engine.campaign_quotes import Quote
 
 Index: TypeAlias = Annotated[int, typer.Option(min=0)]
 UNITS = {"money": "currency", "hours": "hours", "days": "days"}
@@ -190,8 +190,8 @@ def quote(
     """
     from simlab.commands import sweeps
     from simlab.config import Sweep
+    from simlab.engine.campaign_quotes import place_cells, quotes
     from simlab.engine.preparing import prepare
-    from simlab.engine.quoting import place_cells, quotes
     from simlab.engine.run import study_block
 
     # The functions behind the verbs say what is to be carried out, and carry out nothing.

@@ -19,7 +19,8 @@ from simlab.commands.typed_commands import Given, Launched
 from simlab.drawing.figures import files
 from simlab.drawing.text import tables
 from simlab.drawing.text.tables import Form
-from simlab.fitting.backtest.carrying_out import (
+from simlab.fitting.backtest.designs import designs
+from simlab.fitting.backtest.execution import (
     BacktestRun,
     build_backtest,
     compare,
@@ -28,8 +29,7 @@ from simlab.fitting.backtest.carrying_out import (
     predict,
     target_world,
 )
-from simlab.fitting.backtest.choosing import AUTO
-from simlab.fitting.backtest.designs import designs
+from simlab.fitting.backtest.law_choice import AUTO
 from simlab.fitting.backtest.planning import (
     A_FIT,
     FULL,
@@ -191,7 +191,7 @@ def plan_backtest(table: Path | None, options: BacktestOptions) -> BacktestRun:
 
     Raises InputError for a table that cannot be read, and for a law that it does not allow.
     """
-    from simlab.fitting.backtest.choosing import choose_law
+    from simlab.fitting.backtest.law_choice import choose_law
     from simlab.fitting.laws import laws
     from simlab.world import recorded
     from simlab.world.recorded import make_world
@@ -235,7 +235,7 @@ def judge_advice(table: Path | None, options: BacktestOptions, *, quiet: bool = 
     Raises InputError for a table that cannot be read or split, or that leaves nothing to choose.
     """
     from simlab.engine.progress import progress
-    from simlab.fitting.backtest.advising import advise, summarize_rules
+    from simlab.fitting.backtest.design_advice import advise, summarize_rules
 
     plan = _plan_advice(table, options)
     if not quiet:
@@ -254,15 +254,15 @@ def judge_advice(table: Path | None, options: BacktestOptions, *, quiet: bool = 
 
 
 def _plan_advice(table: Path | None, options: BacktestOptions) -> BacktestRun:
-    from simlab.fitting.backtest import advising
+    from simlab.fitting.backtest import design_advice
 
     if options.law == PREFERENCE or (table is not None and preferences.is_table(table, options.column_overrides)):
         raise InputError("--advice: designs are named for studies that rate outputs; preferences have one design only")
     plan = plan_backtest(table, options)
     check(plan.world, plan.pilot_share)
     for split in range(options.splits):
-        advising.candidates(target_world(plan, split, "held_out"))
-    return replace(plan, size=advising.QUICK if options.quick else advising.FULL)
+        design_advice.candidates(target_world(plan, split, "held_out"))
+    return replace(plan, size=design_advice.QUICK if options.quick else design_advice.FULL)
 
 
 def judge_papers(table: Path | None, options: BacktestOptions, *, quiet: bool = False) -> BacktestPapers:

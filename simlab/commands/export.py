@@ -154,7 +154,7 @@ def repeat_campaign(
     Raises InputError for a folder that cannot be trusted, and for a campaign that it does not hold or that failed.
     """
     from simlab.commands.replay import block_limits, find_block, trusted_config
-    from simlab.engine import ledger, replaying
+    from simlab.engine import ledger, replays
     from simlab.engine.workers import start_clock, stop_clock
     from simlab.store.folder import last_store
     from simlab.supervision import enter_phase
@@ -173,8 +173,8 @@ def repeat_campaign(
     config = trusted_config(entry, plugins, str(where))
     enter_phase(f"carrying out {name_campaign(place)}", plugins)
     start_clock(block_limits(entry))
-    collected = replaying.collect_campaign(config, place)
-    differing = replaying.differs(config, collected, block, place.study)
+    collected = replays.collect_campaign(config, place)
+    differing = replays.differs(config, collected, block, place.study)
     stop_clock()
     doubts = [
         f"{name_campaign(place)} gave another {name} than {clip(where)} keeps: it was carried out by another "

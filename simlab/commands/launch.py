@@ -137,11 +137,11 @@ def write(launch: Launch, form: Form, given: Given) -> Launched:
         if (script is None) != (shards is None) or (script and (launch.out is None or cfg or dry_run or launch.shard)):
             raise UsageError("--script goes with --shards N and --out DIR, and without --cfg, --dry-run and --shard")
         if (file := given.get("write")) is not None:
-            from simlab.commands import continuing
+            from simlab.commands import continuation
 
             if cfg or dry_run or script or launch.out is not None or launch.shard or form != "table" or given["save"]:
                 raise UsageError("--write keeps a sweep as a file and runs nothing; leave the other options out")
-            return Launched(continuing.keep(launch, Path(file)))
+            return Launched(continuation.keep(launch, Path(file)))
         if cfg:
             from simlab.commands import show_config
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from simlab.answers.mutt import MetricAgreement, PassRates
-from simlab.commands import mutt_making
+from simlab.commands import mutt_trials
 from simlab.commands.next_steps import add_next_step
 from simlab.commands.notes import note
 from simlab.commands.typed_commands import Given, Launched
@@ -84,7 +84,7 @@ def refuse_mixed(make: bool, making: Given, testing: Given) -> None:
 def write(answer: PassRates | MetricAgreement | CorruptedSentences, form: Form, given: Given) -> Launched:
     """Write what metrics notice, or how many trials were made, in a form."""
     if isinstance(answer, CorruptedSentences):
-        return mutt_making.write(answer, form, given)
+        return mutt_trials.write(answer, form, given)
     if form != "table":
         return Launched(tables.write_tables(answer, form))
     from simlab.drawing.reports.text import page

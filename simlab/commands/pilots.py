@@ -278,9 +278,9 @@ def mutt(
     testing |= {"--figure": figure, "--scores": scores, "--metrics": names != METRICS}
     unit_tests.refuse_mixed(make is not None, making, testing)
     if make is not None:
-        from simlab.commands import mutt_making
+        from simlab.commands import mutt_trials
 
-        return mutt_making.make(Path(source), types or "all", make_path(words), Path(make), seed=seed or 0)
+        return mutt_trials.make(Path(source), types or "all", make_path(words), Path(make), seed=seed or 0)
     return unit_tests.carry_out(
         Path(source),
         names,

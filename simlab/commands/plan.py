@@ -155,9 +155,9 @@ def write_plan(options: PlanOptions, say: Say) -> WrittenPlan:
     """Carry out a plan and write its folder; raise InputError, before anything is carried out, for what is wrong."""
     from simlab.answers.plan import Limits
     from simlab.concluding.ratings.families import refuse_contradiction
-    from simlab.planning import carrying_out, folder, levers, request
+    from simlab.planning import execution, folder, levers, request
     from simlab.planning.bench import Composer
-    from simlab.planning.carrying_out import PlanSearch
+    from simlab.planning.execution import PlanSearch
     from simlab.planning.ground import GivenSettings, smallest_difference
     from simlab.planning.terms import PlanRequest
 
@@ -196,7 +196,7 @@ def write_plan(options: PlanOptions, say: Say) -> WrittenPlan:
         plan = PlanSearch(
             ground, designs, wanted, out, book, given, patience, options.worlds, options.jobs, options.force
         )
-        answer, study = carrying_out.carry_out_plan(plan, began, say)
+        answer, study = execution.carry_out_plan(plan, began, say)
         # An assignment needs no plan to be at an end: its sheets may have been made meanwhile.
         folder.refuse_begun(out)
         return WrittenPlan(keep(out, answer, study, requested, family, options.command), study, out, options)

@@ -129,7 +129,7 @@ def block_limits(entry: LedgerEntry) -> BlockLimits:
 
 def _run_block(fitting: Fitting, config: Mapping[str, Any], address: Address, limits: BlockLimits) -> Finished:
     """Carry out a block here, for as long as a block may take: past that the system ends this process."""
-    from simlab.engine.replaying import replay_block
+    from simlab.engine.replays import replay_block
     from simlab.engine.workers import start_clock, stop_clock
 
     start_clock(limits)
@@ -156,7 +156,7 @@ def _debug_block(fitting: Fitting, config: Mapping[str, Any], address: Address, 
 def _record(name: str, kept: Finished | None, finished: Finished, address: Address, seconds: float) -> ReplayedCampaign:
     """Return the outcomes of a campaign, and whether they are those that the folder keeps."""
     from simlab.engine.addresses import unpack
-    from simlab.engine.replaying import name_differing
+    from simlab.engine.replays import name_differing
 
     outcomes = {} if finished.failed else unpack(finished.payload)
     reasons = [finished.reason] if finished.failed else [reason for _, reason in finished.failures]

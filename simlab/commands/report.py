@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from simlab import files
-from simlab.commands import launch, report_plans, saving
+from simlab.commands import launch, report_plans, saved_answers
 from simlab.commands.exit_codes import DONE, NOTHING, RESERVED
 from simlab.commands.next_steps import step
 from simlab.commands.stores import find_store
@@ -188,7 +188,7 @@ def _report_answer(file: Path, *, heds: bool) -> ReportPage:
             f"--heds: a datasheet describes a study, and {clip(file, 120)} is an answer; name the folder of a plan "
             "or of a sweep, or leave --heds out"
         )
-    saved = saving.read(file)
+    saved = saved_answers.read(file)
     try:
         made = ReportPage(answers.report_answer(saved))
         # A conclusion with exit code 3 is as doubtful on a page as where it was made.

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from simlab.answers.show import StoredSweeps
-from simlab.commands import saving
+from simlab.commands import saved_answers
 from simlab.commands.errors import UsageError
 from simlab.commands.exit_codes import DONE, RESERVED
 from simlab.commands.next_steps import add_next_step
@@ -180,7 +180,7 @@ def _write_stores(sweeps: StoredSweeps, form: Form) -> Launched:
     code = RESERVED if any(row.problem for row in sweeps.rows) else DONE
     if form != "table":
         text = tables.write_tables(sweeps, "json")
-        return Launched(saving.format_csv(text) if form == "csv" else text, code=code)
+        return Launched(saved_answers.format_csv(text) if form == "csv" else text, code=code)
     readable = [row.store for row in sweeps.rows if row.problem is None]
     words = ["query", readable[0]] if readable else ["verify", sweeps.rows[0].store]
     return Launched(add_next_step(page(report(sweeps)), *words), code=code)

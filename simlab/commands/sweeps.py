@@ -164,7 +164,7 @@ def sweep(
     >>> results = simlab.sweep("item_grouping", {"design.documents": [20, 60]}, quick=True)  # doctest: +SKIP
     >>> results["srp"].sel(grouping="ungrouped", documents=20)  # doctest: +SKIP
     """
-    from simlab.commands.continuing import find_folder, read_declared
+    from simlab.commands.continuation import find_folder, read_declared
     from simlab.commands.launch import Launch
     from simlab.commands.words import words
     from simlab.config import load_sweep

@@ -141,9 +141,9 @@ def add(
             answer = carry_out(*words, **{name: given[name] for name in given if name in taken}, **progress)
         launched = write(answer, answer_form, given)
         if keep and launched.code != NOTHING:
-            from simlab.commands import saving
+            from simlab.commands import saved_answers
 
-            unkept = saving.keep_answer(
+            unkept = saved_answers.keep_answer(
                 keep, launched.text if answer_form == "json" else write(answer, "json", given).text
             )
             code = launched.code or (RESERVED if unkept else DONE)
@@ -216,10 +216,10 @@ def _prepare_saving(save: Path | None) -> Callable[[str], None] | None:
     """Return what keeps an answer, given as JSON; raise InputError at once where it could not."""
     if save is None:
         return None
-    from simlab.commands import saving
+    from simlab.commands import saved_answers
 
-    saving.check(save)
-    return lambda text: saving.keep(save, LINE.get(), text)
+    saved_answers.check(save)
+    return lambda text: saved_answers.keep(save, LINE.get(), text)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from simlab.answers.verify import ReplayedCampaign, StoreCheck
-from simlab.commands import saving
+from simlab.commands import saved_answers
 from simlab.commands.exit_codes import DONE, RESERVED
 from simlab.commands.next_steps import add_next_step, report_words
 from simlab.commands.stores import find_store
@@ -64,7 +64,7 @@ def write(store: VerifiedStore, form: Form, given: Given) -> Launched:
         return Launched(store.page, code=store.code)
     plain = store.record.serialise()
     text = json.dumps([plain] if isinstance(store.record, StoreCheck) else plain, indent=1)
-    return Launched(saving.format_csv(text) if form == "csv" else text, code=store.code)
+    return Launched(saved_answers.format_csv(text) if form == "csv" else text, code=store.code)
 
 
 def _make_check(page: str, lines: str, sound: bool) -> VerifiedStore:

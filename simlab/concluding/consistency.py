@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from simlab.answers.conclude import Conclusion, Repetition
 from simlab.answers.standings import Metric, Pair, System
-from simlab.concluding.standing import compare_with_margin
+from simlab.concluding.possible_ranks import compare_with_margin
 from simlab.types import COMPARE
 
 TOLERANCE = 1e-9

@@ -19,6 +19,7 @@ from simlab.engine.allocation import make_first_round
 from simlab.engine.backends import refuse_contradiction
 from simlab.engine.backends.children import call_in_child, fresh_start_token
 from simlab.engine.bounds import PROCESS_BYTES, Memory
+from simlab.engine.campaign_quotes import Purchase, Quote, order_extremes_first, place_cells, purchase, quotes
 from simlab.engine.preparing import (
     CheckFunction,
     PreparedSweep,
@@ -30,7 +31,6 @@ from simlab.engine.preparing import (
     refuse_too_large,
 )
 from simlab.engine.provenance import refuse_other_program
-from simlab.engine.quoting import Purchase, Quote, order_extremes_first, place_cells, purchase, quotes
 from simlab.engine.run import fit_in, list_missing, study_block
 from simlab.engine.shards import Shard
 from simlab.engine.workers import BlockFunction, BlockTask, work

@@ -32,7 +32,7 @@ from simlab.engine.preparing import (
 )
 from simlab.engine.progress import Remaining, progress
 from simlab.engine.provenance import LOST, code_digest, digest_installation, provenance, refuse_other_program
-from simlab.engine.replaying import withdraw_what_does_not_come_again
+from simlab.engine.replays import withdraw_what_does_not_come_again
 from simlab.engine.shards import Shard, SweepSizes, add_shard, missing_blocks
 from simlab.engine.workers import BlockFunction, BlockTask, read_limits
 from simlab.supervision import enter_phase

@@ -13,7 +13,7 @@ from typing import Any, cast
 import numpy as np
 from scipy.special import expit, logit
 
-from simlab.fitting.backtest.choosing import choose_law
+from simlab.fitting.backtest.law_choice import choose_law
 from simlab.fitting.checks import checks
 from simlab.fitting.laws import FittableLaw, Fitted, laws
 from simlab.fitting.scales.fitting import LawName

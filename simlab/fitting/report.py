@@ -19,8 +19,8 @@ from simlab.answers.tables import ReadTable
 from simlab.effort import current_effort
 from simlab.files import write_whole
 from simlab.fitting.checks import Check, FitChecks, checks
-from simlab.fitting.comparing_laws import choose_simplest_law, compare
 from simlab.fitting.components import PilotComponents, Trade, coefficients, components, trade
+from simlab.fitting.law_comparison import choose_simplest_law, compare
 from simlab.fitting.laws import FittableLaw, Fitted
 from simlab.fitting.speeds import (
     KEPT,

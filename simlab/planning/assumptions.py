@@ -10,7 +10,7 @@ import numpy as np
 
 from simlab.answers.plan import SIZE, Loads, Target
 from simlab.concluding.goals import POINTS, YES
-from simlab.engine import replaying
+from simlab.engine import replays
 from simlab.planning.terms import Assumption, Bench, Design, MeasuredDesign, PlanRequest
 from simlab.studies.checks import describe_scope
 from simlab.studies.money import has_clock
@@ -150,7 +150,7 @@ def loads(config: Mapping[str, Any]) -> Loads | None:
 
 def _deal_campaign(config: Mapping[str, Any], study: int) -> Collected | None:
     try:
-        return replaying.collect_campaign(config, Place(study, 0, 0, 0))
+        return replays.collect_campaign(config, Place(study, 0, 0, 0))
     except InputError:
         return None
 

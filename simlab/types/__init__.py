@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from simlab.types.arrays import Array, Bools, Floats, Ints
-    from simlab.types.collected import (
+    from simlab.types.campaign_data import (
         Arrived,
         Campaign,
         Collected,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
         Tasks,
         Work,
     )
-    from simlab.types.concluded import (
+    from simlab.types.conclusion_data import (
         BLOCK_FAILED,
         DESIGN_FAILED,
         IMPOSSIBLE,
@@ -189,7 +189,7 @@ _HOME = {
             "SlotAssignment",
             "Streams",
         ),
-        "collected",
+        "campaign_data",
     ),
     **dict.fromkeys(
         (
@@ -239,7 +239,7 @@ _HOME = {
             "Verdicts",
             "Youden",
         ),
-        "concluded",
+        "conclusion_data",
     ),
     **dict.fromkeys(("Davidson", "RaterPool"), "davidson"),
     **dict.fromkeys(("DesignFailure", "ImpossibleValue", "InputError"), "failures"),

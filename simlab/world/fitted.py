@@ -16,7 +16,7 @@ from simlab.types.bounds import Count
 from simlab.world.files.fitted_scales import FittedScales
 from simlab.world.files.fitted_world import AnyWorld, FittedMqmWorld, read_world
 from simlab.world.files.kept_answers import KeptWorld
-from simlab.world.laws import kept as kept_law
+from simlab.world.laws import resampled_answers as kept_law
 from simlab.world.laws import scales
 from simlab.world.laws.fitted import Effects, FittedSources, draw_world
 from simlab.world.raters import seat_raters

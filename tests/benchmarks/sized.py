@@ -19,7 +19,7 @@ import numpy as np
 
 from simlab.config import Sweep, compose_sweep
 from simlab.config.sweepfile import MULTIRUN
-from simlab.engine import preparing, replaying
+from simlab.engine import preparing, replays
 from simlab.engine import run as engine
 from simlab.engine.addresses import Finished
 from simlab.engine.workers import BlockFunction, BlockLimits, BlockTask, work_together
@@ -95,7 +95,7 @@ def measured(cells: int, folder: Path) -> dict[str, dict[str, float]]:
     def launch() -> Any:
         return engine.run(sweep, folder, 1, block=stand_in, quiet=True)
 
-    engine.dispatch = replaying.dispatch = inline  # type: ignore[attr-defined]
+    engine.dispatch = replays.dispatch = inline  # type: ignore[attr-defined]
     # What is imported, compiled and composed once is no cell's.
     preparing.prepare(sized(100))
     stand_in({}, [Place(0)])

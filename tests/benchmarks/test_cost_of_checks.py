@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from simlab.config import compose_sweep
-from simlab.engine import block_checks, replaying
+from simlab.engine import block_checks, replays
 from simlab.engine import run as engine
 from simlab.engine.addresses import Finished
 from simlab.engine.workers import BlockFunction, BlockLimits, BlockTask, work
@@ -83,7 +83,7 @@ def cpu(call: Callable[[], object]) -> float:
 def test_checks_cost_less_than_a_twentieth(
     kind: str, benchmark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (engine, replaying):
+    for module in (engine, replays):
         monkeypatch.setattr(module, "dispatch", inline)
     sweep = compose_sweep(None, [*SWEEPS[kind], *CAMPAIGNS], quick=False, plugins=[])
     folders = (tmp_path / str(k) for k in itertools.count())

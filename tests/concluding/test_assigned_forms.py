@@ -31,7 +31,7 @@ from simlab.concluding.concluding import conclude
 from simlab.concluding.options import ConcludeOptions
 from simlab.concluding.plan_compliance import reading
 from simlab.concluding.plans import read_plan
-from simlab.engine.replaying import collect_campaign
+from simlab.engine.replays import collect_campaign
 from simlab.studies.blocks import run_block
 from simlab.studies.kinds import identify_kind
 from simlab.studies.worlds import draw_world

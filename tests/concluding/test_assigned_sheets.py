@@ -26,7 +26,7 @@ from simlab.concluding.assigning.studying import read_study
 from simlab.concluding.plans import read_plan
 from simlab.config.studyfile import FrozenFamily, write
 from simlab.design.balance import find_seated_raters, load
-from simlab.engine.replaying import collect_campaign
+from simlab.engine.replays import collect_campaign
 from simlab.formulas import normalized_entropy
 from simlab.rng import stream
 from simlab.studies.ratings.clock_collection import lay_out

@@ -17,7 +17,7 @@ from simlab.analysis.preferences.sequential import mixture_evidence
 from simlab.analysis.preferences.votes import Votes
 from simlab.answers.conclude import PromiseName
 from simlab.concluding.preferences.claims import PreferenceClaims, claims
-from simlab.concluding.preferences.standing import detectable_difference
+from simlab.concluding.preferences.standings import detectable_difference
 from simlab.concluding.preferences.votes import NamedVotes
 from simlab.types import Floats, Ints
 

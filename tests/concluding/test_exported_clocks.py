@@ -17,7 +17,7 @@ from simlab.concluding import campaigns
 from simlab.concluding.campaigns import locate_sidecar
 from simlab.concluding.plans import read_plan
 from simlab.config.plain_yaml import CAMPAIGN
-from simlab.engine.replaying import collect_campaign
+from simlab.engine.replays import collect_campaign
 from simlab.studies.kinds import identify_kind
 from simlab.types import Array, Place
 

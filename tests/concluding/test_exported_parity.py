@@ -21,7 +21,7 @@ from simlab.concluding.options import ConcludeOptions
 from simlab.concluding.plans import LoadedPlan, read_plan
 from simlab.concluding.sheets import ENDINGS
 from simlab.config import compose
-from simlab.engine.replaying import collect_campaign
+from simlab.engine.replays import collect_campaign
 from simlab.studies.blocks import run_block
 from simlab.studies.kinds import identify_kind
 from simlab.studies.worlds import draw_world

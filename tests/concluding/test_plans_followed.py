@@ -19,7 +19,7 @@ from simlab.concluding.looks import record_of
 from simlab.concluding.options import ConcludeOptions
 from simlab.concluding.plans import read_plan
 from simlab.config.studyfile import write
-from simlab.engine.replaying import collect_campaign
+from simlab.engine.replays import collect_campaign
 from simlab.types import InputError, Place
 
 SMALL = ("systems.n_systems=3", "systems.n_documents=12", "systems.n_segments=24", "design.documents=8")

@@ -13,9 +13,9 @@ from made_ratings import Plan, made
 from simlab.answers.conclude import Conclusion
 from simlab.concluding.concluding import conclude
 from simlab.concluding.options import ConcludeOptions
+from simlab.concluding.possible_ranks import compare_with_margin
 from simlab.concluding.ratings.collecting import collect, compose_config, exclude_raters, keep_ratings, make_comparable
 from simlab.concluding.ratings.findings import TableReading, conclude_ratings
-from simlab.concluding.standing import compare_with_margin
 from simlab.rng import stream
 from simlab.studies.ratings.concluding import conclude as conclude_study
 from simlab.studies.ratings.preparing import prepare

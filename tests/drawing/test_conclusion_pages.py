@@ -12,7 +12,7 @@ from simlab.answers.conclude import Conclusion
 from simlab.answers.standings import More, Rank, rank_limits
 from simlab.commands.conclude import ConcludeAnswer, page, write
 from simlab.concluding.options import ConcludeOptions
-from simlab.concluding.standing import compare_with_margin
+from simlab.concluding.possible_ranks import compare_with_margin
 from simlab.drawing.reports import html
 from simlab.drawing.reports.answers import conclude_charts as charts
 from simlab.drawing.reports.answers import conclude_numbers as numbers

@@ -21,7 +21,7 @@ from simlab.drawing.text import (
     declarations,
     forecast,
 )
-from simlab.engine.quoting import Purchase
+from simlab.engine.campaign_quotes import Purchase
 from simlab.metric_tests.pass_rates import pass_rates
 from simlab.metric_tests.scoring import ScorePairs
 from simlab.metric_tests.trials import Trials

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from reading import say
 
-from simlab.commands import saving
+from simlab.commands import saved_answers
 from simlab.store.folder import last_store, remember_last
 from simlab.types import InputError
 
@@ -88,7 +88,7 @@ def test_a_kept_answer_that_cannot_be_written_withholds_none(tmp_path: Path, mon
     def full(file: Path, command: str, text: str) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", str(file))
 
-    monkeypatch.setattr(saving, "keep", full)
+    monkeypatch.setattr(saved_answers, "keep", full)
     said = say(*WORDS, "--out", "elsewhere", "--save", "kept.json")
     assert said.code == 3, said
     assert "--save: not kept (kept.json: No space left" in said.err

@@ -24,7 +24,7 @@ from simlab.concluding.concluding import conclude
 from simlab.config import compose
 from simlab.config.studyfile import write as write_study
 from simlab.effort import use_effort
-from simlab.planning import carrying_out, folder
+from simlab.planning import execution, folder
 from simlab.types import InputError
 from simlab.world.files.fitted_world import BUILT_IN
 
@@ -135,7 +135,7 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         raise InputError(WENT_THROUGH)
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(carrying_out, "carry_out_plan", went_through)
+    monkeypatch.setattr(execution, "carry_out_plan", went_through)
     draw, outputs = Random(1), [(y, f"d{d}", s) for d in range(8) for s in (1, 2) for y in "ABC"]
     items = [(d, s, f"source {d} {s}", y, f"output {d} {s} {y}") for y, d, s in outputs]
     rated = [(y, d, s, f"r{(int(d[1:]) + s) % 6}", 40 + 12 * "ABC".find(y) + draw.randrange(20)) for y, d, s in outputs]

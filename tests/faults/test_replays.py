@@ -18,7 +18,7 @@ from simlab.engine import ledger
 from simlab.engine import run as engine
 from simlab.engine.addresses import Address, Finished, unpack
 from simlab.engine.continuation import cell_key
-from simlab.engine.replaying import ONE_IN, difference, name_study, replay_block, sample
+from simlab.engine.replays import ONE_IN, difference, name_study, replay_block, sample
 from simlab.engine.workers import BlockFunction, BlockTask, work
 from simlab.studies.blocks import run_block
 from simlab.types import Place

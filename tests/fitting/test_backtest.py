@@ -16,8 +16,6 @@ from simlab.commands import backtest as commands
 from simlab.commands.backtest import BacktestOptions
 from simlab.fitting.backtest import planning
 from simlab.fitting.backtest.campaigns import MEASURES, campaigns, measure_worlds, sums
-from simlab.fitting.backtest.carrying_out import NO_TRUTH, BacktestRun, compare, observe, predict, summarize_errors
-from simlab.fitting.backtest.choosing import choose_law
 from simlab.fitting.backtest.designs import (
     BacktestDesign,
     deal_studies,
@@ -25,6 +23,8 @@ from simlab.fitting.backtest.designs import (
     list_normalizations,
     repeatable_design,
 )
+from simlab.fitting.backtest.execution import NO_TRUTH, BacktestRun, compare, observe, predict, summarize_errors
+from simlab.fitting.backtest.law_choice import choose_law
 from simlab.fitting.backtest.planning import (
     QUICK,
     PredictionSource,

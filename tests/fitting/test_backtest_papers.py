@@ -17,7 +17,7 @@ from simlab.drawing.reports.answers.backtest_papers import report
 from simlab.drawing.reports.terms import ReportTable
 from simlab.drawing.text import tables
 from simlab.fitting.backtest import papers
-from simlab.fitting.backtest.carrying_out import BacktestRun
+from simlab.fitting.backtest.execution import BacktestRun
 from simlab.fitting.backtest.papers import AdviceSetting, ArmMeasures
 from simlab.rng import stream
 from simlab.types import Floats, World

@@ -16,8 +16,8 @@ from simlab.cli import answer
 from simlab.commands.backtest import BacktestOptions, judge_advice
 from simlab.drawing.reports.answers.backtest_advice import report
 from simlab.drawing.reports.text import page
-from simlab.fitting.backtest import advising
-from simlab.fitting.backtest.advising import (
+from simlab.fitting.backtest import design_advice
+from simlab.fitting.backtest.design_advice import (
     THUMBS,
     AdviceCandidate,
     Worth,
@@ -152,8 +152,8 @@ def test_rules_are_summed_up_over_splits() -> None:
 @pytest.fixture
 def _short(short_effort: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Fit by short chains, and simulate little."""
-    least = replace(advising.QUICK, worlds=4, sets=2, per_set=4, observed_sets=2, observed_per_set=6)
-    monkeypatch.setattr("simlab.fitting.backtest.advising.QUICK", least)
+    least = replace(design_advice.QUICK, worlds=4, sets=2, per_set=4, observed_sets=2, observed_per_set=6)
+    monkeypatch.setattr("simlab.fitting.backtest.design_advice.QUICK", least)
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from scipy.stats import binom, norm
 
 from simlab.fitting import report
 from simlab.fitting.checks import checks
-from simlab.fitting.comparing_laws import choose_simplest_law, compare
+from simlab.fitting.law_comparison import choose_simplest_law, compare
 from simlab.fitting.scales import GAUSSIAN, NORMAL_SCORES, ORDINAL
 from simlab.fitting.scales.chain import ranked_scale, seen_ranks
 from simlab.tables.rating_table import Ratings

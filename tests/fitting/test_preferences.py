@@ -12,7 +12,7 @@ from compared_tables import Table, Truth, said, table
 from scipy.optimize import minimize
 
 from simlab.effort import ChainEffort
-from simlab.fitting.backtest.carrying_out import summarize_errors
+from simlab.fitting.backtest.execution import summarize_errors
 from simlab.fitting.preferences.backtest import PreferenceSize, backtest
 from simlab.fitting.preferences.checks import checks, content
 from simlab.fitting.preferences.fitting import SPREADS, PreferenceFit, fit, fit_pilot

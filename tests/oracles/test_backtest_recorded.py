@@ -11,8 +11,8 @@ from places import places
 from simlab.answers.backtest import Prediction
 from simlab.config import compose
 from simlab.fitting.backtest.campaigns import campaigns, measure_worlds, sums
-from simlab.fitting.backtest.carrying_out import BacktestRun, compare, fit_effects, observe, predict
 from simlab.fitting.backtest.designs import GROUPINGS, NORMALIZATIONS, BacktestDesign, deal_studies
+from simlab.fitting.backtest.execution import BacktestRun, compare, fit_effects, observe, predict
 from simlab.fitting.backtest.planning import FULL, QUICK, SimulationSize, sources, tasks
 from simlab.fitting.mqm import MQM
 from simlab.measures.errors import significant_share

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simlab.fitting.backtest.advising import AdviceCandidate, Worth, candidates, worth_by_candidate
-from simlab.fitting.backtest.carrying_out import run_designs
+from simlab.fitting.backtest.design_advice import AdviceCandidate, Worth, candidates, worth_by_candidate
+from simlab.fitting.backtest.execution import run_designs
 from simlab.types import World
 from simlab.world.laws.scales import ScaleEffects
 from tests.pilots import Pilot, Truth, law_of

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simlab.fitting.backtest.campaigns import Campaigns, campaigns, measure_worlds, sums
-from simlab.fitting.backtest.carrying_out import interval
 from simlab.fitting.backtest.designs import BacktestDesign, deal_studies
+from simlab.fitting.backtest.execution import interval
 from simlab.fitting.scales.chain import priors_for_points
 from simlab.fitting.scales.fitting import assemble_effects, prepare, scale_of, seen_scores
 from simlab.fitting.scales.sampling import ScaleDraws, begin, go_on

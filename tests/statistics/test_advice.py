@@ -13,7 +13,7 @@ import pytest
 
 from simlab.answers.backtest import ADVICE, RuleName, RuleResult
 from simlab.commands.backtest import BacktestOptions, judge_advice
-from simlab.fitting.backtest.advising import CONFIRMED, candidate_by_rule, choose_candidate, shortfall
+from simlab.fitting.backtest.design_advice import CONFIRMED, candidate_by_rule, choose_candidate, shortfall
 from simlab.rng import stream
 from tests.pilots import Truth, pilot
 from tests.statistics.advised_pilots import Judged, judged, mean_and_mcse

@@ -23,8 +23,8 @@ from simlab.answers.conclude import Conclusion, Promise
 from simlab.answers.standings import Limit, More, Pair, Rank, System, rank_limits
 from simlab.concluding.judgements.gathering import OutputEvidence
 from simlab.concluding.options import LEVEL, ConcludeOptions
+from simlab.concluding.possible_ranks import bound_ranks, compare_with_margin
 from simlab.concluding.ratings.limits import TECHNIQUE
-from simlab.concluding.standing import bound_ranks, compare_with_margin
 from simlab.messages import clip, pluralise, suggest
 from simlab.parts import name_of
 from simlab.rng import stream

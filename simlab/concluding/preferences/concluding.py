@@ -16,13 +16,13 @@ from simlab.answers.standings import Limit, Pair, Rank, rank_limits
 from simlab.concluding.consistency import kept_repetition
 from simlab.concluding.far_scores import unmet_people
 from simlab.concluding.options import LEVEL, ConcludeOptions
-from simlab.concluding.preferences import standing, votes
+from simlab.concluding.possible_ranks import compare_with_margin
+from simlab.concluding.preferences import standings, votes
 from simlab.concluding.preferences.claims import PreferenceClaims, claims, thin
 from simlab.concluding.preferences.consensus import group_answers, learn_consensus
 from simlab.concluding.preferences.repetitions import MOST, control, repetition
 from simlab.concluding.preferences.votes import NamedVotes, exclude_raters, named_pairs, number_pairs, take_votes
 from simlab.concluding.simulations import NOT_ASKED, apply_gate, note_unrepeated, seed_from_rows, try_to_simulate
-from simlab.concluding.standing import compare_with_margin
 from simlab.effort import current_effort
 from simlab.fitting.preferences.moments import fit_world
 from simlab.messages import clip, pluralise
@@ -213,7 +213,7 @@ def conclude_claims(
 ) -> Conclusion:
     """Put together what follows from claims, and what strengths say beside them."""
     level = claims.promise.level
-    stands = standing.standing(named, claims, level, wanted.seed)
+    stands = standings.standing(named, claims, level, wanted.seed)
     order = partial_order(claims.verdict, named.system_names)
     concluded = Conclusion(
         question=COMPARE,
@@ -222,12 +222,12 @@ def conclude_claims(
         unit=UNIT,
         better="higher",
         promise=claims.promise,
-        systems=standing.systems(named, claims, stands, level),
+        systems=standings.systems(named, claims, stands, level),
         pairs=pairs(named, claims, wanted.margin),
         cycles=order.cycles,
-        detectable=standing.detectable_difference(claims),
-        lines=(*votes.lines(named, level), *standing.lines(named, stands)),
-        about=standing.describe_strengths(named, stands, level)
+        detectable=standings.detectable_difference(claims),
+        lines=(*votes.lines(named, level), *standings.lines(named, stands)),
+        about=standings.describe_strengths(named, stands, level)
         | _name_methods(claims, stands)
         | _describe_sampling(named, claims)
         | votes.record(named, level),
@@ -236,7 +236,7 @@ def conclude_claims(
         warnings=(
             *votes.warnings(named, claims.family),
             *limits(named, claims),
-            *standing.warnings(named, stands),
+            *standings.warnings(named, stands),
         ),
     )
     return _repeat_study(concluded, named, claims, stands, wanted, say)
@@ -251,7 +251,7 @@ def _describe_sampling(named_votes: NamedVotes, claims: PreferenceClaims) -> dic
     return {word: "drawn" if drawn else "fixed" for word, there, drawn in named if there}
 
 
-def _name_methods(claims: PreferenceClaims, stands: standing.FittedStrengths) -> dict[str, Any]:
+def _name_methods(claims: PreferenceClaims, stands: standings.FittedStrengths) -> dict[str, Any]:
     """Name what differences are, and the methods that the conclusion rests on."""
     test = "anytime" if claims.promise.name == "anytime" else "fixed" if claims.way == "vote" else "flips"
     methods = [test, claims.promise.multiplicity, *(["davidson"] if stands.fitted is not None else [])]
@@ -262,7 +262,7 @@ def _repeat_study(
     concluded: Conclusion,
     named: NamedVotes,
     claims: PreferenceClaims,
-    stands: standing.FittedStrengths,
+    stands: standings.FittedStrengths,
     wanted: ConcludeOptions,
     say: Callable[[str], None],
 ) -> Conclusion:
@@ -339,7 +339,7 @@ def _pair(first: str, second: str, k: int, named: NamedVotes, claims: Preference
         direction=int(claims.direction[k]),
         verdict=verdict,
         within=None if margin is None else compare_with_margin(low, high, margin),
-        more=standing.count_further_votes(named, claims, k),
+        more=standings.count_further_votes(named, claims, k),
     )
 
 

@@ -17,11 +17,11 @@ from simlab.answers.conclude import Conclusion, Promise
 from simlab.answers.standings import Limit, Pair, Rank, System
 from simlab.concluding.goals import describe_other_systems, read_expected
 from simlab.concluding.options import ConcludeOptions
+from simlab.concluding.possible_ranks import bound_ranks
 from simlab.concluding.preferences.concluding import UNIT, conclude_votes
 from simlab.concluding.preferences.votes import NamedVotes, named_pairs, number_pairs, take_campaign_votes, take_votes
 from simlab.concluding.sheets import Read
 from simlab.concluding.simulations import note_unrepeated
-from simlab.concluding.standing import bound_ranks
 from simlab.messages import clip, pluralise, suggest
 from simlab.parts import name_of
 from simlab.studies.money import bill, read_prices

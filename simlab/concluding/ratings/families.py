@@ -12,9 +12,9 @@ from simlab.analysis.best import Candidates
 from simlab.analysis.multiplicity import Multiplicity, adjust_p_values
 from simlab.answers.standings import Candidate, Family, FamilySays, System
 from simlab.concluding.options import ConcludeOptions
+from simlab.concluding.possible_ranks import lay_out_claims
 from simlab.concluding.ratings.judging import mark_family, verdicts
-from simlab.concluding.ratings.standing import MODELS, PairVerdicts, Spans
-from simlab.concluding.standing import lay_out_claims
+from simlab.concluding.ratings.standings import MODELS, PairVerdicts, Spans
 from simlab.formulas import passes
 from simlab.parts import name_of
 from simlab.studies.ratings.preparing import PreparedRatings

@@ -13,6 +13,7 @@ from simlab.answers.conclude import Conclusion, Promise
 from simlab.answers.standings import Family, Pair, Rank, Rater, System, rank_limits
 from simlab.concluding.goals import POINTS
 from simlab.concluding.options import ConcludeOptions
+from simlab.concluding.possible_ranks import list_groups
 from simlab.concluding.ratings.families import (
     Answering,
     FamilyQuestion,
@@ -25,7 +26,7 @@ from simlab.concluding.ratings.families import (
 )
 from simlab.concluding.ratings.judging import check, estimate_uncertainty, mark_family, verdicts
 from simlab.concluding.ratings.limits import Basis, blind_pairs, list_warnings, misleading_means, promise
-from simlab.concluding.ratings.standing import (
+from simlab.concluding.ratings.standings import (
     DOCUMENTS,
     MODELS,
     Spans,
@@ -36,7 +37,6 @@ from simlab.concluding.ratings.standing import (
     list_raters,
     list_systems,
 )
-from simlab.concluding.standing import list_groups
 from simlab.parts import name_of
 from simlab.studies.ratings.concluding import conclude, document_totals, make_scored_ratings, score_ratings
 from simlab.studies.ratings.preparing import PreparedRatings, prepare

@@ -14,7 +14,7 @@ from simlab.analysis.raters.contributions import differs_beyond_rounding
 from simlab.analysis.raters.model_comparisons import SimulatedStudies
 from simlab.analysis.raters.moderated import Judge
 from simlab.analysis.studentized_range import StudentFamily
-from simlab.concluding.ratings.standing import PairVerdicts, Spans, spans
+from simlab.concluding.ratings.standings import PairVerdicts, Spans, spans
 from simlab.formulas import passes
 from simlab.messages import clip, suggest
 from simlab.parts import is_chosen, name_of

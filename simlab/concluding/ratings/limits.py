@@ -11,7 +11,7 @@ from simlab.analysis.raters.contributions import gather_by_label, lay_out_by_pai
 from simlab.analysis.raters.flips import levels
 from simlab.answers.conclude import Promise
 from simlab.answers.standings import Limit, Pair, Rank, rank_limits
-from simlab.concluding.ratings.standing import PairVerdicts, Spans
+from simlab.concluding.ratings.standings import PairVerdicts, Spans
 from simlab.messages import clip, pluralise
 from simlab.studies.ratings.preparing import PreparedRatings
 from simlab.types import Bools, Collected, FamilyName, ScoredRatings

@@ -20,7 +20,7 @@ from simlab.drawing.reports.sweeping import (
     mistakes,
     origin,
 )
-from simlab.drawing.reports.sweeping.seeing import StoreView, view_store
+from simlab.drawing.reports.sweeping.store_view import StoreView, view_store
 from simlab.drawing.reports.terms import Block, Explorer, Prose, Report, Section
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from simlab.messages import duration, size
 from simlab.store.units import outcome_unit
 
 if TYPE_CHECKING:
+    from simlab.engine.campaign_quotes import Purchase
     from simlab.engine.forecast import Forecast
-    from simlab.engine.quoting import Purchase
 
 
 def describe_forecast(forecast: Forecast, folder: Path, shard: str | None = None, *, located: bool = False) -> str:

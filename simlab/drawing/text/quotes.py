@@ -10,10 +10,10 @@ from simlab.messages import word
 from simlab.types.collection import ALL_CAME, DEADLINE, DECIDED, MONEY, NOBODY
 
 if TYPE_CHECKING:
-    from simlab.engine.quoting import QuantileSpan, Quote
+    from simlab.engine.campaign_quotes import QuantileSpan, Quote
 
 FEW = 20
-"""Of fewer campaigns a quote holds the least and the most, as `simlab.engine.quoting` has it."""
+"""Of fewer campaigns a quote holds the least and the most, as `simlab.engine.campaign_quotes` has it."""
 
 ENDINGS: Mapping[int, str] = {
     ALL_CAME: "end with all ratings there",

@@ -19,7 +19,7 @@ from simlab.engine.ledger import FILE, Ledger, LedgerRow
 from simlab.engine.ledger_file import COLUMNS, open_alone, open_to_read, plain_errors
 from simlab.engine.ledger_rows import read_block
 from simlab.engine.provenance import digest_installation
-from simlab.engine.replaying import are_same
+from simlab.engine.replays import are_same
 from simlab.messages import clip
 from simlab.types import InputError
 

@@ -20,8 +20,8 @@ from simlab.analysis import normalization
 from simlab.analysis.raters.moderated import moderated, moderated_differences, moderated_family
 from simlab.answers.backtest import AdviceName, AdviceSource, AdviceTest, AdviceVerdict, Measure, TestName
 from simlab.fitting.backtest.campaigns import Campaigns, measure_worlds
-from simlab.fitting.backtest.carrying_out import BacktestRun
 from simlab.fitting.backtest.designs import FEWEST_DOCUMENTS, BacktestDesign, prepare_studies, repeatable_design
+from simlab.fitting.backtest.execution import BacktestRun
 from simlab.fitting.backtest.planning import flatten_ratings, select_documents
 from simlab.fitting.laws import draw_fixed_world
 from simlab.rng import stream

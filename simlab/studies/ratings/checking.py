@@ -24,8 +24,13 @@ from simlab.studies.campaign_clock import check_deadline
 from simlab.studies.kind import Shape
 from simlab.studies.money import has_clock
 from simlab.studies.ratings.appraising import THESE_RATERS
+from simlab.studies.ratings.budget_cuts import (
+    count_documents_paid,
+    count_fewest_documents,
+    count_ratings,
+    refuse_unpaid,
+)
 from simlab.studies.ratings.collecting import lay
-from simlab.studies.ratings.cutting import count_documents_paid, count_fewest_documents, count_ratings, refuse_unpaid
 from simlab.studies.ratings.preparing import PreparedRatings, RatingsDesign, prepare, read_assignment, read_design
 from simlab.types import RATE, Frame, InputError, Law, Place, World
 from simlab.world.laws.fixed import FixedRatings, fixed_ratings

@@ -20,7 +20,7 @@ from simlab.design.balance import DealTable, overlap
 from simlab.rng import stream
 from simlab.studies.campaign_clock import Clock, ClockedAnswers, carry_out, lapses
 from simlab.studies.money import bill
-from simlab.studies.ratings.cutting import metric_calls
+from simlab.studies.ratings.budget_cuts import metric_calls
 from simlab.studies.ratings.preparing import PreparedRatings
 from simlab.types import (
     DEADLINE,

@@ -13,8 +13,8 @@ from simlab.design.balance import DealTable, deal_evenly, deal_to_entropy, lay_t
 from simlab.design.documents import draw_documents
 from simlab.rng import stream
 from simlab.studies.money import bill, find_limit, settle_account
+from simlab.studies.ratings.budget_cuts import allowance, choose_paid_documents, count_ratings_per_item, metric_calls
 from simlab.studies.ratings.clock_collection import add_overlap, collect_on_clock
-from simlab.studies.ratings.cutting import allowance, choose_paid_documents, count_ratings_per_item, metric_calls
 from simlab.studies.ratings.preparing import PreparedRatings
 from simlab.types import RATE, Bools, Campaign, Collected, DesignFailure, Place, Seen, SlotAssignment, Streams, World
 from simlab.types.collection import ALL_CAME, MONEY

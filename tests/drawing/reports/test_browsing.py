@@ -13,7 +13,7 @@ from made_cells import made_store
 from simlab.drawing.reports import html, sweep
 from simlab.drawing.reports.paper import still_block
 from simlab.drawing.reports.sweeping import browsing
-from simlab.drawing.reports.sweeping.seeing import view_store
+from simlab.drawing.reports.sweeping.store_view import view_store
 from simlab.drawing.reports.terms import Code, Drill, Prose, Section
 from simlab.types import BLOCK_FAILED, OK, UNRUN
 

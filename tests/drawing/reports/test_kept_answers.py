@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 import pytest
 
 from simlab.answers.records import Record, read_record
-from simlab.commands import saving
+from simlab.commands import saved_answers
 from simlab.drawing.reports import html, markdown, text
 from simlab.drawing.reports.answers import MODELS, report_answer
 from simlab.drawing.reports.terms import Chart, Report, ReportTable, Value
@@ -281,7 +281,7 @@ def test_a_kept_answer_without_its_command_line_is_refused(tmp_path: Path, wrong
     file = tmp_path / "kept.json"
     file.write_text(json.dumps(kept(NAMES[0]) | {"command": wrong}))
     with pytest.raises(InputError, match="command is missing, or of another type"):
-        saving.read(file)
+        saved_answers.read(file)
 
 
 @pytest.mark.parametrize("name", NAMES)

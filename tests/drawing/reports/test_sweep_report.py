@@ -21,9 +21,9 @@ from simlab.comparing import kinds_of_errors
 from simlab.config import load_sweep
 from simlab.config.sweep import Axis
 from simlab.drawing.reports.sweep import report
-from simlab.drawing.reports.sweeping import answering, mistakes, seeing
+from simlab.drawing.reports.sweeping import answering, mistakes, store_view
 from simlab.drawing.reports.sweeping.comparing import PLAIN_WORDS
-from simlab.drawing.reports.sweeping.seeing import view_store
+from simlab.drawing.reports.sweeping.store_view import view_store
 from simlab.drawing.reports.terms import Code, Explorer, PairMatrix, Points, Report, ReportTable, Section, Value
 from simlab.measures import errors, stability
 from simlab.measures.labels import LABELS
@@ -257,7 +257,7 @@ def test_a_store_of_many_cells_stays_small(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_of_a_store_that_is_too_large_a_part_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(seeing, "MOST_CELLS", 6)
+    monkeypatch.setattr(store_view, "MOST_CELLS", 6)
     axes = [
         Axis("design.documents", "documents", (10, 20)),
         Axis("price", "price", (1, 2, 3)),
@@ -266,7 +266,7 @@ def test_of_a_store_that_is_too_large_a_part_is_shown(tmp_path: Path, monkeypatc
     made = faked(tmp_path, axes=axes, worlds=2, studies=4)
     assert made.reservations[0].startswith("of 12 cells this report holds those at ")
     assert len(made.data) <= 6
-    monkeypatch.setattr(seeing, "MOST_CELLS", 12)
+    monkeypatch.setattr(store_view, "MOST_CELLS", 12)
     with open_results(tmp_path) as dataset:
         whole = report(dataset, tmp_path)
     assert len(whole.data) == 12

@@ -19,7 +19,7 @@ from simlab.analysis.normalization import zscore as normalised
 from simlab.analysis.preferences import strengths
 from simlab.analysis.preferences.consensus import ConsensusChains
 from simlab.analysis.raters import t_tests
-from simlab.concluding.standing import compare_with_margin
+from simlab.concluding.possible_ranks import compare_with_margin
 from simlab.fitting import agreement, agreement_coefficients
 from simlab.fitting.components import PilotComponents, coefficients, variances
 from simlab.types import Estimates, Floats, Judged, ScoredRatings, Seen

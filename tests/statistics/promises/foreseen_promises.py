@@ -19,7 +19,7 @@ from simlab.analysis.needed_units import POWER
 from simlab.analysis.raters.mixed_model import make_design, solve
 from simlab.analysis.raters.model_comparisons import FEW_RATERS, contrast_variances, list_terms, satterthwaite_freedom
 from simlab.analysis.studentized_range import StudentFamily
-from simlab.concluding.ratings.standing import Spans, count_further_units, spans
+from simlab.concluding.ratings.standings import Spans, count_further_units, spans
 from simlab.types import Floats, ScoredRatings
 from tests.statistics.null_tables import NULLS, Meeting, Null, drawn_table, rated_table
 

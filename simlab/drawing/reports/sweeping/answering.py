@@ -9,7 +9,7 @@ from simlab.comparing.contrasts import Comparison, Row, group_by_cell, is_lower_
 from simlab.drawing import view
 from simlab.drawing.reports import cells, values
 from simlab.drawing.reports.sweeping import comparing
-from simlab.drawing.reports.sweeping.seeing import (
+from simlab.drawing.reports.sweeping.store_view import (
     Record,
     StoreView,
     compare_designs,

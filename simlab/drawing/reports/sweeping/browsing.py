@@ -13,7 +13,7 @@ import numpy as np
 
 from simlab.drawing.reports.sweeping.exploring import axis
 from simlab.drawing.reports.sweeping.origin import SIZES, shown_folder
-from simlab.drawing.reports.sweeping.seeing import StoreView
+from simlab.drawing.reports.sweeping.store_view import StoreView
 from simlab.drawing.reports.terms import Cell, Code, Drill, Prose, ReportAxis, ReportTable, Section, Value
 from simlab.drawing.view import read_declaration
 from simlab.drawing.wording import measured_axis

@@ -10,7 +10,7 @@ import numpy as np
 from simlab.comparing.promises import find_doubts
 from simlab.drawing import view
 from simlab.drawing.reports import cells
-from simlab.drawing.reports.sweeping.seeing import Record, StoreView, place
+from simlab.drawing.reports.sweeping.store_view import Record, StoreView, place
 from simlab.drawing.text import tables
 from simlab.drawing.text.findings import precision
 from simlab.drawing.wording import axis_label

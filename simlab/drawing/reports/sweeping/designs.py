@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from simlab.drawing.reports.sweeping.seeing import StoreView
+from simlab.drawing.reports.sweeping.store_view import StoreView
 from simlab.drawing.reports.terms import Prose, ReportTable, Section
 from simlab.drawing.wording import axis_label, value_label
 from simlab.messages import flatten, show

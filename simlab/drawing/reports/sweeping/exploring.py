@@ -8,7 +8,7 @@ from typing import Any
 from simlab.drawing import view
 from simlab.drawing.figures import sweep as figures
 from simlab.drawing.reports.sweeping.answering import unit, value
-from simlab.drawing.reports.sweeping.seeing import StoreView, axis_cell
+from simlab.drawing.reports.sweeping.store_view import StoreView, axis_cell
 from simlab.drawing.reports.terms import Cell, Explorer, Quantity, ReportAxis, ReportTable
 from simlab.drawing.text import tables
 from simlab.drawing.wording import axis_label, measured_axis, value_label

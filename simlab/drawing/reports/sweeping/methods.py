@@ -12,7 +12,7 @@ from simlab import parts
 from simlab.config.explaining import Measure, explain_measures, find_source
 from simlab.config.groups import find_options, read_section
 from simlab.drawing.reports.references import REFERENCES, SIMLAB, find_references, list_references
-from simlab.drawing.reports.sweeping.seeing import StoreView
+from simlab.drawing.reports.sweeping.store_view import StoreView
 from simlab.drawing.reports.terms import CitedWork, Prose, ReportTable, Section
 from simlab.drawing.text.references import METHODS
 from simlab.types import InputError

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simlab.comparing.kinds_of_errors import KINDS, Kinds, count_errors_in_cell, has_claims_and_truth
-from simlab.drawing.reports.sweeping.seeing import StoreView, axis_cell, place
+from simlab.drawing.reports.sweeping.store_view import StoreView, axis_cell, place
 from simlab.drawing.reports.terms import Block, Cell, PairMatrix, Points, Prose, ReportTable, Section, Value
 from simlab.drawing.text import tables
 from simlab.drawing.wording import axis_label

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from simlab.drawing.reports.sweeping.seeing import StoreView
+from simlab.drawing.reports.sweeping.store_view import StoreView
 from simlab.drawing.reports.terms import Code, Section
 from simlab.messages import word
 from simlab.store.readme import read_command

@@ -9,7 +9,7 @@ import pytest
 from pilots import Truth
 from plain_law import TRUTH, drawn, law
 
-from simlab.fitting.comparing_laws import (
+from simlab.fitting.law_comparison import (
     MOST_VALUES,
     choose_simplest_law,
     compare,

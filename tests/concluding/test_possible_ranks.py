@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from simlab.concluding.standing import bound_ranks, list_groups
+from simlab.concluding.possible_ranks import bound_ranks, list_groups
 
 
 def test_nothing_claimed_leaves_every_rank_open() -> None:

@@ -28,9 +28,9 @@ from simlab.analysis.preferences.sequential import mixture_evidence
 from simlab.analysis.preferences.strengths import Strengths, contrast_errors, effective_clusters, fit, win_shares
 from simlab.analysis.preferences.votes import Votes, Way, choose_way, clusters, own_number, way_of_all
 from simlab.answers.standings import Limit, More, Rank, System, rank_limits
+from simlab.concluding.possible_ranks import bound_ranks
 from simlab.concluding.preferences.claims import PreferenceClaims, thin
 from simlab.concluding.preferences.votes import NamedVotes
-from simlab.concluding.standing import bound_ranks
 from simlab.messages import pluralise
 from simlab.rng import stream
 from simlab.types import Bools, Floats, Ints

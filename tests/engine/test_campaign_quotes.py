@@ -12,8 +12,8 @@ import pytest
 from fake_studies import Block
 
 from simlab.drawing.text import quotes as pages
-from simlab.engine import quoting
-from simlab.engine.quoting import QuantileSpan, Quote, quotes
+from simlab.engine import campaign_quotes
+from simlab.engine.campaign_quotes import QuantileSpan, Quote, quotes
 from simlab.rng import stream
 from simlab.types import DESIGN_FAILED, Place
 from simlab.types.collection import ALL_CAME, DEADLINE
@@ -73,7 +73,7 @@ def test_without_a_clock_there_is_money_alone() -> None:
 
 def test_campaigns_that_fail_are_said_and_left_out() -> None:
     (quote,) = quotes(failing, [({}, CLOCK)])
-    assert (quote.campaigns + quote.failed) in quoting.SIZES
+    assert (quote.campaigns + quote.failed) in campaign_quotes.SIZES
     assert quote.money == (7.0, 7.0, 7.0)
     assert f"7.0 EUR; {quote.failed} more campaigns failed" in pages.describe_quote(quote)
 
@@ -85,7 +85,7 @@ def test_campaigns_that_fail_are_said_and_left_out() -> None:
 def test_what_takes_too_long_or_fails_is_not_quoted_and_says_why(
     block: Any, why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(quoting, "FIRST_SECONDS", 0.5 if block is slow else 300.0)
+    monkeypatch.setattr(campaign_quotes, "FIRST_SECONDS", 0.5 if block is slow else 300.0)
     began = time.monotonic()
     (quote,) = quotes(block, [({}, CLOCK)])
     assert quote.campaigns == 0
@@ -95,7 +95,7 @@ def test_what_takes_too_long_or_fails_is_not_quoted_and_says_why(
 
 
 def test_of_few_campaigns_the_range_is_the_least_and_the_most(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(quoting, "SIZES", (5,))
+    monkeypatch.setattr(campaign_quotes, "SIZES", (5,))
     (quote,) = quotes(without_a_clock, [({}, {"budget": {"total": 10}})])
     assert (quote.campaigns, quote.money) == (5, (100.0, 102.0, 104.0))
     assert "the range is the least and the most of them" in pages.rows([quote])[-1][1]
@@ -133,5 +133,5 @@ def test_a_newcomer_reads_what_to_pay_and_how_long_it_takes() -> None:
 
 def test_cells_are_named_by_their_values() -> None:
     sweep = fake_studies.sweep((10, 20))
-    named = [at for at, _ in quoting.place_cells(sweep, [type("C", (), {"values": (10,), "config": {}})()])]  # type: ignore[list-item]
+    named = [at for at, _ in campaign_quotes.place_cells(sweep, [type("C", (), {"values": (10,), "config": {}})()])]  # type: ignore[list-item]
     assert named == [{"documents": 10}]

@@ -14,20 +14,20 @@ from typing import NamedTuple
 import numpy as np
 
 from simlab.answers.backtest import ADVICE, BEST, JudgedCandidate, Measure, RuleName, RuleResult
-from simlab.fitting.backtest.carrying_out import (
-    BacktestRun,
-    StudyMeasures,
-    fit_effects,
-    fitted_worlds,
-    run_designs,
-    target_world,
-)
 from simlab.fitting.backtest.designs import (
     FEWEST_DOCUMENTS,
     GROUPINGS,
     BacktestDesign,
     list_normalizations,
     repeatable_design,
+)
+from simlab.fitting.backtest.execution import (
+    BacktestRun,
+    StudyMeasures,
+    fit_effects,
+    fitted_worlds,
+    run_designs,
+    target_world,
 )
 from simlab.fitting.backtest.planning import PredictionSource, SimulationSize
 from simlab.messages import pluralise

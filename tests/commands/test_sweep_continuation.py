@@ -9,7 +9,7 @@ import pytest
 
 import simlab
 from simlab.cli import answer
-from simlab.commands.continuing import read_declared
+from simlab.commands.continuation import read_declared
 from simlab.config import Sweep, compose_sweep
 from simlab.config.sweepfile import load, parse
 from simlab.engine.continuation import cell_key, declare

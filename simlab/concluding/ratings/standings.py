@@ -23,7 +23,7 @@ from simlab.analysis.raters.uncertainty import (
 from simlab.analysis.simultaneous import bar, reconcile_intervals
 from simlab.answers.standings import FamilySays, More, Pair, Rater, System
 from simlab.concluding.options import ConcludeOptions
-from simlab.concluding.standing import bound_ranks, compare_with_margin
+from simlab.concluding.possible_ranks import bound_ranks, compare_with_margin
 from simlab.formulas import SLACK
 from simlab.parts import name_of
 from simlab.types import Array, Bools, Collected, Floats, ScoredRatings
