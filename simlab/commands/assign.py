@@ -14,7 +14,7 @@ from simlab.commands.notes import program
 from simlab.commands.typed_commands import Given, Launched
 from simlab.concluding.assigning import platforms, writing
 from simlab.concluding.assigning.assigning import Assigned, assign
-from simlab.concluding.assigning.studying import read_study
+from simlab.concluding.assigning.planned_study import read_study
 from simlab.concluding.assigning.writing import As
 from simlab.concluding.options import ConcludeOptions
 from simlab.drawing.text import assignments as text

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from simlab.answers.plan import PairToSettle, SecondStudy
 from simlab.commands.notes import note
 from simlab.concluding.assigning.items import read_items
-from simlab.concluding.assigning.studying import read_study
+from simlab.concluding.assigning.planned_study import read_study
 from simlab.concluding.concluding import conclude
 from simlab.concluding.options import ConcludeOptions
 from simlab.concluding.plan_compliance import Room, SecondBatch, second_batch

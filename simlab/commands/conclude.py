@@ -177,7 +177,7 @@ def _answer_plan(wanted: ConcludeOptions, figure: Path | None) -> ConcludeAnswer
 
 def _keep_in_plan(conclusion: Conclusion, plan: LoadedPlan) -> list[str]:
     """Keep a conclusion in the folder of its plan; return a line that says why that could not be."""
-    from simlab.concluding.assigning.studying import CONCLUSION
+    from simlab.concluding.assigning.planned_study import CONCLUSION
 
     if not plan.path.is_dir():
         return []

@@ -39,7 +39,7 @@ def read(folder: Path) -> dict[str, Any]:
     kept record (each None where there is none), `paragraph` a text and `reproduce` command lines. Raises InputError,
     naming the file, for what is broken, of another schema, or of another study.
     """
-    from simlab.concluding.assigning.studying import plan_of
+    from simlab.concluding.assigning.planned_study import plan_of
     from simlab.concluding.campaigns import digest
     from simlab.config.plain_yaml import read_content
     from simlab.config.studyfile import read_config

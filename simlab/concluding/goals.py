@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from simlab.answers.conclude import Conclusion, PlannedFigure
-from simlab.concluding.assigning.studying import PLAN
+from simlab.concluding.assigning.planned_study import PLAN
 from simlab.measures.labels import RANGES, SHARE
 from simlab.messages import clip, pluralise, show
 from simlab.studies.footprint import read_extent

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simlab.answers.conclude import PlanCompliance, PlannedFigure
-from simlab.concluding.assigning.studying import ASSIGNED, KEY, plan_of, read_scale, refuse_other_family
+from simlab.concluding.assigning.planned_study import ASSIGNED, KEY, plan_of, read_scale, refuse_other_family
 from simlab.concluding.assigning.unblinding import SheetKey
 from simlab.concluding.campaigns import CampaignInfo, CampaignSidecar, digest, parse_sidecar
 from simlab.concluding.goals import Goals, read_goals

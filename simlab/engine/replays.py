@@ -22,7 +22,7 @@ from simlab.studies.blocks import find_layout
 from simlab.studies.kind import Kind
 from simlab.studies.kinds import identify_kind
 from simlab.studies.outcomes import refuse_impossible
-from simlab.studies.sealing import notice_writing, seal
+from simlab.studies.read_only import notice_writing, seal
 from simlab.studies.worlds import draw_world
 from simlab.types import Array, Campaign, Collected, DesignFailure, InputError, Place
 

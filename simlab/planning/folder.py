@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from simlab import schemas
 from simlab.answers.plan import PlanFile
-from simlab.concluding.assigning.studying import ASSIGNED, CONCLUSION, KEY, plan_of
+from simlab.concluding.assigning.planned_study import ASSIGNED, CONCLUSION, KEY, plan_of
 from simlab.concluding.campaigns import digest
 from simlab.concluding.looks import ENDING as LOOKS
 from simlab.concluding.plans import FOLDER_FILE

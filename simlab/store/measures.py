@@ -17,7 +17,7 @@ from simlab.engine.workers import one_thread
 from simlab.measures.jackknife import mark_successes, ratio_over_campaigns, repeat_by_campaign, unknown_estimate
 from simlab.parts import bind
 from simlab.store.reservations import Replication, replication
-from simlab.studies.sealing import notice_writing, seal
+from simlab.studies.read_only import notice_writing, seal
 from simlab.types import OK, Array, Estimate, Floats, Outcome, Outcomes
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import numpy as np
 from simlab.studies.kind import Kind
 from simlab.studies.kinds import identify_kind
 from simlab.studies.outcomes import IDENTITY, find_impossible, refuse_impossible
-from simlab.studies.sealing import notice_writing, seal
+from simlab.studies.read_only import notice_writing, seal
 from simlab.studies.worlds import address, draw_world
 from simlab.types import (
     DESIGN_FAILED,

@@ -11,7 +11,7 @@ from simlab.messages import show
 from simlab.studies.kind import Shape
 from simlab.studies.kinds import identify_kind
 from simlab.studies.money import deadline_hours, has_clock, limit, read_money_limits, read_prices, start_of
-from simlab.studies.sealing import notice_writing
+from simlab.studies.read_only import notice_writing
 from simlab.studies.worlds import draw_world
 from simlab.types import RATE, InputError, World
 

@@ -14,7 +14,7 @@ from simlab.parts import bind, name_of, resolve
 from simlab.rng import stream
 from simlab.studies.drawn_keys import draw_keys
 from simlab.studies.outcomes import explain_impossible, find_worst, is_in_bounds
-from simlab.studies.sealing import seal
+from simlab.studies.read_only import seal
 from simlab.types import COMPARE, JUDGE, RATE, Anew, Contest, Floats, InputError, Latent, Outputs, Place, World
 from simlab.world.laws.fixed import FixedRatings
 from simlab.world.laws.scales import Scale

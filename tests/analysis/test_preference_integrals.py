@@ -8,7 +8,7 @@ from scipy.special import betainc
 
 from simlab.analysis.preferences.checks import check_counts
 from simlab.analysis.preferences.posterior import posterior_summary, win_decisions, win_posterior
-from simlab.analysis.preferences.refining import Care, moments
+from simlab.analysis.preferences.refinement import Care, moments
 from simlab.analysis.preferences.tempering import TemperedPair, sample
 from simlab.types import InputError
 

@@ -9,7 +9,7 @@ import pytest
 
 from simlab.analysis.preference import win_decisions, win_posterior
 from simlab.analysis.preferences.posterior import priors
-from simlab.analysis.preferences.refining import ERROR, ERROR_NEAR
+from simlab.analysis.preferences.refinement import ERROR, ERROR_NEAR
 from simlab.rng import stream
 
 BATCH = 256

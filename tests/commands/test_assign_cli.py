@@ -157,8 +157,8 @@ def test_label_studio_gets_a_project_for_each_rater(said: Said) -> None:
 
 
 def test_scales_of_few_values_are_stars_or_choices() -> None:
+    from simlab.concluding.assigning.planned_study import RatingScale
     from simlab.concluding.assigning.platforms import config
-    from simlab.concluding.assigning.studying import RatingScale
 
     assert '<Rating name="rating" toName="output" maxRating="5"' in config(RatingScale(1, 5, 1.0), sources=True)
     text = config(RatingScale(0, 1, 0.0, (0.0, 1.0)), sources=False)

@@ -10,8 +10,8 @@ from typing import Any
 
 from simlab.concluding.assigning import writing
 from simlab.concluding.assigning.assigning import Assigned, assign
+from simlab.concluding.assigning.planned_study import read_study
 from simlab.concluding.assigning.platforms import languages
-from simlab.concluding.assigning.studying import read_study
 from simlab.concluding.assigning.writing import As
 from simlab.concluding.ratings.campaign_sheets import names_of_items
 from simlab.config.studyfile import write as write_study

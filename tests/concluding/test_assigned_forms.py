@@ -25,7 +25,7 @@ from simlab.concluding import campaigns
 from simlab.concluding.assigning.blinding import Meant
 from simlab.concluding.assigning.filled_sheets import FilledRating
 from simlab.concluding.assigning.filled_sheets import read_filled as filled
-from simlab.concluding.assigning.studying import RatingScale, read_scale, scale_of
+from simlab.concluding.assigning.planned_study import RatingScale, read_scale, scale_of
 from simlab.concluding.assigning.unblinding import _describe_new_values, unblind_ratings
 from simlab.concluding.concluding import conclude
 from simlab.concluding.options import ConcludeOptions

@@ -22,7 +22,7 @@ from simlab.concluding.assigning.cells import guard_formula, strip_guard
 from simlab.concluding.assigning.controls import add_controls
 from simlab.concluding.assigning.dealing import Screen, deal, seat, squares
 from simlab.concluding.assigning.items import numbered_people, read_items
-from simlab.concluding.assigning.studying import read_study
+from simlab.concluding.assigning.planned_study import read_study
 from simlab.concluding.plans import read_plan
 from simlab.config.studyfile import FrozenFamily, write
 from simlab.design.balance import find_seated_raters, load

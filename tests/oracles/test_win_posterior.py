@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 
 from simlab.analysis.preference import posterior_summary, win_decisions, win_posterior
-from simlab.analysis.preferences.refining import ERROR
+from simlab.analysis.preferences.refinement import ERROR
 from simlab.rng import stream
 from simlab.types import InputError
 

@@ -16,7 +16,7 @@ from simlab.answers.plan import SIZE, StudyPlan
 from simlab.cli import answer as command
 from simlab.commands.exit_codes import DONE, REFUSED
 from simlab.commands.plan import PlanOptions, keep
-from simlab.concluding.assigning.studying import plan_of, read_study
+from simlab.concluding.assigning.planned_study import plan_of, read_study
 from simlab.concluding.plans import read_plan
 from simlab.config import compose_sweep
 from simlab.config.studyfile import FrozenFamily, load_study

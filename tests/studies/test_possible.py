@@ -11,7 +11,7 @@ from small_studies import preference_study, study
 
 from simlab.studies import kinds
 from simlab.studies.outcomes import COMMON, LARGEST, are_codes, find_impossible, find_worst, is_in_bounds, probabilities
-from simlab.studies.sealing import notice_writing, seal
+from simlab.studies.read_only import notice_writing, seal
 from simlab.studies.worlds import draw_world, numbers
 from simlab.types import IMPOSSIBLE, OK, ImpossibleValue, InputError, Outcome
 

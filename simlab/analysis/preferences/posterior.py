@@ -26,7 +26,7 @@ from scipy.special import betaincinv, gammaln
 
 from simlab.analysis.preferences import reversal, ridge
 from simlab.analysis.preferences.checks import OutcomeCounts, check_counts
-from simlab.analysis.preferences.refining import COARSE_ESS, ERROR, ERROR_NEAR, RefinedRows
+from simlab.analysis.preferences.refinement import COARSE_ESS, ERROR, ERROR_NEAR, RefinedRows
 from simlab.types import Array, Floats, InputError, Ints, Summary
 
 _DRAWN_AT_ONCE = 256

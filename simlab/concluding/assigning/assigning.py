@@ -15,7 +15,7 @@ from simlab.concluding.assigning.blinding import SheetLine, ShownScreen, lines
 from simlab.concluding.assigning.controls import add_controls
 from simlab.concluding.assigning.dealing import PLACE, DealtCampaign, Seated, deal, find_seconds, seat, seat_by_capacity
 from simlab.concluding.assigning.items import Items, RaterCapacity, numbered_people, read_items, read_people
-from simlab.concluding.assigning.studying import KEY, AssignedStudy, RatingScale, scale_of
+from simlab.concluding.assigning.planned_study import KEY, AssignedStudy, RatingScale, scale_of
 from simlab.messages import clip, suggest
 from simlab.rng import stream
 from simlab.studies.checks import check

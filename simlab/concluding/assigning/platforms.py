@@ -11,7 +11,7 @@ from xml.sax.saxutils import quoteattr
 
 from simlab.concluding.assigning.blinding import SheetLine
 from simlab.concluding.assigning.cells import name_files, table
-from simlab.concluding.assigning.studying import RatingScale
+from simlab.concluding.assigning.planned_study import RatingScale
 from simlab.messages import clip
 from simlab.types import InputError
 

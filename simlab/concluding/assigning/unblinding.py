@@ -10,8 +10,8 @@ from simlab.concluding.assigning import filled_sheets
 from simlab.concluding.assigning.blinding import Meant, read_key
 from simlab.concluding.assigning.cells import table
 from simlab.concluding.assigning.filled_sheets import FilledRating, read_filled
+from simlab.concluding.assigning.planned_study import RatingScale
 from simlab.concluding.assigning.platforms import find_rater
-from simlab.concluding.assigning.studying import RatingScale
 from simlab.concluding.campaigns import CampaignInfo
 from simlab.concluding.ratings.campaign_sheets import match_campaign
 from simlab.concluding.sheets import Read, SheetRows

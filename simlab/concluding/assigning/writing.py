@@ -10,8 +10,8 @@ from simlab.concluding.assigning import blinding, platforms
 from simlab.concluding.assigning.assigning import Assigned, write_sidecar
 from simlab.concluding.assigning.blinding import SheetLine
 from simlab.concluding.assigning.cells import table
+from simlab.concluding.assigning.planned_study import ASSIGNED, KEY
 from simlab.concluding.assigning.platforms import Languages
-from simlab.concluding.assigning.studying import ASSIGNED, KEY
 from simlab.concluding.looks import record_of
 from simlab.files import check_writable, write_whole
 from simlab.messages import clip

@@ -20,7 +20,7 @@ from simlab.formulas import SLACK, differences, passes, sign
 from simlab.studies.judgements.preparing import PreparedJudgements
 from simlab.studies.judgements.stopping import StoppedJudging, apply_stopping_rule, lay_out_scores, one_system
 from simlab.studies.money import account
-from simlab.studies.sealing import seal
+from simlab.studies.read_only import seal
 from simlab.types import Array, Collected, Contrasts, Estimates, Floats, Ints, Judged
 
 BASELINE = ("baseline", "baseline_width")

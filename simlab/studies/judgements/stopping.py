@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from simlab.studies.judgements.preparing import PreparedJudgements
-from simlab.studies.sealing import seal
+from simlab.studies.read_only import seal
 from simlab.types import Bools, Collected, Floats, Ints, Judged, JudgementSequence, Seen
 
 

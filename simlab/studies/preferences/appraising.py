@@ -12,7 +12,7 @@ from simlab.studies.outcomes import of_campaigns, omit_account, probabilities
 from simlab.studies.preferences.collecting import PreferenceBackstage
 from simlab.studies.preferences.concluding import count_outputs
 from simlab.studies.preferences.preparing import OUTCOMES, PreparedPreferences
-from simlab.studies.sealing import seal
+from simlab.studies.read_only import seal
 from simlab.types import Array, Campaign, Outcomes, TestSet, World
 from simlab.world.laws.comparisons import preference_direction, require_contest
 

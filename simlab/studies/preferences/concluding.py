@@ -10,7 +10,7 @@ from simlab.analysis.preferences.partial_order import is_on_cycle
 from simlab.studies.money import account
 from simlab.studies.preferences.evidence import RuleOutcome, count_evidence, decide, find_end_looks, join_evidence
 from simlab.studies.preferences.preparing import PreparedPreferences
-from simlab.studies.sealing import seal
+from simlab.studies.read_only import seal
 from simlab.types import Array, Bools, Collected, Evidence, Floats, Ints
 
 

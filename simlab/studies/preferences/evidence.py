@@ -19,7 +19,7 @@ from simlab.design.protocol import (
 )
 from simlab.studies.outcomes import are_codes
 from simlab.studies.preferences.preparing import PreparedPreferences
-from simlab.studies.sealing import seal
+from simlab.studies.read_only import seal
 from simlab.types import Array, Bools, Collected, Evidence, Floats, ImpossibleValue, Ints, Summary, Trail, Verdicts
 
 

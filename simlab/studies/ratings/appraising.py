@@ -24,7 +24,7 @@ from simlab.studies.ratings.clock_collection import is_as_dealt
 from simlab.studies.ratings.collecting import deal, reveal_ratings
 from simlab.studies.ratings.concluding import compare_systems
 from simlab.studies.ratings.preparing import PreparedRatings
-from simlab.studies.sealing import seal
+from simlab.studies.read_only import seal
 from simlab.types import (
     NO_TWIN,
     Array,

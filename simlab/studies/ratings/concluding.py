@@ -17,7 +17,7 @@ from simlab.formulas import differences, normalized_entropy, passes
 from simlab.studies.money import account
 from simlab.studies.outcomes import explain_impossible, find_worst, is_in_bounds, probabilities
 from simlab.studies.ratings.preparing import PreparedRatings
-from simlab.studies.sealing import seal
+from simlab.studies.read_only import seal
 from simlab.types import Array, Arrived, Collected, Floats, ImpossibleValue, Ints, ScoredRatings, Seen
 
 
