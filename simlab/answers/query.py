@@ -18,7 +18,7 @@ CellFields = dict[str, Any]
 
 
 class QueriedCells(Record):
-    """Hold `cells` that meet the `conditions`, in order: `found` of the `total` of the store do, `kept` were wanted.
+    """Hold `cells` that meet the `conditions`, in order: `found` of the store's `total` do, and `--top` left `kept`.
 
     A cell has a field for each of the `axes`; of a measure `m` it has `m`, `m_mcse`, `m_n`, `m_clusters`, `m_low`,
     `m_high` and `m_failed`, as JSON has them. `clusters` are the words for what measures are replicated over. `missed`

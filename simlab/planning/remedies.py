@@ -1,4 +1,4 @@
-"""Say what binds a plan, and what more money or other prices would change."""
+"""Say which limit stops a plan, what reaches missed targets, and what other money or prices change."""
 
 from __future__ import annotations
 

@@ -105,7 +105,9 @@ def read(
     as_before: bool,
     averaged: bool,
 ) -> Ratings:
-    """Read every rating of a table with the columns of `header`.
+    """Read every rating of a table with the columns of `header`; `rows` are line numbers and cells.
+
+    `as_before`: plain tables that simlab could always read hold sums of errors, unless told otherwise.
 
     `averaged`: answers that nobody in particular gave to one output, and runs of a system, are averaged. Raises
     InputError naming file and line for what is no rating, and for a rating that is there twice.

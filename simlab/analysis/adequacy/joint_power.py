@@ -1,4 +1,7 @@
-"""Say how often a difference is found where two systems share one calibration, by the test that studies use.
+"""Say how often a difference of alpha (share of adequate outputs) is found with one calibration.
+
+The calibration estimates the metric's rho and eta: how often it calls adequate outputs adequate, and others inadequate.
+`constrain`: rho + eta > 1 is taken as known.
 
 `analysis.estimator.sharing=joint` calls two systems different where the posterior probability of the less likely sign
 is below half the level. At expected, unrounded counts that probability is a normal quantile T, around which studies

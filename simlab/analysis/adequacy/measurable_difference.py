@@ -1,5 +1,8 @@
 """Say which difference between two systems' alphas a planned evaluation can measure.
 
+alpha is the share of a system's outputs that are adequate; rho and eta are the probabilities that the metric calls
+adequate outputs adequate, and others inadequate. `constrain` everywhere: rho + eta > 1 is taken as known.
+
 Three answers: the published epsilon, for which the posteriors of two systems measured alike are independent; the joint
 one, where they share the estimate of the metric's rho and eta; and, since both are critical values that a true
 difference of that size reaches half the time, the difference that is found with a wanted power.

@@ -1,4 +1,6 @@
-"""Hold each two means against each other, document by document, under one promise for all pairs.
+"""Test all pairs of systems' means by flips of whole documents, at one error level for all pairs.
+
+It is checked, too: how often studies of equal systems claim something, and how likely a repetition confirms claims.
 
 Arrays are `[system, document]` or `[pair, document]`. Documents are drawn; two systems that are equal might as well
 have changed places in any of them.
@@ -103,7 +105,7 @@ def _tune_for_differences(parts: Apart) -> Floats:
 
 
 def products_of_differences(first: Floats, second: Floats) -> Floats:
-    """Add up products of differences of all pairs of systems, `[document]`, of `one` and `other` `[system, document]`.
+    """Add up, over pairs, products of differences of `first` and `second` `[system, document]`: `[document]`.
 
     Squares of all differences add up to `S sum x_s^2 - (sum x_s)^2`.
     """

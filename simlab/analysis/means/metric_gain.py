@@ -1,4 +1,4 @@
-"""Tell whether a metric says anything of differences between systems, and how alike it is for all of them."""
+"""Test whether a metric tells systems apart; estimate their spread; correct ratings by the metric."""
 
 from __future__ import annotations
 

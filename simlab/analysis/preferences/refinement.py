@@ -1,4 +1,4 @@
-"""Bring each theta to the error that is wanted: exact where it can be, points where they help, else particles."""
+"""Work out theta, the posterior P(p> > p<), to a wanted error: by integrals, points or particles."""
 
 from __future__ import annotations
 
@@ -31,7 +31,12 @@ _GOLDEN = (np.sqrt(5) - 1) / 2
 
 @dataclass
 class RefinedRows:
-    """Hold what is known of each row so far, and refine it."""
+    """Hold what is known of the outcome probabilities p (p>, p=, p<) of each pair, a row, so far, and refine it.
+
+    `theta` is P(p> > p<), held against `level / 2` and `1 - level / 2` to decide; `error` is its standard error, `ess`
+    the effective number of draws. `mean` and `second` are the first two moments of p, `[row, 3]`. Rows `sampled`
+    need importance sampling by quasi-random points, rows `tempered` particles (sequential Monte Carlo).
+    """
 
     counts: OutcomeCounts
     level: float

@@ -1,4 +1,4 @@
-"""Add up ratings by who gave them and where: what each rater, and each document, contributes to a difference.
+"""Split each pair's difference by rater and document; estimate its variance between clusters.
 
 Everything is laid out by pair, `[..., pair]`, pairs i < j in the order of `np.triu_indices`, and by side: side 0 is the
 first system of a pair, side 1 the second. A document counts for a pair if both systems came.

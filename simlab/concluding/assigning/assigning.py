@@ -1,4 +1,4 @@
-"""Assign a study: read items and raters, deal, order, blind, and write sheet, key and what `conclude` needs."""
+"""Deal the items of a planned study to raters, shuffled and blinded; `writing` writes the files."""
 
 from __future__ import annotations
 

@@ -60,9 +60,10 @@ def repetition(
     *,
     ordered: bool,
 ) -> Repetition | None:
-    """Repeat a study in each world that its table allows, and count where every claim comes out the same way.
+    """Simulate repetitions in worlds that the table allows; return how often claims come again.
 
-    `covariance` is that of the strengths: what the table leaves open about them.
+    `fitted` are the systems' strengths, `covariance` what the table leaves open about them, `world` the one fitted to
+    it. `ordered`: votes stand in the table one by one as they came, not as counts.
     """
     claimed = np.flatnonzero(claims.verdict * claims.family)
     if not len(claimed):

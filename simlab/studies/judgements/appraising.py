@@ -1,4 +1,4 @@
-"""Declare what studies of judgements conclude, and appraise it by what no analyst can know: systems, judges, metric."""
+"""Declare the outcomes of studies of judgements; `truth` fills in those that only the world knows."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def _efficiency(quality: Quality, fraction: float | None) -> Floats:
 
 
 def blank(prepared: PreparedJudgements, world: World, laid: JudgingBasis) -> dict[str, Array]:
-    """Fill in the outcomes of a campaign that gave, or was given, what cannot be: collecting never fails."""
+    """Return empty outcomes, by name, for a campaign that failed, or met a value that cannot be."""
     n = world.frame.n_systems
     enough = is_enough_for_baseline(laid.needs.human, require_judgements(world).contest.documents.size)
     lacking = () if enough else BASELINE

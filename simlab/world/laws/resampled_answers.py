@@ -1,4 +1,4 @@
-"""State the law of answers that are kept: documents, raters and answers are drawn, with replacement, from those.
+"""Draw worlds from kept answers of a user's own law: documents, raters, answers are resampled.
 
 A world is then what it says that it is: its population of documents, and of raters at large, is the kept one, and what
 its systems are worth is a mean over all of it, known without error.
