@@ -1,5 +1,6 @@
-"""Answer what may be concluded from a table that somebody collected.
+"""Carry out `simlab conclude`: read a table of ratings, preferences or scores, and answer which systems are better.
 
+`carry_out` takes the words of the command line and returns a `ConcludeAnswer`; `write` makes text, JSON or CSV of it.
 What a table without a plan does not need is imported where it is used: its world is being fitted by then.
 """
 
@@ -67,6 +68,9 @@ def carry_out(
     check: bool,
 ) -> ConcludeAnswer:
     """Conclude from a table or a campaign; draw it and write the paragraph where files for that are named.
+
+    `words` are tables and KEY=VALUE settings, or the folder of a store and conditions on its axes. `place` holds the
+    options `world`, `pool`, `draw` and `study`, which name one campaign of that folder.
 
     With `check` a table is read, and nothing that it shows is said; no look is recorded. Without a table there is a
     plan, which says how it will be concluded. Raises InputError before anything is estimated for what is asked wrongly

@@ -1,4 +1,8 @@
-"""Look at designs in simulated worlds: campaigns become measures, measures figures with errors."""
+"""Simulate campaigns of designs, and return each design's measures, and differences of two, with their errors.
+
+A bench (`open_bench`) keeps campaigns in a folder and simulates those that are missing. `words` are the KEY=VALUE
+settings that all designs share; `Composer` makes the config of a design from these and its own.
+"""
 
 from __future__ import annotations
 

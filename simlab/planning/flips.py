@@ -3,6 +3,9 @@
 A design is the better advice where the one that is advised no longer reaches its targets within the limits, or where a
 cheaper one does. Few worlds at the ends of what is looked at say where that may be; more worlds at values about it say
 where it is, nearest first.
+
+An *event* is where the advice changes along one assumption, on one side of its value now. Its *distance* is 0 at that
+value and 1 at the end of the assumption's plausible range. A *flip* is an event that is sure enough to be reported.
 """
 
 from __future__ import annotations

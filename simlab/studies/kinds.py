@@ -1,7 +1,8 @@
 """Register the kinds of studies, built in and of plug-ins, and tell which kind a config declares.
 
-An option belongs to the kinds that its part's return type, or its keys, name. `question` stands in a config only where
-it differs from what the other options imply, so that folders filled before there was such a key continue.
+A kind asks one `question`: rate, compare, judge, or a plug-in's own. Where a config has no such key its sections tell:
+each leaves the kinds that fit the return type of the part that it names (`_target_`), else its keys. `question` stands
+in a config only where it differs from what the other options imply.
 """
 
 from __future__ import annotations
@@ -132,6 +133,7 @@ def _list_possible(
 
 
 def _signature(config: Mapping[str, Any]) -> Iterator[tuple[str, str | None, tuple[str, ...]]]:
+    """List the sections of a config: the name of each, the part it names (None: none), and else its keys."""
     for name, section in config.items():
         if type(section) in _VALUES or name in _OPEN or not isinstance(section, Mapping):
             continue

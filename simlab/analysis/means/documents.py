@@ -1,7 +1,8 @@
 """Estimate means from outputs that come in documents: each document makes one contribution.
 
-Arrays are `[row, document]`. Outputs of a document may be alike in any way; documents are independent. A document may
-hold outputs that were judged and others that only the metric has seen: both are in its one contribution.
+Arrays are `[row, document]`; each row (a study, or a system of one) has a mean of its own. Outputs of a document may be
+alike in any way; documents are independent. A document may hold outputs that were judged and others that only the
+metric has seen: both are in its one contribution. Call `totals` on judgements, then `document_mean` on what it returns.
 """
 
 from __future__ import annotations
@@ -47,10 +48,11 @@ class DocumentMean(NamedTuple):
 
 
 def totals(y: Floats, g: Floats | None, document: Ints, rest: tuple[Ints, Ints, Floats] | None) -> Totals:
-    """Sum up judgements `y[row, n]` and the metric by `document[row, n]`.
+    """Sum up judgements `y[row, j]` and the metric's scores `g[row, j]` of the same outputs by `document[row, j]`.
 
-    `rest` are documents `[row, k]`, numbers `[k]` and totals `[row, k]` of outputs that only the metric has seen. All
-    rows are laid out over the same documents, in order of their numbers; a row may have nothing of some.
+    `g` None: there is no metric. `rest` tells of outputs that only the metric has seen: their documents `[row, k]`, how
+    many each has `[k]`, and the sums of their scores `[row, k]`. All rows are laid out over the same documents, in
+    order of their numbers; a row may have nothing of some.
     """
     others = document[:, :0] if rest is None else rest[0]
     numbers, at = np.unique(np.concatenate([document, others], axis=1), return_inverse=True)

@@ -1,4 +1,8 @@
-"""Flip whole raters (items) and compute every pair's error anew under each pattern, shrunk towards the typical pair.
+"""Test whether two systems are preferred equally often by flipping whole raters (items), all pairs of systems at once.
+
+A flip turns all wins of one rater (on one item) into losses and back. Under each pattern of flips the wins less losses
+of a pair are divided anew by their error, which is shrunk towards that of the typical pair. Call `cluster_sums`,
+`pool_variances`, `measure_lead`, `studentise_lead` and `flip`, in this order.
 
 If two systems are equal, what a rater adds to wins less losses is as likely one way as the other. Errors about the
 mean of each pattern let few raters on many items be heard: squares about 0 grow with the very difference that is

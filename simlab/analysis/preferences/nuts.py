@@ -39,7 +39,12 @@ def sample_posterior(
     seed: int = 0,
     size: ChainEffort = PUBLISHED,
 ) -> ReferencePosterior:
-    """Sample each row's posterior by NUTS; `mu` None: unknown; `two_outcomes`: the metric cannot draw.
+    """Sample by NUTS the posterior of p, the shares in which one system wins, draws and loses against another.
+
+    Each row is a pair of systems: `human[row, outcome]` and `metric[row, outcome]` count wins, draws and losses, and
+    `confusion[row, metric outcome, human outcome]` counts outputs that both judged. `mu`, of the same shape, is the
+    probability of the metric's outcome given the human one; None: it is learned from `confusion`. `two_outcomes`: the
+    metric cannot draw. `theta` is the probability that wins outnumber losses.
 
     `ess` is that of the indicator of p> > p<, `error` the standard error of theta that follows from it. Every row has
     the same seed, so that its draws do not depend on its company. Source: Deriu et al. 2023, section 3 and appendix B.

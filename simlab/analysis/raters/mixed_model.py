@@ -5,6 +5,10 @@ are those of restricted maximum likelihood (REML), estimates of systems are gene
 degrees of freedom are Satterthwaite's. REML is found by Fisher scoring: each step solves for the components whose
 expected quadratic forms `y'P Z Z'P y`, which depend on the design alone, are those observed.
 
+Call `make_design` once for who rated what, then `fit` for the scores of one study, `value[rating]`, or `fit_each` for
+those of many. In formulas y are scores, X the incidence of systems and Z_k that of term k, `V_k = Z_k Z_k'`,
+`V = I + sum ratio_k V_k` and `P = V^-1 - V^-1 X (X'V^-1 X)^-1 X'V^-1`.
+
 Source: Patterson and Thompson 1971 (REML); Henderson 1975 (mixed-model equations); Satterthwaite 1946, Giesbrecht and
 Burns 1985 (degrees of freedom).
 """

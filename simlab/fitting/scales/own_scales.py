@@ -1,4 +1,8 @@
-"""Draw how each rater uses an ordinal scale, and where its categories are cut."""
+"""Take the steps of a Markov chain that draw each rater's sharpness and the thresholds of an ordinal scale.
+
+Sharpness is the factor by which a rater spreads what all raters see of outputs; `state.sharp` is its logarithm. Both
+steps change `state`, the chain's latest draw, in place. The last axis is the table: many are sampled side by side.
+"""
 
 from __future__ import annotations
 

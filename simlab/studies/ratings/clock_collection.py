@@ -76,7 +76,10 @@ def collect_on_clock(
     noise: Any,
     place: Place,
 ) -> Collected:
-    """Let the raters whom a design asks rate, and reveal what came in time.
+    """Simulate one campaign over time: raters work on the tasks of a design; return the ratings that came in time.
+
+    `documents` marks those asked about, `assignment` says whom the design asks about each, and `table` who could be
+    asked. `noise` is what the world's law of ratings drew for this study; `place` says which study it is.
 
     Raises DesignFailure where a system has no document that was rated in whole.
     """
