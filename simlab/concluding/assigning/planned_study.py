@@ -56,6 +56,7 @@ class RatingScale(NamedTuple):
         if self.loose or not self.step:
             return self.low <= value <= self.high
         steps = (value - (self.low if math.isfinite(self.low) else 0.0)) / self.step
+        # Rounding of a quotient grows with its size, so that the tolerance is relative beyond one step.
         return self.low <= value <= self.high and abs(steps - round(steps)) <= WHOLE * max(1.0, abs(steps))
 
     def is_new(self, value: float) -> bool:
