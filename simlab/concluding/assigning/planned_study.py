@@ -52,6 +52,7 @@ class RatingScale(NamedTuple):
     def holds(self, value: float) -> bool:
         """True if a rating can be one of the scale."""
         if self.values:
+            # A pilot need not show all levels of its scale: a loose one refuses none, `is_new` reports what is beyond.
             return self.loose or any(abs(value - level) <= WHOLE for level in self.values)
         if self.loose or not self.step:
             return self.low <= value <= self.high
