@@ -101,6 +101,7 @@ def world_shares(dataset: xr.Dataset, bound: Bound) -> xr.Dataset:
     """
     within, sign = read_range(dataset, bound.name), 1 if _is_least(bound) else -1
     if not _is_least(bound):
+        # Turning signs round makes "at most" an "at least", and its range with it.
         least, greatest = (None if end is None else -end for end in (within.greatest, within.least))
         within = ValueRange(least, greatest, within.chance)
     distributions = _estimate_cells(
@@ -231,6 +232,7 @@ def _difference(dataset: xr.Dataset, measure: str, by: str | None) -> tuple[str,
         )
     k = axes.index(by)
     named = f"{measure} of {by}={designs[0]} less that of {by}={designs[1]}"
+    # `np.diff` takes the first from the second.
     return named, lambda cells: -np.diff(cells, axis=k)
 
 
@@ -349,7 +351,13 @@ def solve_crossings(dataset: xr.Dataset, axis: str, measure: str, by: str) -> xr
     solve = partial(solve_curve, target=0.0, less_is_better=is_lower_better(measure))
     coords = {name: dataset[name] if name != by else dataset[by][1:] for name in ordered}
     return _solve_curves(
-        dataset[axis].values, value[1:] - value[:1], influence[1:] - influence[:1], solve, about, coords
+        # Curves over the same worlds: their difference crosses 0 where they cross, with what they share cancelled.
+        dataset[axis].values,
+        value[1:] - value[:1],
+        influence[1:] - influence[:1],
+        solve,
+        about,
+        coords,
     )
 
 

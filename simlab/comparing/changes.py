@@ -144,6 +144,7 @@ def _error(row: Mapping[str, Any], name: str) -> float:
     error, n = row[f"{name}_mcse"], row[f"{name}_clusters"]
     low, high = row.get(f"{name}_low", np.nan), row.get(f"{name}_high", np.nan)
     if error == 0 and n > 1 and np.isfinite([low, high]).all():
+        # Such a value lies at one end of its interval, whose whole width is then one margin.
         return float((high - low) / stats.t.ppf(0.975, n - 1))
     return float(error)
 
@@ -159,6 +160,7 @@ def find_p_values(values: Floats, errors: Floats, clusters: Array) -> Floats:
         freedom = total**2 / (variances**2 / np.maximum(clusters - 1, 1)).sum(1)
         p_values = 2 * stats.t.sf(np.abs(values[:, 1] - values[:, 0]) / np.sqrt(total), freedom)
     exact = np.isclose(values[:, 0], values[:, 1], rtol=ROUNDING, atol=ROUNDING)
+    # Without an error any difference beyond rounding is certain.
     return np.where(exact, 1.0, np.where(total == 0, 0.0, p_values))
 
 

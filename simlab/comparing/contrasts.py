@@ -282,6 +282,7 @@ def _standing(point: Point, best: Point, *, is_best: bool, barred: bool, less: b
         return "unknown"
     if not barred:
         return "tied" if contrast.tie else "behind"
+    # A design that is surely worse needs no other reason not to be the best.
     return "behind" if (contrast.low > 0 if less else contrast.high < 0) else "marked"
 
 

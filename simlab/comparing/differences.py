@@ -85,6 +85,7 @@ def bound_difference(contrast: Contrast, first: Point, second: Point, bounds: tu
         low = gap - float(np.hypot(first.value - first.low, second.high - second.value))
         high = gap + float(np.hypot(first.high - first.value, second.value - second.low))
     most = float("inf") if bounds is None else bounds[1] - bounds[0]
+    # NumPy's maximum keeps NaN; whether Python's does depends on the order of its arguments.
     return replace(contrast, low=float(np.maximum(low, -most)), high=float(np.minimum(high, most)))
 
 
@@ -92,6 +93,7 @@ def _scale_influence(point: Point) -> Floats:
     """Return the influence values such that the root of their sum of squares is the standard error."""
     k = point.clusters
     scale = np.sqrt(k * (k - 1)) if k > 1 else np.nan
+    # An absent cluster adds nothing to a sum of squares.
     return np.where(np.isfinite(point.influence), point.influence / scale, 0.0)
 
 

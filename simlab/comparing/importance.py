@@ -151,6 +151,7 @@ def grid_importance(axes: Sequence[str], value: Floats, influence: Floats) -> Im
         raise InputError("the cells differ by no more than their Monte-Carlo errors: run more worlds or studies")
     # Without its noise a small effect may seem to explain less than nothing, and a total less than its main effect.
     estimate, resampled = ({e: np.maximum(x, 0.0) for e, x in of.items()} for of in (estimate, resampled))
+    # A resample that happens to have no variance would make shares of it infinite.
     whole, sums = float(sum(estimate.values())[0]), np.maximum(sum(resampled.values()), whole * 1e-3)
 
     def share(of: Sequence[tuple[int, ...]]) -> Share:
@@ -185,6 +186,7 @@ def _squares(cells: Floats, effect: tuple[int, ...]) -> Floats:
     n = cells.ndim - 1
     part = cells.mean(tuple(k for k in range(n) if k not in effect), keepdims=True)
     for axis in effect:
+        # Taking the mean out along each axis in turn leaves the interaction alone (analysis of variance).
         part = part - part.mean(axis, keepdims=True)
     return np.asarray((part**2).mean(tuple(range(n))))
 
@@ -228,6 +230,7 @@ def _contrasts(values: Floats) -> _Contrasts:
         n = values.shape[k]
         full = np.column_stack([np.ones(n), np.eye(n)[:, 1:]])
         basis = np.linalg.qr(full)[0] * np.sqrt(n)
+        # QR leaves the sign of a column open, and the first one is to be the mean.
         basis[:, 0] = 1.0
         values = np.moveaxis(np.tensordot(basis / n, values, (0, k)), 0, k)
         places = [(*place, j) for place in places for j in range(n)]
@@ -255,6 +258,7 @@ def _sobol(given: Mapping[str, Array], contrasts: _Contrasts, axes: Sequence[str
             float(part.grid[grid].sum() + part.terms[of_terms].sum()) / max(part.whole, TINY)
             for part in (parts, *left_out)
         )
+        # The jackknife's (g - 1) / g times a sum of squares, of which `np.var` is the mean.
         error = float(np.sqrt((len(without) - 1) * np.var(without)))
         half = margin(len(without)) * error
         low, high, value = (float(end) for end in np.clip([value - half, value + half, value], 0.0, 1.0))
@@ -294,6 +298,7 @@ def _noise(values: Floats) -> Floats:
     if (n < 2).all():
         return np.zeros(len(n))
     several = n > 1
+    # A world with one study does not tell its noise, and has that of the others.
     variance = np.full(len(n), np.nanvar(values[several], axis=1, ddof=1).mean())
     variance[several] = np.nanvar(values[several], axis=1, ddof=1)
     return np.asarray(variance / n)
@@ -310,6 +315,7 @@ def _refuse_dependent(given: Mapping[str, Array]) -> None:
             ranks[name] = np.unique(array, return_inverse=True)[1]
     for first, second in combinations(ranks, 2):
         correlation = float(np.corrcoef(ranks[first], ranks[second])[0, 1])
+        # A correlation of independent inputs has the standard error 1 / sqrt(n).
         if abs(correlation) * np.sqrt(len(ranks[first])) > DEPENDENT:
             raise InputError(
                 f"{first} and {second} depend on each other in these worlds (rank correlation {correlation:.2f}), and "
@@ -340,6 +346,7 @@ def _parts(given: Mapping[str, Array], contrasts: _Contrasts, degree: int, terms
     mean, noise, effects = contrasts
     fit = _fit([_build_basis(array, degree) for array in given.values()], terms, mean)
     spread = mean.var(0, ddof=1)
+    # The square of a mean is too large by its variance.
     grid = np.where([len(effect) > 0 for effect in effects], mean.mean(0) ** 2 - spread / len(mean), 0.0)
     return _Parts(grid, fit.coefficient**2 - fit.variance, float(grid.sum() + (spread - noise.mean(0)).sum()))
 
@@ -348,12 +355,14 @@ def _build_basis(array: Array, degree: int) -> _Basis:
     """Return polynomials of an input's ranks, or contrasts of words: `[world, function]`, orthonormal over worlds."""
     values, place, n = np.unique(array, return_inverse=True, return_counts=True)
     if array.dtype.kind in "iuf":
+        # Middle ranks on (-1, 1), where Legendre polynomials are orthogonal; equal values share one.
         middle = 2 * (np.cumsum(n) - n / 2) / n.sum() - 1
         functions = np.polynomial.legendre.legvander(middle, min(degree, len(values) - 1))[place]
         degrees = np.arange(1, functions.shape[1])
     else:
         functions = np.column_stack([np.ones(len(array)), np.eye(len(values))[place, 1:]])
         degrees = np.ones(len(values) - 1, int)
+    # QR makes them orthonormal over these very worlds, whose ranks may have ties.
     return _Basis(np.linalg.qr(functions)[0][:, 1:] * np.sqrt(len(array)), degrees)
 
 
@@ -372,7 +381,9 @@ def _fit(bases: Sequence[_Basis], terms: Sequence[_Term], y: Floats) -> _Fit:
     q, r = np.linalg.qr(np.column_stack([np.ones(n), *products]))
     turned = q.T @ y
     residual = y - q @ turned
+    # A residual over 1 - leverage is the error of that world when it is left out: no refit is needed.
     left_out = residual / np.maximum(1 - (q**2).sum(1), 1 / n)[:, None]
     back = np.linalg.inv(r)
+    # With X = QR the inverse of X'X is inv(R) inv(R)', whose diagonal are sums of squares of rows.
     variance = np.outer((back**2).sum(1), (residual**2).sum(0) / (n - len(terms) - 1))
     return _Fit((back @ turned)[1:], variance[1:], float((left_out**2).sum(1).mean()))

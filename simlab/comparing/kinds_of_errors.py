@@ -84,12 +84,14 @@ def order(truth: Array, n: int) -> Ints:
     """
     first, second = np.triu_indices(n, 1)
     lead = np.bincount(first, truth, n) - np.bincount(second, truth, n)
+    # Systems that are truly equal keep their order, so that a pair has the same place in all campaigns.
     placed: Ints = np.argsort(-lead, kind="stable")
     return placed
 
 
 def _number_pairs_by_truth(truth: Array, n: int) -> Ints:
     """Return, for each pair of systems, the place of the pair of their places in the true order."""
+    # The argsort of an order is its inverse: from systems to places.
     rank = np.argsort(order(truth, n))
     pairs = np.zeros((n, n), int)
     first, second = np.triu_indices(n, 1)

@@ -96,6 +96,7 @@ class CellChoice:
         less, wanted = is_lower_better(located.measure), dict(worlds)
         for curve, against in self._curves():
             compared = [curve] if against is None else [curve, against]
+            # A difference of curves has only the worlds that both cells met.
             there = np.array([min(worlds.get(line[k], 0) for line in compared) for k in range(len(curve))])
             cells = [
                 [_NOTHING if n == 0 else measured.get(line[k], _NOTHING) for k, n in enumerate(there)]

@@ -90,6 +90,7 @@ def _mark_broken(
     sure = sureness(measured, name, axes)
     beyond = value - promised if above else promised - value
     outside = promised < sure.low if above else promised > sure.high
+    # Both: an error of 0 at an end of the range says nothing by itself, and an interval alone errs in 1 of 20 cells.
     for index in map(tuple, np.argwhere((beyond > ERRORS * error) & outside)):
         _mark(marks, index, words.format(_format_value(value[index]), _format_value(promised[index])))
     return marks
@@ -175,6 +176,7 @@ def bound_by_failures(
         return value, value
     if bounds is None:
         return float("nan"), float("nan")
+    # A measure of `order` campaigns at a time has a value only where none of these failed.
     weight = (1 - failed / ran) ** order
     low, high = (value * weight + (1 - weight) * bound for bound in bounds)
     return (high, low) if less else (low, high)

@@ -365,6 +365,7 @@ def _scale_influence(influence: Floats) -> Floats:
 
 def _restore_influence(influence: Floats) -> Floats:
     k = int(np.isfinite(influence).sum())
+    # Undoes `_scale_influence` for the clusters that the result has, which may be fewer than those of its parts.
     return np.asarray(influence * np.sqrt(k * (k - 1)), float)
 
 
@@ -414,6 +415,7 @@ def _costs(
 def _find_shared_range(ends: Floats) -> tuple[float, float]:
     """Return the least and the greatest cost that two designs have, of `ends[design, 2]`; inf, -inf if none are."""
     low, high = ends.T
+    # Two ranges overlap from the larger of their beginnings to the smaller of their ends.
     first, last = np.maximum.outer(low, low), np.minimum.outer(high, high)
     pairs = (first <= last) & ~np.eye(len(ends), dtype=bool)
     return float(first[pairs].min(initial=np.inf)), float(last[pairs].max(initial=-np.inf))
@@ -427,6 +429,7 @@ def _choose_costs(least: float, most: float) -> Floats:
     """
     if most - least <= 1e-9 * most:
         return np.array([least])
+    # A tenth of the power of ten of a step: the costs have two digits that differ.
     unit = 10 ** np.floor(np.log10((most - least) / (POINTS - 1)) - 1)
     ends = np.ceil(least / unit), np.floor(most / unit)
     return np.asarray(np.round(np.linspace(*ends, POINTS)) * unit)

@@ -62,6 +62,7 @@ def solve_curve(
     k = np.isfinite(influence).sum(-1, keepdims=True)
     errors = (np.nan_to_num(influence) / np.sqrt(np.where(k > 1, k * (k - 1), np.inf)))[known]
     variance = (errors**2).sum(1)
+    # A cell without an error, such as a share of 0, would take all of the weight and pin the curve.
     weight = 1 / np.maximum(variance, max(float(variance.max()) * 1e-3, 1e-30))
     sign = -1.0 if less_is_better else 1.0
     forward, back = _scale(at)
@@ -71,10 +72,12 @@ def solve_curve(
     turned = -1.0 if float(np.sum(weight * centred * sign * y)) < 0 else 1.0
     order = np.argsort(turned * place)
     line = _Line((turned * place)[order], weight[order], sign * target)
+    # A fixed stream: the same store has the same interval each time that it is read.
     drawn = stream(0, "solve").standard_normal((errors.shape[1], RESAMPLES))
     moved = y[:, None] + errors @ drawn
     crossing = float(line.crossings((sign * y)[None, order])[0])
     crossings = line.crossings((sign * moved.T)[:, order])
+    # Crossings beyond the sweep are infinite, and nothing lies between them and others: no interpolation.
     low, high = np.quantile(crossings, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], method="inverted_cdf")
     first, last = sorted(_apply_if_finite(back, turned * end) for end in (low, high))
     inside = np.array([back(turned * end) for end in crossings if np.isfinite(end)])

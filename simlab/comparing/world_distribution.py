@@ -153,7 +153,9 @@ def _split(values: Floats, panel: _Panel, rng: np.random.Generator) -> list[_Pan
     for columns in (order[:half], order[half : 2 * half]):
         own = np.isfinite(values[:, columns]).sum(1)
         total = np.nansum(values[:, columns], axis=1)
+        # A half that holds none of a world's studies has the mean of all, so that no world is lost.
         mean = np.where(own > 0, total / np.maximum(own, 1), panel.mean)
+        # The noise of a mean is inverse to the number of studies in it.
         panels.append(_Panel(mean, panel.noise * n / np.where(own > 0, own, n)))
     return panels
 
@@ -203,6 +205,7 @@ def _open_at_the_ends(bounds: WorldStatistic, shown: float, within: ValueRange, 
 
 
 def _share(value: float, mcse: float, worlds: int) -> WorldStatistic:
+    # p (1 - p) / n is the variance of a share of n; solved for n, and never more than there are worlds.
     trials = min(value * (1 - value) / mcse**2, worlds) if mcse > 0 else worlds
     low, high = wilson(np.array([value]), np.array([max(trials, 1.0)]), 1 - LEVEL)
     return WorldStatistic(value, mcse, float(low[0]), float(high[0]))

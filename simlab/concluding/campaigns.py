@@ -103,10 +103,12 @@ def _frame(frame: Frame) -> dict[str, Any]:
 def _seats(frame: Frame) -> Array:
     """Return who sits where: one row a bucket where all of its outputs have the same raters, else all of `rater`."""
     first, n_buckets = np.unique(frame.bucket[frame.document], return_index=True)[1], int(frame.bucket.max()) + 1
+    # A bucket without documents shows no seats, so that all of them are written out.
     if len(first) != n_buckets or not frame.n_systems:
         return frame.rater
     by_bucket = frame.rater[0, first]
     same = np.array_equal(np.broadcast_to(by_bucket[frame.bucket[frame.document]], frame.rater.shape), frame.rater)
+    # One row a bucket in place of one an output keeps the sidecar small; it is read back only where nothing is lost.
     return by_bucket if same else frame.rater
 
 
@@ -152,6 +154,7 @@ def _read_frame(content: Any, where: str) -> Frame:
     if documents and len(documents) != len(bucket):
         refuse(where, f"names {len(documents)} documents and has {len(bucket)}")
     check(document, where, "document", shape=(None,), low=0, high=len(bucket))
+    # Checked before seats are spread over outputs: a damaged file could else ask for any amount of memory.
     if isinstance(seats, np.ndarray) and len(systems) * len(document) * max(seats.shape[-1:] or (1,)) > MOST_VALUES:
         refuse(where, "has more outputs than any study")
     if isinstance(seats, np.ndarray) and seats.ndim == 2:
@@ -170,6 +173,7 @@ def _names(content: Any, where: str, key: str) -> tuple[str, ...]:
     if not isinstance(content, list) or not all(isinstance(name, str) and name for name in content):
         refuse(where, f"has no names of {key}")
     # Documents number their segments alike.
+    # A name that occurs twice would let a row of the table belong to either.
     if (key != "items" and len(set(content)) < len(content)) or (key == "systems" and len(content) < 2):
         refuse(where, f"names {key} that cannot be told apart")
     return tuple(content)
@@ -177,6 +181,7 @@ def _names(content: Any, where: str, key: str) -> tuple[str, ...]:
 
 def _streams(content: Any, where: str) -> Streams:
     seed, path = (content.get("seed"), content.get("path")) if isinstance(content, dict) else (None, None)
+    # `type` rather than `isinstance`: True is an int, and no seed.
     if type(seed) is not int or not 0 <= seed < _LARGEST_SEED or not isinstance(path, list):
         refuse(where, "has no address of random numbers")
     if not all(type(word) in (int, str) for word in path):
@@ -363,6 +368,7 @@ def list_differing_parts(first: Collected, second: Collected) -> list[str]:
 def is_identical(first: Any, second: Any) -> bool:
     """True if two values are the same bit for bit, and of one type."""
     if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
+        # Bytes rather than values: NaN differs from itself, and 0.0 equals -0.0.
         alike = first.dtype == second.dtype and first.shape == second.shape
         return alike and first.tobytes() == second.tobytes()
     if type(first) is not type(second):
@@ -376,4 +382,5 @@ def is_identical(first: Any, second: Any) -> bool:
         return len(first) == len(second) and all(map(is_identical, first, second))
     if hasattr(first, "__dataclass_fields__"):
         return all(is_identical(getattr(first, field.name), getattr(second, field.name)) for field in fields(first))
+    # NaN is the only value that differs from itself, and two of them are the same unknown.
     return bool(first == second) or (isinstance(first, float) and first != first and second != second)

@@ -55,6 +55,7 @@ def check(table: Path, wanted: ConcludeOptions) -> TableCheck:
 
     Raises InputError for everything that `conclude` would refuse.
     """
+    # Simulated repetitions would only tell what scores show, which is not reported here.
     quick = replace(wanted, again=False, gate=False, exclude=())
     plan = wanted.plan
     if plan is None:
@@ -86,6 +87,7 @@ def check(table: Path, wanted: ConcludeOptions) -> TableCheck:
 
 def _pick_name_notes(conclusion: Conclusion) -> tuple[str, ...]:
     """Return the notes that speak of names alone; others may tell what scores are like."""
+    # Whoever checks a table before its campaign ends must stay blind to results, or the check would be a look.
     return tuple(note for note in conclusion.notes if note.startswith(KEPT))
 
 

@@ -37,6 +37,7 @@ def conclude(table: Path, wanted: ConcludeOptions, say: Say) -> Conclusion:
         # Refuses what cannot be left out, before anything takes a while.
         _conclude_by_kind(table, replace(quick, gate=False), lambda words: None)
     conclusion = _conclude_by_kind(table, whole, say)
+    # Checked after the first conclusion: whether far scores matter is only seen by concluding without them.
     if far := check_far_scores(table, conclusion, conclude_without):
         conclusion = _conclude_by_kind(table, replace(whole, far_checked=True), say)
     quick = replace(quick, far_checked=True)
@@ -77,6 +78,7 @@ def _conclude_by_kind(table: Path, wanted: ConcludeOptions, say: Say) -> Conclus
 
 def refuse_misplaced(wanted: ConcludeOptions, question: str) -> None:
     """Raise InputError for what is asked and means nothing for a kind of study: it would be asked in vain."""
+    # The test martingale is one of votes, win against loss; scores have none here.
     if wanted.promise == "anytime" and question != COMPARE:
         raise InputError(
             "--promise anytime: is one of preferences, vote by vote; leave it out, and look once at the end"
@@ -101,6 +103,7 @@ def recognise_question(table: Path, wanted: ConcludeOptions) -> str:
     """State which kind of study a table belongs to, by its columns."""
     if preferences.is_table(table, wanted.column_overrides):
         return COMPARE
+    # Ratings come last: a table of judgements has the columns of ratings, too, besides its metrics.
     return JUDGE if wanted.metrics or _has_metrics(table, wanted) else RATE
 
 
@@ -111,5 +114,6 @@ def _has_metrics(table: Path, wanted: ConcludeOptions) -> bool:
             open_cells(table, judged_outputs.FORM, wanted.column_overrides), wanted.column_overrides.columns
         ).header
     except InputError:
+        # The error is raised once more, with all its words, by the reader of the kind that is chosen.
         return False
     return judged_outputs.holds(header) and bool(judged_outputs.metric_columns(header, (), clip(table)))

@@ -43,6 +43,7 @@ def contradictions(conclusion: Conclusion) -> Iterator[str]:
         yield from (f"metric {metric.name}: {clash}" for clash in _check_metric(metric))
     if conclusion.repetition is not None:
         yield from _check_repetition(conclusion.repetition)
+    # Conclusions without some raters are printed beside the first, and held to the same rules.
     for other in conclusion.without.values():
         yield from contradictions(other)
 
@@ -55,6 +56,7 @@ def _check_family(conclusion: Conclusion) -> Iterator[str]:
         yield "a pair is of systems that are not listed"
     if len(set(pairs)) < len(pairs):
         yield "a pair stands there twice"
+    # Pairs with one baseline have it, and nothing else, in common.
     baseline = frozenset.intersection(*pairs) if pairs else names
     if len(pairs) not in (0, len(names) * (len(names) - 1) // 2) and not (baseline and len(pairs) == len(names) - 1):
         yield f"its {len(pairs)} pairs are neither all of {len(names)} systems nor those of one with all others"
@@ -63,6 +65,7 @@ def _check_family(conclusion: Conclusion) -> Iterator[str]:
 def _check_difference(pair: Pair, conclusion: Conclusion) -> Iterator[str]:
     """Check that the interval holds the difference, and that both point where the better system is."""
     low, high, value = pair.low, pair.high, pair.difference
+    # Bounds and difference come from different sums, and may cross by rounding where an interval is a point.
     slack = _compute_tolerance(low, high, value)
     if low > high + slack or value < low - slack or value > high + slack:
         yield f"its interval, {low:g} to {high:g}, does not hold the difference {value:g}"
@@ -79,8 +82,11 @@ def _check_claim(pair: Pair, conclusion: Conclusion) -> Iterator[str]:
         yield f"the claim ({pair.verdict:+d}) is not of the system that came out better ({pair.direction:+d})"
     if pair.verdict and pair.verdict * better * (low if pair.verdict * better > 0 else high) < -slack:
         yield f"is claimed, and its interval, {low:g} to {high:g}, reaches beyond 0"
+    # A withdrawn promise opens claims and leaves their intervals as they were.
     if not pair.verdict and not conclusion.withdrawn and (low > slack or high < -slack):
+        # Single-step intervals decide what is claimed, so that an open pair must cover 0.
         yield f"is open, and its interval, {low:g} to {high:g}, excludes 0"
+    # An adjustment for many pairs never makes a p-value smaller.
     if pair.adjusted < pair.p_value - _compute_tolerance(pair.p_value):
         yield f"its adjusted p-value {pair.adjusted:g} is below its own, {pair.p_value:g}"
     if pair.verdict and pair.adjusted > conclusion.promise.level + _compute_tolerance(conclusion.promise.level):
@@ -101,6 +107,7 @@ def _check_settling(pair: Pair, conclusion: Conclusion) -> Iterator[str]:
     """Check what is said of a margin against the interval, and what would settle a pair against its verdict."""
     low, high, margin = pair.low, pair.high, conclusion.about.get("margin")
     if pair.within is not None and margin is not None and not math.isnan(low + high) and not conclusion.withdrawn:
+        # Unknown (NaN) and withdrawn bounds are skipped, since nothing is said of a margin then.
         expected = compare_with_margin(low, high, float(margin), lower=conclusion.lower_is_better)
         if pair.within != expected:
             yield f"is called {pair.within} up to {margin:g}, and its interval, {low:g} to {high:g}, says {expected}"
@@ -123,6 +130,7 @@ def _check_systems(conclusion: Conclusion) -> Iterator[str]:
         best, worst = 1 + len(above.get(entry.system, ())), n - len(below.get(entry.system, ()))
         if not 1 <= entry.rank_low <= entry.rank_high <= n:
             yield f"{entry.system}: its ranks, {entry.rank_low} to {entry.rank_high}, are none of {n}"
+        # Wider ranks than the claims leave would deny a claim; narrower ones may rest on more than claims.
         elif entry.rank_low < best or entry.rank_high > worst:
             yield (
                 f"{entry.system}: may have rank {entry.rank_low} to {entry.rank_high}, and its claims leave "
@@ -149,6 +157,7 @@ def _scale(conclusion: Conclusion) -> tuple[float, float]:
     What was read may come from a file: what is no scale is none.
     """
     scale, unchanged = conclusion.read.get("scale"), conclusion.about.get("normalization", "none") == "none"
+    # Scores that were normalised have left their scale.
     if conclusion.question != "rate" or not unchanged or not isinstance(scale, Sequence) or len(scale) != 2:
         return -math.inf, math.inf
     known = all(isinstance(end, int | float) for end in scale)
@@ -213,6 +222,7 @@ def _check_metric(metric: Metric) -> Iterator[str]:
     error = {bias.system: bias.value for bias in metric.bias}
     for pair in metric.bias_pairs:
         parts = [pair.metric, pair.human, *(error.get(name, 0.0) for name in (pair.first, pair.second))]
+        # The error of a pair is printed two ways, as metric less human and from its systems: both must give it.
         gaps = [parts[0] - parts[1], *([parts[2] - parts[3]] if error else [])]
         for gap in gaps:
             if abs(gap - pair.value) > _compute_tolerance(*parts):
@@ -253,4 +263,5 @@ def kept_repetition(again: Repetition | None) -> tuple[Repetition | None, str]:
 
 
 def _compute_tolerance(*values: float) -> float:
+    # Relative to the largest number, and absolute below 1, where cancellation leaves rounding of larger sums.
     return TOLERANCE * max([1.0, *(abs(value) for value in values if math.isfinite(value))])

@@ -26,7 +26,11 @@ def unmet_people(n_raters: int) -> UnmetPeople:
     [10, 0.259, 0.107]
     """
     return UnmetPeople(
-        raters=n_raters, unmet_share=1 - SURE ** (1 / n_raters), one_in_five_unmet=(1 - ONE_IN_FIVE) ** n_raters
+        # A group of share q is missed by n raters with probability (1 - q)^n; solving for .05 gives the share.
+        # No test for raters at large can do better (rare blocs).
+        raters=n_raters,
+        unmet_share=1 - SURE ** (1 / n_raters),
+        one_in_five_unmet=(1 - ONE_IN_FIVE) ** n_raters,
     )
 
 
@@ -74,10 +78,12 @@ def _describe_change(conclusion: Conclusion, other: Conclusion) -> str | None:
 
 
 def _claims(conclusion: Conclusion) -> dict[tuple[str, str], tuple[int, str | None]]:
+    # A verdict on the margin is a claim, too: "within" may change where no difference is claimed.
     return {(pair.first, pair.second): (pair.verdict, pair.within) for pair in conclusion.pairs}
 
 
 def _order(conclusion: Conclusion) -> list[str]:
+    # NaN has no place in an order, and would make it depend on where it started.
     known = [system for system in conclusion.systems if math.isfinite(system.estimate)]
     return [system.system for system in sorted(known, key=lambda one: (one.estimate, one.system))]
 

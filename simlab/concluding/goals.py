@@ -99,6 +99,7 @@ class Goals(NamedTuple):
 
     def choose_unit(self, scores: Array) -> str:
         """Return what differences of such scores are counted in: shares of yes only where yes is 1 and no is 0."""
+        # A plan of yes and no may meet a table of points; a share of yes would then be a wrong unit.
         return SHARE_OF_YES if self.unit == YES and bool(np.isin(scores, (0, 1)).all()) else POINTS
 
 
@@ -159,6 +160,7 @@ def figures(goals: Goals, conclusion: Conclusion, paid: float, hours: float = ma
 
 def _compare_target(name: str, least: float, conclusion: Conclusion) -> PlannedFigure:
     figure = PlannedFigure(measure=name, unit="share", planned=least, found=math.nan)
+    # A table shows no true differences, and power is a share of those.
     if name in TRUTH:
         return figure.replace_fields(missing="true differences are not")
     if name == "significant_share":
@@ -168,6 +170,7 @@ def _compare_target(name: str, least: float, conclusion: Conclusion) -> PlannedF
             return figure.replace_fields(missing=conclusion.control_missing or "equal systems were not simulated")
         wrong, mcse = conclusion.control.some_claim, conclusion.control.some_claim_mcse
         if conclusion.control.best_excluded is not None:
+            # In the family of best systems a wrong claim is to rule out the true best one.
             wrong, mcse = conclusion.control.best_excluded, conclusion.control.best_excluded_mcse or math.nan
         return figure.replace_fields(found=1 - wrong, found_mcse=mcse)
     if name in REPEATED and conclusion.repetition is not None:
@@ -187,6 +190,7 @@ def _compare_claims(planned: PlannedMeasure, conclusion: Conclusion) -> PlannedF
     )
     family = None if conclusion.family is None else conclusion.family.name
     if family not in ALL_PAIRS or not conclusion.pairs:
+        # Fewer comparisons have a lower bar, so that the share of another family is no measure of this plan.
         return figure.replace_fields(missing="planned of all pairs at once")
     return figure.replace_fields(found=sum(pair.verdict != 0 for pair in conclusion.pairs) / len(conclusion.pairs))
 
@@ -227,6 +231,7 @@ def _object(content: Mapping[str, Any], name: str, where: str) -> Mapping[str, A
 
 
 def _number(value: Any, name: str, where: str, *, most: float = LARGEST) -> float:
+    # True passes for the int 1 in Python; NaN fails both comparisons.
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
         _refuse(where, name, value, f"must be a number from 0 to {most:g}")
     return float(value)

@@ -41,6 +41,7 @@ def look(plan: Path, digest: str, collected: Collected) -> Looked:
     looks = _read(file, digest)
     before = [one["table"] for one in looks]
     if table in before:
+        # Concluding twice from the same answers shows nothing new, and counts once.
         return Looked(tuple(one["answers"] for one in looks[: before.index(table)]))
     looks.append({"table": table, "answers": n})
     content = json.dumps({"schema": schemas.PLAN, "digest": digest, "looks": looks}, indent=1) + "\n"
@@ -55,6 +56,7 @@ def look(plan: Path, digest: str, collected: Collected) -> Looked:
 def digest_of(collected: Collected) -> str:
     """Name the answers of a table, in whatever order they stand."""
     frame, seen = collected.frame, collected.seen
+    # Names rather than numbers, which depend on the order of rows; -1, nobody, takes the empty last one.
     raters = np.array([*frame.rater_names, ""])[seen.rater]
     rows = sorted(zip(seen.unit.tolist(), seen.item.tolist(), raters.tolist(), seen.value.tolist(), strict=True))
     return sha256(json.dumps([list(frame.system_names), rows]).encode()).hexdigest()

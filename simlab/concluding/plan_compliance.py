@@ -57,6 +57,7 @@ def conclude(table: Path, wanted: ConcludeOptions, plan: LoadedPlan, say: Say) -
             "one look at its end; wait for the rest, see with --check what is there, or look now, which withdraws the "
             "promise: --look"
         )
+    # Whether the plan's end is reached is judged with all raters: who is left out cannot make it an early look.
     conclusion = conclude_collected(exclude_raters(read.collected, wanted, table), wanted, plan, say)
     # A conclusion that is refused shows nothing, and is no look.
     looked = look(plan.file, plan.digest, read.collected)
@@ -176,6 +177,7 @@ def is_unfinished(read: Read, plan: LoadedPlan) -> bool:
 
         anytime = state_promise(plan.config["decision"], read.collected.frame.n_systems).name == "anytime"
         return n < planned and not anytime
+    # Some ratings are always lost; without this slack no study would ever come to its end.
     return n < (1 - LOST) * planned
 
 
@@ -287,6 +289,7 @@ def _rank_need(pair: Pair, conclusion: Conclusion) -> float:
     if pair.more is not None:
         return pair.more.median
     half = (pair.high - pair.low) / 2
+    # Pairs without a forecast stand behind all with one, which is never above LIMIT.
     return LIMIT * (1 + half / abs(pair.difference)) if pair.difference and isfinite(half) else inf
 
 
@@ -324,6 +327,7 @@ def _count_further_units(pair: Pair, plan: LoadedPlan) -> _Open:
         return _Open(pair, inf, inf, None)
     if more.unit != "raters":
         return _Open(pair, more.median, more.median, None)
+    # `per_unit` counts a rater's ratings of these two systems, and a document has an output of either.
     return _Open(pair, more.median, more.median * more.per_unit / (2 * _count_ratings_per_unit(plan)), more.median)
 
 
@@ -337,6 +341,7 @@ def _size_lone_study(pair: Pair, plan: LoadedPlan, conclusion: Conclusion, count
     by_raters = pair.more is not None and pair.more.unit == "raters"
     units, documents = _units(plan, conclusion, by_raters=by_raters), _units(plan, conclusion, by_raters=False)
     before, now = (_bar(promise, n) for n in (len(conclusion.pairs), count))
+    # A half-width is the bar times the standard error: divided by the old bar it serves at the new one.
     seen = ObservedEstimate(pair.difference, (half / before) ** 2, 0.0, now, units)
     number = count_units_of_new_study(seen, LIMIT).median
     size = max(number * documents / units, _count_fewest_documents(plan))
@@ -389,6 +394,7 @@ def _make_second_promise(promise: Promise, pairs: int) -> Promise:
     """Promise of a second study what was promised of the first, and of nothing that the first one found."""
     level, counted = promise.level, "the one pair" if pairs == 1 else f"all {pluralise(pairs, 'pair')}"
     each = f"with {100 * (1 - level):g} % probability no claim is wrong: {counted} at once, whatever the first found"
+    # Two studies, each wrong with at most the level: Bonferroni adds them up.
     both = f"one of the two studies makes a wrong claim with at most {200 * level:g} %"
     says = f"of the second study by itself, {each}; {both}"
     if promise.multiplicity in ("none", "bh", "e_bh"):

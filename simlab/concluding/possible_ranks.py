@@ -48,6 +48,7 @@ def list_groups(verdict: Array, order: Sequence[int]) -> list[list[int]]:
     end = 0
     for start in range(len(order)):
         reached = next((j for j in range(start + 1, len(order)) if apart[start:j, j].any()), len(order))
+        # A run that ends where an earlier one did lies within it, and is not among the longest.
         if reached > end and reached - start > 1:
             runs.append([order[k] for k in range(start, reached)])
         end = max(end, reached)

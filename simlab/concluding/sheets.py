@@ -217,6 +217,7 @@ def serialise_value(value: Any) -> Any:
         return _plain_array(value)
     if isinstance(value, np.generic):
         return {ARRAY: value.dtype.name, "shape": [], "values": _text(np.asarray(value))}
+    # Exact types: a subclass would be read back as something else.
     if value is None or type(value) in (bool, int, float, str):
         return value
     if type(value).__name__ in _RECORDS and type(value) is _RECORDS[type(value).__name__]:
@@ -269,9 +270,11 @@ def _array(value: Mapping[str, Any], where: str) -> Array:
     if len(shape) > _NAMES_MOST or not all(type(size) is int and 0 <= size <= MOST_VALUES for size in shape):
         _refuse(where, f"has the shape {show(shape)}")
     words = text.split(" ") if text else []
+    # `prod` of Python does not overflow, as a damaged shape would make NumPy's.
     if len(words) != prod(shape) or len(words) > MOST_VALUES:
         _refuse(where, f"holds {len(words)} values for the shape {show(shape)}")
     try:
+        # Read wide first: a number that is too large for a narrow type would wrap round unseen.
         read = np.array([float(word) if name.startswith("float") else int(word) for word in words], _widen_type(name))
         whole = read.astype(name)
     except (ValueError, OverflowError):

@@ -76,6 +76,7 @@ def seed_from_rows(names: Sequence[str], *columns: Array) -> int:
 
     Nobody can look for a seed at which the check passes: another one needs another table.
     """
+    # Adding 0.0 turns -0.0 into 0.0, whose bytes differ though the numbers are equal.
     rows = [np.asarray(column, float) + 0.0 for column in columns]
     order = np.lexsort(rows[::-1])
     digest = blake2b("\n".join(names).encode(errors="backslashreplace"), digest_size=8)
@@ -138,6 +139,7 @@ def share_again(claimed: Bools) -> Interval:
 
     by_study = claimed.mean(2)
     share, n = by_study.mean(1), by_study.shape[1]
+    # Pooled over worlds: the variance of two or three studies in one says little.
     error = math.sqrt(float(by_study.var(1, ddof=1).mean()) / n)
     low, high = prediction_interval(share, np.full(len(share), error))
     value = float(share.mean())
@@ -174,6 +176,7 @@ def start_in_process(simulate: Callable[[], Result]) -> Callable[[], Result]:
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
     process.start()
     signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+    # With this end open here, too, the reader would never learn that the process died.
     there.close()
 
     def result() -> Result:

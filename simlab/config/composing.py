@@ -73,6 +73,7 @@ def compose_sweep(
     adapts = len(kinds) == 1 and not declared.one_cell
     settings, adapted = adapt_sizes(settings, composed.values(), kinds[0]) if adapts else (settings, "")
     axes = _axes(settings, composed, options, plugins)
+    # Sizes are read from one cell, since grids whose cells differ in them have been refused by now.
     first = next(iter(composed.values()))
     if not quick:
         _check_presets(declared, first, options, plugins)
@@ -304,7 +305,9 @@ def _axes(
         values = setting.values
         if setting.key not in options:
             configs = composed.values()
+            # In every config, since one may refuse what another takes; the values of the first stand for all.
             fitting = [[_convert_value(c, setting.key, value, options, plugins) for value in values] for c in configs]
+            # Anew: values that differ as typed, 1 and 1.0, may be one in the type of their key.
             values = check_values(setting.key, tuple(fitting[0]))
         axes.append(Axis(setting.key, name, values, setting.key in options))
     return tuple(axes)

@@ -135,6 +135,7 @@ def _inside_name(node: ast.expr, tree: ast.expr) -> bool:
 
 def _check_texts(nodes: Sequence[ast.expr], axes: Mapping[str, Sequence[Any]]) -> None:
     """Refuse to compare an axis with a text that it does not have: the comparison would hold nowhere."""
+    # The axis may stand on either side of a comparison.
     for left, right in (*pairwise(nodes), *pairwise(reversed(nodes))):
         if isinstance(left, ast.Name | ast.Attribute) and isinstance(right, ast.Constant):
             known = [word(value) for value in axes.get(_name(left), ())]
@@ -181,6 +182,7 @@ def _truth(node: ast.expr, values: Values) -> bool:
 
 def _number(node: ast.expr, values: Values) -> float:
     value = _evaluate(node, values)
+    # In Python true is the number 1, and comparing it as such is a slip.
     if isinstance(value, bool) or not isinstance(value, int | float):
         more = "; ask `== null` first, with `or`" if value is None else ""
         raise _refuse(f"{_name(node)} is {show(value)} in the cell {_place(values)}, which is no number{more}")

@@ -144,6 +144,7 @@ def compose_options(choices: Mapping[str, Any], defaults: Path, plugins: Sequenc
     if others := [source for source in searched if source != defaults.parent]:
         overrides.append(f"hydra.searchpath=[{','.join(map(_quote_path, others))}]")
     try:
+        # Configs are patched afterwards, and what is kept must stay as it was composed.
         return deepcopy(_compose_cached(defaults, tuple(overrides), tuple(map(_state, searched))))
     except Exception as error:
         # The names were checked before, so what is wrong is a YAML file of simlab or of a plug-in.

@@ -164,6 +164,7 @@ def check_values(key: str, values: tuple[Any, ...]) -> tuple[Any, ...]:
                 f"{key}: the draws of a file are no value of an axis; name them in a sweep file, "
                 f"`options: {{{key}: {{NAME: {FORMS[POSTERIOR]}, ...}}}}`, and the names are the axis"
             )
+    # With the type: 1, 1.0 and true are equal in Python, and different values of an axis.
     if twice := find_repeated((type(value), value) for value in values):
         raise InputError(f"{key} holds {show(twice[1])} twice; name each value once")
     return values

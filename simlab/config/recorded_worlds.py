@@ -219,6 +219,7 @@ def understood_metrics(configs: Iterable[Mapping[str, Any]]) -> list[str]:
 def _read_table(file: Path, section: Mapping[str, Any]) -> Understood:
     people = section["people"]
     options = section["columns"], section["better"], people and files.expand_path(people), section["where"]
+    # The time of writing is part of what is remembered by: an edited table is read anew.
     return _read(file, file.stat().st_mtime_ns, *options)
 
 

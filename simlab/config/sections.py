@@ -144,6 +144,7 @@ def _check_own(section: Mapping[str, Any], where: str, plugins: tuple[str, ...])
     own = {key: value for key, value in section.items() if key != "_target_"}
     laws = _laws(own, section, where, plugins)
     checked: dict[str, Any] = {}
+    # A law is checked at both of its ends; what lies between them is allowed where both are.
     for end in range(2 if laws else 1):
         reached = {name: law.ends[end] for name, law in laws.items()}
         try:

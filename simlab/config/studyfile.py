@@ -35,6 +35,7 @@ FAMILY, AGAINST = "family", "against"
 FROM_FILES = ("systems", "metric")
 """Sections that may say which file they are read from."""
 _WORD = re.compile(r"[A-Za-z_][\w.]*", re.ASCII)
+# Texts that read as other values would be lost if they stood bare: in YAML 1.1 yes, off and y are truth values.
 _VALUES = ("null", "true", "false", "nan", "inf", "yes", "no", "on", "off", "y", "n")
 _MISSING = object()
 

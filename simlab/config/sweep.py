@@ -194,6 +194,7 @@ def put(config: Config, key: str, value: Any) -> None:
     *path, last = key.split(".")
     for part in path:
         config = config[part]
+    # A value in the place of a section would take all of its keys away.
     if last not in config or isinstance(config[last], dict):
         raise KeyError(key)
     config[last] = value
@@ -239,6 +240,7 @@ def canonical_text(config: Mapping[str, Any], cache: Written | None = None, *, p
         if text is None:
             pair = {key: value if placed or not isinstance(value, Mapping) else omit_paths(value)}
             entry = json.dumps(pair, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+            # Without the braces around the pair, so that pairs can be joined to one object.
             text = entry[1:-1]
             if isinstance(value, dict):
                 cache[where] = text

@@ -95,6 +95,7 @@ def pack(arrays: Mapping[str, Array]) -> bytes:
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, array in arrays.items():
             content = _header(array.dtype, array.shape) + array.tobytes()
+            # A ZipInfo has a fixed date; with a name alone the clock's would stand in the bytes, and in their checksum.
             archive.writestr(zipfile.ZipInfo(f"{name}.npy"), content, zipfile.ZIP_DEFLATED)
     return file.getvalue()
 
@@ -147,6 +148,7 @@ def _array(content: bytes) -> Array:
     if dtype.hasobject:
         raise ValueError("an array of objects is not read")
     flat = np.frombuffer(content, dtype, offset=begin)
+    # What lies in a buffer of bytes cannot be written to; a copy can.
     return flat.reshape(shape, order="F" if by_columns else "C").copy()
 
 

@@ -141,6 +141,7 @@ def _grow_size(n: int, factor: float) -> int:
     wanted = math.ceil(n * factor)
     if wanted > 2 * n:
         wanted = min(GROWTH * n, math.ceil(SURE * wanted))
+    # A goal that does not grow would be carried out again and again.
     return max(wanted, n + 1)
 
 
@@ -239,5 +240,6 @@ def first_studies(sweep: Sweep, sets: frozenset[int]) -> int:
         return sweep.until.studies
     if sweep.studies <= FIRST_STUDIES:
         return sweep.studies
+    # Even numbers only: the studies are compared in two equal halves.
     fitting = (n for n in range(FIRST_STUDIES, sweep.studies + 1, 2) if whole_sets(n, sets))
     return next(fitting, sweep.studies)

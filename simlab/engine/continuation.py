@@ -159,6 +159,7 @@ def _number_values(values: Sequence[Any]) -> dict[Any, int]:
 def refuse_difference(stored: Mapping[str, Any], requested: Mapping[str, Any], where: str) -> None:
     """Raise InputError naming the first key in which two configs differ, but for where the same files lie."""
     old, new = dict(flatten(stored)), dict(flatten(requested))
+    # None is a value that a key may have, and differs from a key that is not there.
     differing = sorted(key for key in old.keys() | new.keys() if old.get(key, _ABSENT) != new.get(key, _ABSENT))
     differing = [key for key in differing if not _same_file(key, old, new)]
     if not differing:

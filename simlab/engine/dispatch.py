@@ -76,6 +76,7 @@ class Bundles:
         """Return how many campaigns the next bundle shall have at most."""
         if self._alone or not self._campaigns:
             return 0.0
+        # Clocks may show 0 s for a bundle of short studies, and it divides below.
         each = max(self._seconds / self._campaigns, 1e-6)
         return max(SHORTEST_SECONDS, min(self._longest, self._left * each / self.shares)) / each
 

@@ -173,6 +173,7 @@ def forecast_time(
     todo: dict[str, int] = {}
     for task in tasks:
         todo[task.address.cell] = todo.get(task.address.cell, 0) + task.address.count
+    # Backwards: of the tasks of a cell the first one overwrites the others.
     firsts = {task.address.cell: task for task in reversed(tasks)}
     timed, warm, cut, looked = _times(block, list(firsts.values()), others)
     if not todo:

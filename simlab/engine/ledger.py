@@ -245,6 +245,7 @@ class Ledger:
         sizes: Mapping[str, tuple[int, int]],
         written: Written,
     ) -> bool:
+        # Through JSON and back: tuples are lists in what is stored.
         if self.list_damaged() or self._load("sweep") != json.loads(json.dumps(grown)):
             return False
         requests = self.requests()
@@ -333,6 +334,7 @@ class Ledger:
         def read() -> str:
             seals = "SELECT seal FROM cells UNION ALL SELECT seal FROM meta WHERE key IN ('sweep', 'provenance')"
             rows = self._select(f"SELECT checksum FROM blocks UNION ALL {seals}")  # noqa: S608
+            # Sorted, since rows stand in the order in which they were committed, which differs from run to run.
             return blake2b(json.dumps(sorted(map(str, rows))).encode(), digest_size=16).hexdigest()
 
         return self._read_once("meta", "state", read)
@@ -409,6 +411,7 @@ class Ledger:
                 blocks.setdefault(tuple(place), []).append((first, count))
             return blocks
 
+        # All places in one query: a sweep asks about each of a million places in turn.
         kept = self._read_once("blocks", f"held, {failed}", read)
         return gaps(kept.get((cell, at.world, at.pool, at.draw), ()), studies)
 

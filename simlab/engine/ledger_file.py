@@ -321,6 +321,7 @@ def _numbers(old: sqlite3.Connection, table: str, path: Path, left_out: list[str
             yield at
         return
     except sqlite3.Error:
+        # The file has no room for more rows than that.
         last = max(at, path.stat().st_size // SMALLEST_ROW)
     with suppress(sqlite3.Error):
         last = int(old.execute(f"SELECT max(rowid) FROM {table}").fetchone()[0] or 0)  # noqa: S608

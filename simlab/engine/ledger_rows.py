@@ -86,6 +86,7 @@ def block_row(block: Finished) -> tuple[Any, ...]:
 def read_block(row: Sequence[Any]) -> LedgerRow:
     """Read the row of a block, whatever it has become."""
     at, cell, world, first, count, status, reason, failures, checksum, payload, pool, draw = row
+    # SQLite keeps any type in any column: a damaged row may hold texts. -1 is no address, so its seal does not hold.
     numbers = [number if type(number) is int else -1 for number in (world, first, count, pool, draw)]
     address = Address(str(cell), *numbers)
     try:

@@ -376,7 +376,9 @@ def world_in_studies(
         for finished_block in finished:
             if not finished_block.failed:
                 whole, study = unpack(finished_block.payload)["took"]
+                # Two timings of a cheap world may come out the wrong way round.
                 world = max(whole - study, 0.0) / shared[finished_block.address.cell]
+                # A study that is too short for the clock would make worlds infinitely dear.
                 ratios.append((world + BLOCK_SECONDS) / max(study, 1e-4))
 
     dispatch(Stopwatch(block), tasks, backend, limits, note)

@@ -126,4 +126,5 @@ class Remaining:
         if not self._usual:
             return None
         mean = self._of_all_usual / len(self._usual)
+        # Adding and taking away in turn may leave rounding below 0.
         return max(0.0, self._seconds + mean * self._unknown) / self._workers

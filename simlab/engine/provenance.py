@@ -52,6 +52,7 @@ def code_digest() -> str:
     """
     package = _ROOT / "simlab"
     sealed = blake2b(digest_size=16)
+    # By parts, since paths as texts sort differently where the separator is another one.
     for path in sorted(package.rglob("*.py"), key=lambda path: path.relative_to(package).parts):
         content = path.read_bytes()
         sealed.update(f"{path.relative_to(package).as_posix()} {len(content)} ".encode())

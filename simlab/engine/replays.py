@@ -154,6 +154,7 @@ def name_differing(block: Mapping[str, Array], k: int, again: Mapping[str, Array
 def _row(arrays: Mapping[str, Array], name: str, k: int) -> Array | None:
     if name not in arrays:
         return None
+    # Truths are those of the world, one row for all studies of a block.
     row: Array = arrays[name][0 if name.startswith("true_") else k]
     return row
 

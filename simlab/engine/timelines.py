@@ -69,6 +69,7 @@ def timeline(config: Mapping[str, Any], collected: Collected) -> Timeline:
     what = np.where(log.task == CONTROL, OF_CONTROL, log.fate)[whose]
     first = _find_starts(log, whose, begin, end, what)
     stop = float(collected.paid["days"]) * 24
+    # The argsort of an order is its inverse: from people to their rows.
     rows = np.argsort(np.lexsort((np.arange(len(log.seat)), log.seat)))
     last = np.append(first[1:], len(whose)) - 1
     task = log.task[whose][first]
@@ -104,6 +105,7 @@ def nights(begin: Floats, end: Floats, stop: float) -> list[tuple[float, float]]
     [(8.0, 24.0), (30.0, 48.0)]
     """
     order = np.argsort(begin, kind="stable")
+    # Who began earlier may still be at work after later ones have ended.
     busy = np.maximum.accumulate(np.append(0.0, end[order]))
     again = np.append(begin[order], stop)
     return [(float(a), float(b)) for a, b in zip(busy, again, strict=True) if b - a >= NIGHT]

@@ -69,6 +69,7 @@ def bound_memory(limits: BlockLimits) -> None:
 
         _, most = resource.getrlimit(resource.RLIMIT_DATA)
         wanted = parse_bytes(limits.memory)
+        # A hard limit cannot be exceeded; -1 says that there is none.
         resource.setrlimit(resource.RLIMIT_DATA, (wanted if most < 0 else min(wanted, most), most))
 
 

@@ -333,6 +333,7 @@ def _wanted_worlds(
         if measure in looked and measure in own:
             gap = difference(measure, carry_over(looked, own)[measure], own[measure])
             if gap.mcse > enough and gap.value + FAR * gap.mcse > wanted.margin:
+                # Errors fall with the root of the worlds; a pair is told from the worlds of the advice, and no more.
                 wants[design] = min(math.ceil(worlds * (gap.mcse / enough) ** 2), len(own[measure].influence))
     return wants
 

@@ -133,6 +133,7 @@ def loads(config: Mapping[str, Any]) -> Loads | None:
     if not dealt:
         return None
     each = [np.unique(campaign.seen.rater, return_counts=True)[1] for campaign in dealt]
+    # Campaigns may reach different numbers of people; who plans must find as many as the largest asks for.
     raters = max(len(counts) for counts in each)
     ratings = float(np.mean([counts.sum() for counts in each]))
     return Loads(
@@ -256,9 +257,14 @@ def _list_pilot_spreads(systems: Mapping[str, Any], world: AnyWorld) -> Iterator
         named = _make_name(name, _unit(world))
         if systems.get(f"assumed_{name}") is not None:
             yield _assumption_by_factor(named, key, _assumed_range(float(systems[f"assumed_{name}"])))
+        # Draws that all agree were not told by the pilot.
         elif span.high > span.low:
             yield _linear_assumption(
-                named, key, span, 1.0 if name == "residual_sd" and isinstance(world, FittedMqmWorld) else np.inf
+                # Worlds of MQM have a share of noise in this place, which ends at 1.
+                named,
+                key,
+                span,
+                1.0 if name == "residual_sd" and isinstance(world, FittedMqmWorld) else np.inf,
             )
 
 
@@ -334,6 +340,7 @@ def _linear_assumption(named: _Named, key: str, of: _Range, most: float = np.inf
 
 def _assumption_by_factor(named: _Named, key: str, of: _Range, end: float = np.inf) -> Assumption:
     """Let a quantity be three times as many times smaller, or larger, as is plausible; a share ends at 1."""
+    # REACH times as far on the scale of logarithms is a power of the ratio.
     least, most = of.value * (of.low / of.value) ** REACH, of.value * (of.high / of.value) ** REACH
     span = (min(of.high, end), least, min(most, end), True)
     return Assumption(named.name, key, of.value, of.low, *span, named.words, named.unit, of.source)

@@ -87,9 +87,11 @@ def _add_difference(estimate: Estimate, advice: Estimate) -> Estimate:
     if not 1 < n < more or not np.isfinite([*estimate.influence, *advice.influence]).all():
         return estimate
     influence = np.asarray(advice.influence, float).copy()
+    # A mean over n worlds gives each of them `more / n` times the weight that it has among all.
     influence[:n] += (np.asarray(estimate.influence) - influence[:n]) * more / n
     value = estimate.value + advice.value - shared_mean(advice, estimate)[0]
     if 0 <= estimate.value <= 1 and 0 <= advice.value <= 1:
+        # A share plus a difference of shares may leave the range of shares.
         value = min(max(value, 0.0), 1.0)
     return Estimate(value, influence, estimate.cluster, estimate.n, estimate.telling)
 
@@ -104,6 +106,7 @@ def is_within_limits(looked: MeasuredDesign, wanted: PlanRequest) -> bool:
     ended, money = measure_value(looked, "ended_as_planned"), measure_value(looked, "money")
     if math.isfinite(ended) and ended < ENDED:
         return False
+    # `not >` lets money pass that is not known (NaN); the factor is for money that is spent to the last.
     return wanted.limits.money is None or not money > wanted.limits.money * (1 + 1e-9)
 
 
@@ -202,6 +205,7 @@ class Measuring:
     def __call__(self, book: Ledger, entry: LedgerEntry, worlds: int) -> MeasuredDesign:
         """Return the measures that have a value in the first so many worlds."""
         declared = gather_conclusions({}, [entry.config]).outcomes
+        # A ledger may hold more worlds than are asked about; designs are compared over the same first ones.
         rows = (row for row in book.blocks(entry.cell) if row.block.address.world < worlds)
         outcomes = gather(rows, entry.config, declared)
         estimates = estimate(self.measures, outcomes, declared)

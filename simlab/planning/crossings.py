@@ -121,6 +121,7 @@ def shift_constraints(constraints: Constraints, start: Constraints, known: Const
     plain: Bools = np.asarray((np.abs([constraints.margin, start.margin, known.margin]) < CERTAIN).all(axis=0))
     worlds = max(part.error.shape[1] for part in (constraints, start, known))
     errors = [np.pad(part.error, ((0, 0), (0, worlds - part.error.shape[1]))) for part in (constraints, start, known)]
+    # A difference over the same worlds has little noise; the level is known from the search, which met more.
     margin = np.where(plain, constraints.margin - start.margin + known.margin, constraints.margin)
     return Constraints(margin, np.where(plain[:, None], errors[0] - errors[1] + errors[2], errors[0]))
 
@@ -160,6 +161,7 @@ def _events(margins: Floats, advised: bool) -> Floats:
     """Return by how much each design is an event `[time, design, distance]`, from `[time, design, condition, ...]`."""
     least = margins.min(axis=2)
     if advised:
+        # The advice is an event where it stops reaching its targets, others where they begin to.
         least[:, 0] *= -1
     return np.asarray(least)
 
@@ -171,6 +173,7 @@ def _first_distance(event: Floats, distance: Floats) -> Floats:
     before = np.maximum(k - 1, 0)
     here, there = (np.take_along_axis(event, at[..., None], -1)[..., 0] for at in (k, before))
     with np.errstate(divide="ignore", invalid="ignore"):
+        # Between the two distances an event is a straight line, so that its zero lies at this part of the step.
         part = np.where(k > 0, here / (here - there), 0.0)
     return np.asarray(np.where(met.any(axis=-1), distance[k] - part * (distance[k] - distance[before]), np.inf))
 
@@ -178,6 +181,7 @@ def _first_distance(event: Floats, distance: Floats) -> Floats:
 def _line(x: Floats, grid: Floats) -> Floats:
     """Return the matrix that makes a least-squares line at distances of values `[distance, point]`."""
     rows = np.column_stack([np.ones_like(x), x])
+    # Places may coincide at the end of a range, where a plain inverse would not exist.
     return np.asarray(np.column_stack([np.ones_like(grid), grid]) @ np.linalg.pinv(rows))
 
 
@@ -192,8 +196,10 @@ def _share(estimate: Estimate | None, least: float, otherwise: float) -> tuple[f
     if estimate is None or len(estimate.influence) < 2:
         return _empty_margin(otherwise)
     n = len(estimate.influence)
+    # Probits of 0 and 1 are infinite: half a world keeps a share off them.
     value = min(max(estimate.value, 0.5 / n), 1 - 0.5 / n)
     at = float(ndtri(value))
+    # By the delta method errors of a probit are those of the share over the normal density there.
     slope = math.exp(-(at**2) / 2) / math.sqrt(2 * math.pi)
     return at - float(ndtri(least)), np.asarray(estimate.influence) / math.sqrt(n * (n - 1)) / slope
 
@@ -210,6 +216,7 @@ def _cost_margin(estimate: Estimate | None, advice: Estimate | None) -> tuple[fl
         return _empty_margin(-CERTAIN)
     n = min(len(estimate.influence), len(advice.influence))
     own, other = (float(one.value + np.mean(one.influence[:n])) for one in (estimate, advice))
+    # The influence of a log ratio: worlds in common cancel, as dear documents are dear in either design.
     gap = np.asarray(advice.influence[:n]) / other - np.asarray(estimate.influence[:n]) / own
     return math.log(other / own) - SLACK, gap / math.sqrt(max(n * (n - 1), 1))
 
@@ -251,6 +258,7 @@ class FollowedDesigns:
         longest = max(
             [LONGEST, *(len(estimate.influence) for look in search.tried.values() for estimate in look.values())]
         )
+        # One number a world, for all designs and values: what these owe to the same worlds then cancels.
         again = stream(wanted.seed, "plan", "flips").standard_normal((longest, TIMES)).T
         return cls(bench, search, wanted, (chosen, *rivals), again)
 

@@ -126,6 +126,7 @@ def _rise(sizes: Floats, estimates: Sequence[Estimate], figures: Sequence[Figure
             alone += np.outer(solve[:, k], solve[:, k]) * errors[k] ** 2
     freedom = len(y) - 2
     excess = float(np.sum(((y - at[0] - at[1] * np.log(sizes)) / errors) ** 2)) / freedom if freedom > 0 else 1.0
+    # Points that happen to lie close to a line do not tell it better than their errors allow.
     return WeightedLine(at, (shared.T @ shared + alone) * max(excess, 1.0), (float(sizes.min()), float(sizes.max())))
 
 
@@ -142,6 +143,7 @@ def _money(sizes: Floats, money: Floats) -> WeightedLine:
     """Fit money over size; designs met the same documents, so that its errors do not matter here."""
     reach = (float(sizes.min()), float(sizes.max()))
     if len(np.unique(sizes)) > 1:
+        # Weights as if errors grew with the size, as those of money do.
         return WeightedLine(_solve_line(sizes, money, np.maximum(sizes, 1.0))[0], np.zeros((2, 2)), reach)
     # What one size costs is all by the document, unless another says otherwise.
     return WeightedLine(np.array([0.0, float(money.mean() / sizes.mean())]), np.zeros((2, 2)), reach)
@@ -157,6 +159,7 @@ def _crossing(line: WeightedLine, level: float) -> tuple[float, float, float]:
     # (a + b x - level)^2 <= t (vaa + 2 vab x + vbb x^2), solved for x.
     quadratic, linear, constant = b**2 - t * vbb, 2 * ((a - level) * b - t * vab), (a - level) ** 2 - t * vaa
     root = linear**2 - 4 * quadratic * constant
+    # Fieller's interval has no end where the slope may be 0.
     if b <= 0 or quadratic <= 0 or root < 0:
         return at, 0.0, math.inf
     low, high = sorted((-linear + sign * math.sqrt(root)) / (2 * quadratic) for sign in (-1, 1))

@@ -39,6 +39,7 @@ Say = Callable[[str], None]
 
 def level(k: float, wanted: PlanRequest) -> float:
     """Return the level of the test in round k, counted from 1; m designs share round k as rounds k + log2(m)."""
+    # 1/2 + 1/4 + ... is 1: all rounds together err no more often than one test at that level (Bonferroni).
     return float((1 - wanted.confidence) / 2**k)
 
 
@@ -115,6 +116,7 @@ def _telling_values(estimate: Estimate) -> list[float]:
     n, influence = len(estimate.influence), np.asarray(estimate.influence, float)
     telling = n if estimate.telling is None else min(estimate.telling, n)
     largest = influence[np.argsort(-np.abs(influence), kind="stable")[:telling]]
+    # A mean over `telling` of n worlds has the influence (x - mean) n / telling: this gives x back.
     return [float(value) for value in estimate.value + largest * telling / n]
 
 
@@ -130,8 +132,10 @@ def _probability_below_zero(gaps: Floats) -> float:
         return 0.5
     # All moments exist between the two poles; the saddle of a lower tail lies left of 0.
     pole = 1 / float(gaps.min())
+    # Exponential variables have the cumulant function -sum(log(1 - s gap)), whose slope is 0 at the saddle.
     saddle = brentq(lambda at: float(np.sum(gaps / (1 - at * gaps))), pole * (1 - TINY), 0.0)
     steps = 1 - saddle * gaps
+    # `signed` and `scaled` are r and u of the formula of Lugannani and Rice.
     signed = -math.sqrt(2 * float(np.sum(np.log(steps))))
     scaled = saddle * math.sqrt(float(np.sum((gaps / steps) ** 2)))
     density = math.exp(-(signed**2) / 2) / math.sqrt(2 * math.pi)
@@ -221,6 +225,7 @@ def _name_unbeaten(proven: PlanDecision, search: Search, first: Bench, wanted: P
             break
         say("another design of the page is to be named instead: fresh worlds are asked about it")
         if result.advice is None or verify_targets(fresh, design, wanted, k + 1 + math.log2(len(compared.roles) - 1)):
+            # What is named must have been looked at in the worlds of the search, too: later parts start from these.
             looked = first.look({design: max(worlds_in_time(first, FEW), FEW)})
             result = replace(result, tried={**result.tried, **looked})
             if result.advice is not None:

@@ -182,6 +182,7 @@ def _ask_scenarios(plan: PlanSearch, others: Sequence[Ground], search: SearchRes
 
 def _pool(bench: Bench, search: SearchResult, on: Ground, wanted: PlanRequest) -> PoolNeeded | None:
     """Return how many raters it would take to speak of others, where there are too few."""
+    # A bisection of n pools looks at no more than log2(n) + 1 of them, and once at the most raters.
     halvings = assumptions.WORLDS_PER_POOL * (len(assumptions.POOLS).bit_length() + 1)
     if not on.these_raters or bench.remaining_seconds() <= 0 or worlds_in_time(bench, halvings) < halvings:
         return None

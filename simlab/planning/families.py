@@ -63,6 +63,7 @@ class Chance:
         """Return the values of an estimate in resamples of its worlds, by influence: `[resample]`."""
         influence = np.nan_to_num(np.asarray(estimate.influence, float))
         n = len(influence)
+        # Weights less 1 have variance 1, so that resamples spread by the standard error.
         return np.asarray(estimate.value + self.worlds[:, :n] @ influence / np.sqrt(n * max(n - 1, 1)))
 
     def share(self, estimate: Estimate, place: int) -> Floats:
@@ -84,7 +85,9 @@ def path(log_size: Floats, at: Ints, shares: Floats, shape: CurveShape, normals:
     covariance = _covariance(x, shape)
     seen = covariance[np.ix_(at, at)] + np.diag(z.var(0) + JITTER)
     gain = np.linalg.solve(seen, covariance[at]).T
+    # Sizes lie so close together that the covariance is singular to rounding; the jitter keeps Cholesky from failing.
     drawn = prior + normals @ np.linalg.cholesky(covariance + JITTER * np.eye(len(x))).T
+    # Matheron's rule: a draw of the prior, moved by what it misses at the sizes seen, is one of the posterior.
     return np.asarray(ndtr(drawn + (z - drawn[:, at]) @ gain.T))
 
 
@@ -169,6 +172,7 @@ class DesignFamily:
         exact = [j for j, estimate in enumerate(estimates) if not estimate.mcse > 0]
         cost = _line(np.exp(self.log_size), np.array(whole), money, [self.worlds[k] for k in whole])
         cost[:, np.array(whole)[exact]] = money[:, exact]
+        # Larger designs never cost less: a noisy line must not say so.
         cost = np.maximum.accumulate(np.maximum(cost, 0.0), axis=1)
         return np.asarray(cost[0] if chance is None else cost, float)
 
@@ -227,6 +231,7 @@ class DesignFamily:
         return self.drawn[k, measure]
 
     def _place(self, measure: str) -> int:
+        # Python's own hash of a text is another one in each process, and the same plan would draw other numbers.
         return self.number * MOST_MEASURES + sum(measure.encode()) % MOST_MEASURES
 
 

@@ -135,6 +135,7 @@ class _Following:
     def flip(self, event: _Event) -> Flip:
         """Return where the advice changes, and to what."""
         scale, crossing = AssumptionScale(event.assumption), event.crossing
+        # Times without an event count as one at the end of what is looked at, so that the interval reaches there.
         ends = np.quantile(np.minimum(crossing.again, scale.end(event.side)), [TAIL, 1 - TAIL])
         low, high = (float(end) for end in (min(ends[0], crossing.at), max(ends[1], crossing.at)))
         low, high = sorted(scale.value(event.side * end) for end in (low, high))
@@ -148,6 +149,7 @@ class _Following:
     def _find_replacement(self, event: _Event) -> tuple[Design | None, str]:
         """Return the cheapest other design that reaches the targets beyond an event, and what ends the advice."""
         along, scale = self.along, AssumptionScale(event.assumption)
+        # A little beyond the event, where it is clear which condition fails; at the event itself it is a tie.
         at = event.side * min(event.crossing.at + _reach(event.crossing.at) / 2, scale.end(event.side))
         advice, others = along.designs[0], _list_alternatives(along.result)
         point = along.points(event.assumption, [at], event.worlds, (advice, *others))[0]
@@ -205,6 +207,7 @@ def _is_sure(event: _Event) -> bool:
 
 
 def _is_narrow(event: _Event) -> bool:
+    # Some times have no event (infinite), between which and others nothing can be interpolated.
     low, high = np.quantile(event.crossing.again, [TAIL, 1 - TAIL], method="higher")
     return bool(math.isfinite(high) and high - low <= 2 * NARROW * event.crossing.at)
 

@@ -172,6 +172,7 @@ def geometric_sizes(low: int, high: int) -> list[int]:
     [20, 22, 24, 26, 28, 30]
     """
     steps = min(max(math.ceil(math.log(high / low) / math.log(RATIO)), 1), MOST_SIZES - 1)
+    # Small sizes round to the same number, and count once.
     return list(dict.fromkeys(round(low * (high / low) ** (k / steps)) for k in range(steps + 1)))
 
 

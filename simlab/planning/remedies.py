@@ -179,6 +179,7 @@ def _factor(look: MeasuredDesign, money: float, wanted: PlanRequest) -> _PriceFa
     cost = look["money"].value + np.asarray(look["money"].influence)
     n = len(cost)
     drawn = cost[stream(wanted.seed, "plan", "price").integers(n, size=(RESAMPLED, n))]
+    # Within the limits means both: the mean is paid, and nine campaigns of ten end as planned.
     most = np.maximum(drawn.mean(axis=1), np.quantile(drawn, ENDED, axis=1))
     return _PriceFactor(money / max(float(cost.mean()), float(np.quantile(cost, ENDED))), money / most)
 
@@ -365,6 +366,7 @@ def _difference(best: Design, wanted: PlanRequest, at: Figures, ground: Ground) 
     target = float(ndtri(least)) + ask
 
     def find_difference(share: float) -> float:
+        # Ends of an interval of a share may be 0 or 1, where probits are infinite.
         reach = float(ndtri(min(max(share, 1e-6), 1 - 1e-6))) + ask
         return wanted.smallest.value * target / reach if reach > 0 else math.inf
 

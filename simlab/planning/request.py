@@ -85,6 +85,7 @@ def settings(
 def _amount(option: str, value: float) -> str:
     if not 0 < value < float("inf"):
         raise InputError(f"{option} {value:g} is no amount of money; give more than 0")
+    # Any decimal of 15 digits survives in a double: .1 is written as .1.
     return f"{value:.15g}"
 
 
@@ -93,6 +94,7 @@ def _deadline(text: str, today: date, *, started: bool) -> list[str]:
     word = text.strip().lower()
     days = [k for k, day in enumerate(DAYS) if len(word) >= FEWEST_LETTERS and day.startswith(word)]
     if days:
+        # From tomorrow on: a day of today's name is that of next week.
         ahead = (days[0] - today.weekday() - 1) % len(DAYS) + 1
         return _set_dates((today + timedelta(days=ahead)).isoformat(), today, started=started)
     if word[:1].isdigit() and word[-1:] in "hd":

@@ -58,6 +58,7 @@ def is_rival(row: DesignRow, named: DesignRow, wanted: PlanRequest) -> bool:
         and not row.gap > SLACK
         and all(
             target.measure in other
+            # Where the named design itself falls short of a target, a rival need only do as well.
             and other[target.measure].value >= min(target.least, own[target.measure].value) - wanted.margin
             for target in others
         )
@@ -68,6 +69,7 @@ def error_that_tells(rows: int, wanted: PlanRequest) -> float:
     """Return the standard error of differences by which so many rows are told apart within the margin."""
     from scipy.special import ndtri
 
+    # The bound's level is split over the rows, as in `bounds`.
     return wanted.margin / float(TELLING * ndtri(1 - (1 - wanted.confidence) / max(rows, 1)))
 
 
@@ -138,6 +140,7 @@ def _gap(own: Estimate, other: Estimate) -> tuple[float, float]:
 
 
 def _clip_size(size: float, bounds: tuple[int, int]) -> int:
+    # A size that is whole but for rounding must not lose a document.
     return min(max(math.floor(size + 1e-9), bounds[0]), bounds[1]) if math.isfinite(size) else bounds[1]
 
 

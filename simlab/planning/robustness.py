@@ -198,6 +198,7 @@ def _remove_noise(draws: ReachedDraws, sample: Redraw, *, shrink: bool) -> Float
     if not shrink:
         return np.asarray(at + np.einsum("mbw,tw->mtb", error, sample.world[:, : error.shape[2]]))
     finite: Bools = np.asarray(np.isfinite(draws.value).all(axis=1))
+    # Draws without a value (-inf) never reach a target; means and variances must not meet them.
     known = np.where(finite[:, None, None], at, 0.0)
     centre = known.mean(axis=2, keepdims=True)
     spread = known.var(axis=2, ddof=1, keepdims=True)
@@ -211,6 +212,7 @@ def _remove_noise(draws: ReachedDraws, sample: Redraw, *, shrink: bool) -> Float
 def _estimate_noise_variance(draws: ReachedDraws) -> Floats:
     """Return, by measure, how much noise of simulation adds to the variance between draws."""
     own = draws.error - draws.error.mean(axis=1, keepdims=True)
+    # n draws whose mean is taken out have n - 1 degrees of freedom.
     return np.asarray((own**2).sum(axis=(1, 2)) / max(draws.error.shape[1] - 1, 1))
 
 
@@ -224,6 +226,7 @@ def _regret(draws: Sequence[ReachedDraws], least: Floats, sample: Redraw, *, shr
     own = draws[0].money[sample.draw]
     cheapest = own.copy()
     for design in draws:
+        # Designs whose cost is not known are never the cheapest.
         paid = np.nan_to_num(design.money, nan=np.inf)[sample.draw]
         cheapest = np.minimum(cheapest, np.where(_mark_reached(design, least, sample, shrink=shrink), paid, np.inf))
     with np.errstate(divide="ignore", invalid="ignore"):

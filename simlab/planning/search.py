@@ -151,6 +151,7 @@ def list_simpler_designs(design: Design) -> list[Design]:
 def _rate_opposition(every: _All, against: Bools) -> dict[At, float]:
     """Return how often each family's design speaks against a choice that does so most often."""
     often = against.mean(0)
+    # In rising order the last entry of a family overwrites the others, and is its most frequent one.
     worst = {int(every.family[d]): int(d) for d in np.argsort(often, kind="stable")}
     return {every.locate(d): float(often[d]) for d in worst.values() if often[d] > 0}
 
@@ -222,6 +223,7 @@ def _find_furthest(families: Sequence[DesignFamily], wanted: PlanRequest, chance
     for f, members in enumerate(families):
         value = members.path(first.measure, chance).mean(0)
         if others:
+            # Shares are at most 1: a design that misses another target falls behind all that miss none.
             value = value - 2.0 * (members.reaches(others, chance).mean(0) < -wanted.margin)
         best = max([best, *((float(value[k]), (f, int(k))) for k in np.flatnonzero(members.mark_allowed(wanted)))])
     if best[0] > -math.inf:

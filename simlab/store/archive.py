@@ -95,6 +95,7 @@ def describe(about: Mapping[str, Any], folder: Path, stored: StoredSweep, labels
 
 def _add(archive: zipfile.ZipFile, name: str, content: bytes, packing: int) -> None:
     about = zipfile.ZipInfo(name, _ALWAYS)
+    # Written as by Unix anywhere: ZipInfo would name the system that it runs on, and the bytes would differ.
     about.create_system, about.external_attr = 3, (stat.S_IFREG | 0o644) << 16
     archive.writestr(about, content, packing)
 
@@ -161,6 +162,7 @@ def _names(archive: zipfile.ZipFile, file: Path) -> list[str]:
     where, entries = clip(file), archive.infolist()
     if len(entries) > MOST_FILES:
         raise InputError(f"{where} holds more than {MOST_FILES:,} files; {_NO_ARCHIVE}")
+    # A small archive can claim to unpack to any size; this is looked at before anything is unpacked.
     if sum(entry.file_size for entry in entries) > max(MOST_TIMES * file.stat().st_size, 2**20):
         raise InputError(f"{where} takes more than {MOST_TIMES} times as much unpacked; {_NO_ARCHIVE}")
     for entry in entries:

@@ -108,6 +108,7 @@ def _variables(calculation: Calculation, grids: dict[str, Floats], labels: Label
     for name in calculation.measures:
         off = np.broadcast_to(grids.get(f"{name}_influence", 0.0), (*shape, draws))
         known = np.isfinite(off).all(-1)
+        # Squared influence values over n (n - 1) are the squared error of a mean of n draws.
         error = np.sqrt(np.where(known[..., None], off**2, 0.0).sum(-1) / (draws * (draws - 1)))
         laid[name] = (
             names,

@@ -204,6 +204,7 @@ class Tally:
         """Take in what a run says."""
         positions = list(run.positions())
         for first, summary in parts:
+            # Influence values are most of what cells say, and lie in a file where they are many.
             self._held.append(summary.measures._replace(influence=np.empty((0, 0, 0))))
             self._influence.add(summary.measures.influence)
             there = np.flatnonzero(np.isfinite(summary.failed)).tolist()

@@ -32,6 +32,7 @@ def coordinates(size: Grid, document_set: Array | None) -> Variables:
     n_systems = np.zeros(size.shape, np.int32)
     for position, entry in size.entries.items():
         n_systems[position] = len(entry.systems)
+    # The second of a pair has the larger number: a cell of n systems has the pairs whose second is below n.
     exists = np.triu_indices(size.sizes["system"], 1)[1] < n_systems[..., None]
     counted: Variables = {
         "n_systems": (size.names, n_systems, {"label": "systems of the cell"}),
@@ -127,4 +128,5 @@ def restore_axis_values(coordinate: Array) -> list[Any]:
     >>> restore_axis_values(axis_values([None, 0.5])), restore_axis_values(axis_values([True, False]))
     ([None, 0.5], [True, False])
     """
+    # NaN is the only value that differs from itself.
     return [None if value != value else value for value in coordinate.tolist()]

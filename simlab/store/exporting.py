@@ -72,6 +72,7 @@ class CheckedFile(io.FileIO):
                 done += super().write(view[done:])
         except OSError as error:
             self.failed = error
+        # HDF5 goes on from where it believes to be, so the place moves as if all had been written.
         self.seek(len(view) - done, io.SEEK_CUR)
         return len(view)
 

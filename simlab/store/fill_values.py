@@ -54,6 +54,7 @@ def missing_value(name: str, outcome: Outcome) -> Any:
     if dtype.kind == "b":
         return -1
     limits = np.iinfo(dtype)
+    # Counts and indices never reach that end of their type.
     return int(limits.max if dtype.kind == "u" else limits.min)
 
 

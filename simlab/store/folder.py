@@ -52,6 +52,7 @@ def take_place(folder: Path) -> None:
     if (folder / STORE).exists():
         (folder / STORE).rename(folder / OLD)
     (folder / NEW).rename(folder / STORE)
+    # A rename is on the disk once the folder that it happened in is.
     _sync(folder)
     shutil.rmtree(folder / OLD, ignore_errors=True)
 

@@ -94,6 +94,7 @@ def refuse_strange_declaration(book: Ledger) -> None:
     if declared is None:
         raise InputError(f"{book.folder} holds no sweep yet; run one")
     try:
+        # Names that are no texts raise TypeError here, or leave the shape too short for the places below.
         shape = [len(axis["values"]) for axis in declared["axes"] if isinstance(axis["name"] + axis["key"], str)]
         typed = [type(declared[key]) for key in ("worlds", "studies", "measures", "measure", "base")]
         places = [entry.position for entry in book.entries()]

@@ -49,6 +49,7 @@ class Grid:
     def replicates(self, outcomes: Mapping[str, Array]) -> Ints:
         """Return where campaigns lie among all: by world, in it by pool, draw of documents and study."""
         none = np.zeros_like(outcomes["world"])
+        # Indices have 32 bits, and the number of a campaign among all may need more.
         of_pool = outcomes["world"].astype(np.int64) * self.pools + outcomes.get(POOL, none)
         return np.asarray((of_pool * self.draws + outcomes.get(DRAW, none)) * self.studies + outcomes["study"])
 
@@ -168,6 +169,7 @@ def _convert_type(name: str, array: Array, declared: Mapping[str, Outcome]) -> A
 
 
 def _join_parts(parts: Sequence[Mapping[str, Array]], name: str, declared: Mapping[str, Outcome]) -> Array:
+    # A failed block has no outcomes: another block of the cell says of which type and shape they are.
     row = next(part[name][:1] for part in parts if name in part)
     fill = np.full_like(row, declared[name].fill) if name in declared else row
     return np.concatenate([part.get(name, np.repeat(fill, len(part["status"]), axis=0)) for part in parts])
@@ -214,6 +216,7 @@ class Cut(NamedTuple):
 
     def chunk(self, shape: Sequence[int]) -> tuple[int, ...]:
         """Return how many values of each axis a run has, the last one apart, which may be shorter."""
+        # Without axes a sweep is one cell, and its arrays have no dimension of cells to cut.
         return (*[1] * self.axis, self.step, *shape[self.axis + 1 :])[: len(shape)]
 
     def runs(self, shape: Sequence[int]) -> Iterator[Run]:

@@ -184,6 +184,7 @@ def _compute_safely(
 
 def _place(error: BaseException) -> str:
     """State where in the code of a measure an error was raised: the last line that is not a library's."""
+    # The first frame is the call in this module, not the measure's own code.
     frames = traceback.extract_tb(error.__traceback__)[1:]
     own = [frame for frame in frames if "site-packages" not in frame.filename and "/lib/python" not in frame.filename]
     if not own or own[-1].name == _check_estimate.__name__:
@@ -317,6 +318,7 @@ def bounds_if_failed(variables: Variables, failed: Mapping[Position, float]) -> 
         weight = np.full(value.shape, np.nan)
         for position, share in failed.items():
             weight[position] = (1 - share) ** about.get("order", 1)
+        # Where all campaigns failed the value is NaN, which a weight of 0 would not take out.
         known = np.where(weight > 0, value * weight, 0.0)
         for word, limit in zip(("low", "high"), about["limits"], strict=True):
             label = f"with every failed campaign counted at {limit}"

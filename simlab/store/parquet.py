@@ -223,5 +223,6 @@ def _convert_values(values: Array, wanted: pa.DataType, nowhere: Array | None) -
     if values.dtype.kind == "f" and not pa.types.is_floating(wanted):
         gone = np.isnan(values)
         nowhere = gone if nowhere is None else gone | nowhere
+        # No integer stands for NaN: a 0 takes its place, and is masked as null.
         values = np.where(gone, 0, values).astype(wanted.to_pandas_dtype())
     return pa.array(values, wanted, mask=nowhere, from_pandas=True)

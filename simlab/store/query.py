@@ -142,6 +142,7 @@ def reached_column(dataset: xr.Dataset) -> Array | None:
     reached = np.full(shape, None, object)
     for position in np.ndindex(*shape):
         of_cell = [reach.reaches_target(position) for reach in progress]
+        # One missed target decides; one that cannot be told leaves the cell open.
         reached[position] = False if False in of_cell else None if None in of_cell else True
     return reached
 
@@ -349,6 +350,7 @@ def place_on(dataset: xr.Dataset, axis: str, value: Any) -> int:
     text = word(None if value != value else value)
     choices = restore_axis_values(dataset[axis].values)
     for index, other in enumerate(choices):
+        # As numbers, too: .5 and 0.5, 40 and 40.0 are one value.
         if text == word(other) or (type(other) in (int, float) and _number(text) == other):
             return index
     raise InputError(f"{axis}={text} is not in the store; {suggest(text, map(word, choices))}")

@@ -100,6 +100,7 @@ def _sort_cells(dataset: xr.Dataset, cells: Ints, order: SortOrder) -> Ints:
 def _spread(value: Floats) -> float:
     """Return the range of values in a store, by which distances from bounds on several measures are comparable."""
     known = value[np.isfinite(value)]
+    # A measure that is the same everywhere has no range to divide by.
     return float(np.ptp(known)) or 1.0 if known.size else 1.0
 
 

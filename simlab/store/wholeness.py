@@ -160,8 +160,10 @@ def _unpacked_size(content: bytes) -> int | None:
         return None
     about = content[len(_FRAME)]
     single = about >> 5 & 1
+    # Behind the descriptor: a window byte, which single segments lack, and a dictionary ID (RFC 8878, frame header).
     start = len(_FRAME) + 1 + (1 - single) + (0, 1, 2, 4)[about & 3]
     width = (single, 2, 4, 8)[about >> 6]
+    # A size of two bytes counts from 256, since smaller ones fit into one (RFC 8878).
     return int.from_bytes(content[start : start + width], "little") + (256 if width == 2 else 0)
 
 

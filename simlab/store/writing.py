@@ -206,6 +206,7 @@ class OutcomeArrays:
         if tally.document_set is not None and "document_set" in self._arrays:
             self._drop("document_set")
         names = list(self._arrays)
+        # Which outcomes cells have is known only now; runs were cut for all that were wanted.
         whole = cut(self._size.shape, count_largest_bytes(self._size, names))
         if whole != self.cut and whole == cut(self._size.shape, 0):
             self._lay_whole(names, whole)
@@ -283,6 +284,7 @@ def _create(
             shape=shape,
             dtype=dtype,
             chunks=chunks(shape, of_cells, dtype.itemsize),
+            # The checksum is that of the packed bytes, so that damage is found before anything is unpacked.
             compressors=[ZstdCodec(level=3), Crc32cCodec()],
             dimension_names=dims,
             fill_value=fill,

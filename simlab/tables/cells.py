@@ -165,6 +165,7 @@ def rename(table: CellTable, usual: Mapping[str, Names | Sequence[str]], overrid
         if not matches:
             advice = suggest(theirs, [name for name in table.header if name], "it has", 200)
             raise InputError(f"--columns {clip(f'{ours}={theirs}', 60)}: {table.where} has no such column; {advice}")
+        # Another column that bears our name is put in brackets, so that it is not taken for the one that was told.
         names = [f"({name})" if fold_name(name) == ours else name for name in names]
         names[matches[0]] = ours
     names = [fold_name(name) if fold_name(name) in _FIXED and fold_name(name) not in names else name for name in names]

@@ -234,6 +234,7 @@ def find_columns(
     for key, usual in USUAL.items():
         there = (name for name in usual if name in alike and alike.index(name) not in taken)
         at = next((name for name in there if name not in MAY_SCORE or name in people), None)
+        # Beside documents `task` names a benchmark, of which these are the items: it is no segment of theirs.
         if key == "segment" and at == "task" and "document" in chosen:
             continue
         if key not in chosen and at is not None:

@@ -131,6 +131,7 @@ def control_results(ratings: Ratings, rows: Rows, marks: Marks, columns: Mapping
         if _mark(_cell(row, marks.at)) not in DAMAGED or value is None or rater not in middle:
             continue
         output = tuple(_cell(row, columns[key]) for key in ("system", "document", "segment") if key in columns)
+        # What stands behind # tells a copy from its output, which is looked up here.
         whole = scores.get((rater, *(part.partition("#")[0] for part in output)), middle[rater])
         met.append(places[rater])
         failed.append(value <= whole if ratings.lower_is_better else value >= whole)

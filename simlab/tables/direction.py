@@ -78,6 +78,7 @@ def settle_plain(
     errors do (with `as_before`: always). Raises InputError where what is told contradicts what errors say.
     """
     if counted and not as_before:
+        # Sums of errors that are all below 0 are penalties with a minus: higher is then better.
         negated = score.max() <= 0 and score.any()
         return settle(
             overrides, "higher" if negated else "lower", "its scores add up the errors counted beside them", where

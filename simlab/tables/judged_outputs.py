@@ -347,6 +347,7 @@ def _drop_failures(score: Floats, name: str, lines: Sequence[int]) -> tuple[Floa
     scales with more than one negative value, are left as they are.
     """
     value, count = np.unique(score[np.isfinite(score)], return_counts=True)
+    # Twice a whole or half point is whole; metrics with other values may go below 0 by themselves.
     if len(value) < LEAST_VALUES or not (value * 2 == np.round(value * 2)).all():
         return score, None
     if not (value[0] <= -1 and value[1] >= 0 and count[0] <= MOST_FAILED * count.sum()):
@@ -367,6 +368,7 @@ def pad_ratings(output: Ints, rating: Floats, n: int) -> Floats:
     """Lay ratings out as `[output, repeat]`, in the order in which they came, NaN behind the last."""
     order = np.argsort(output, kind="stable")
     counts = np.bincount(output, minlength=n)
+    # Sorted by output, the place of a rating among its own is its place less that of the first of these.
     place = np.arange(len(output)) - np.repeat(np.cumsum(counts) - counts, counts)
     padded = np.full((n, max(1, int(counts.max(initial=0)))), np.nan)
     padded[output[order], place] = rating[order]

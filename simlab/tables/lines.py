@@ -76,6 +76,7 @@ def whole_text(path: Path, most: int) -> str:
     where = clip(path)
     try:
         with _open(path, where) as content:
+            # One byte more than is allowed tells that a file is too long, without reading all of it.
             raw = content.read(most + 1).removeprefix(_BYTE_ORDER_MARK)
     except _BROKEN as error:
         raise InputError(f"{where}: cannot be read to its end ({files.reason(error)})") from error
@@ -114,6 +115,7 @@ class _Bounded(io.RawIOBase):
     def __init__(self, source: io.BufferedIOBase, where: str) -> None:
         super().__init__()
         self._source, self._where = source, where
+        # Line feeds and returns are counted apart: an end of line that is made of both counts once.
         self._left, self._lines, self._returns = MAX_BYTES, MAX_LINES, MAX_LINES
 
     def readable(self) -> bool:
@@ -133,9 +135,11 @@ class _Bounded(io.RawIOBase):
 
 
 def _content_lines(content: io.BufferedReader, where: str) -> Iterator[tuple[int, str]]:
+    # The magic of a tar archive stands at byte 257 of its first header (POSIX ustar).
     if content.peek(512)[257:262] != b"ustar":
         yield from _text_lines(content, where)
         return
+    # As a stream (r|), since what is unpacked on the way cannot be sought in.
     with tarfile.open(fileobj=content, mode="r|", tarinfo=_Member) as archive:
         yield from _archive_lines(archive, where)
     # What follows the last member is read too: only then has gzip compared its checksum.
@@ -293,4 +297,5 @@ class _Place:
             for line in whole.split("\r"):
                 if not self.begun:
                     self.first, self.begun = number, True
+                # The end that was stripped is put back: a quoted cell that goes on in the next line contains it.
                 yield f"{line}\n"

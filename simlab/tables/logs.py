@@ -134,6 +134,7 @@ def _count_errors(spans: str, where: str) -> tuple[int, float]:
             f"{where}: the spans are no list of errors with a severity, as JSON; export the log again"
         ) from error
     tenths = sum(points(severity, kind.replace(" ", "-")) for severity, kind in errors)
+    # Points are added up in whole tenths: sums of .1 would break exact ties.
     return sum(severity in _MARKED for severity, _ in errors), tenths / 10
 
 

@@ -216,6 +216,7 @@ def _same_documents(theirs: Sequence[Item], own: Ints, ours: Sequence[Item]) -> 
     Two test sets that number their segments have those numbers in common, and not one output.
     """
     both = {(theirs[k][0], document) for k, (document, _) in zip(own.tolist(), ours, strict=True) if k >= 0}
+    # Each document has one mate where there are as many pairs as documents on either side.
     mates = [len({pair[side] for pair in both}) for side in range(2)]
     has_own = [len({document for document, _ in items}) < len(items) for items in (theirs, ours)]
     return not all(has_own) or mates == [len(both)] * 2

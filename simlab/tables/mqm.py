@@ -94,6 +94,7 @@ def _add(read: _MqmRows, chunk: Sequence[tuple[int, list[str]]], header: Header)
     labels = zip(columns["severity"], columns["category"], strict=True)
     clocked = map(_read_times, columns.get("metadata", [""] * len(chunk)))
     for (line, _), unit, words, (took, ended) in zip(chunk, units, labels, clocked, strict=True):
+        # Many rows share few pairs of words, and each pair is understood once.
         mark = read.marks.get(words) or _mark(*words, f"{header.where}, line {line}")
         read.marks[words] = mark
         if took:

@@ -69,6 +69,7 @@ def spelling(name: str) -> str:
     """
     if not name.isascii():
         name = unicodedata.normalize("NFC", "".join(map(_narrow, name)))
+    # The zero byte keeps two numbers apart where all blanks go: 1 6 is not 16.
     text = "".join(re.sub(r"(?<=\d)\s+(?=\d)", "\0", name).split()).casefold()
     number = _NUMBER.fullmatch(text)
     return number[1] if number else text if text.isascii() else unicodedata.normalize("NFC", text)
@@ -78,6 +79,7 @@ def _narrow(letter: str) -> str:
     """Return a letter in its usual width, nothing for one that cannot be seen."""
     if unicodedata.category(letter) == "Cf" or 0xFE00 <= ord(letter) <= 0xFE0F:
         return ""
+    # Of these forms only: NFKC of every letter would make one name of a raised 2 and a plain one.
     wide = unicodedata.decomposition(letter).startswith(("<wide>", "<narrow>", "<noBreak>"))
     return unicodedata.normalize("NFKC", letter) if wide else letter
 
@@ -274,6 +276,7 @@ def number_names(
 
 
 def _unpack(numbers: array[int]) -> Ints:
+    # An array of type "q" has 8 bytes a number, which NumPy reads without a copy.
     return np.frombuffer(numbers, np.int64)
 
 

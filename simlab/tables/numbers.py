@@ -239,8 +239,10 @@ def find_outliers(score: Floats) -> Ints:
     most = max(LEAST_SUSPECTS, math.floor(MOST_SHARE * len(score)))
     middle = float(np.median(score))
     order = np.argsort(np.abs(score - middle), kind="stable")
+    # Without the farthest: a slip of the pen must not widen the bar that it is held against.
     others = score[order[:-most]]
     far = np.flatnonzero(_is_far(score, others, middle))
+    # More than that are the tail of a law, and no slips.
     return far if len(far) <= most else np.zeros(0, np.int64)
 
 

@@ -243,6 +243,7 @@ def read_records(path: Path) -> Records:
         raise InputError(f"{where}: holds one JSON object with the keys {shown}; {FORM}")
     keys = tuple(dict.fromkeys(key for _, record in entries for key in record))
     lines = [line for line, _ in entries]
+    # Several records on one line are not told apart by its number, and are counted instead.
     if len(set(lines)) < len(lines):
         where = f"{where} (record by record)"
         lines = list(range(1, len(entries) + 1))

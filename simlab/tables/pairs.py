@@ -131,9 +131,11 @@ def _read_wide(collector: PairCollector, table: CellTable, metrics: Sequence[str
             else:
                 collector.votes["human"].add(at, answer)
                 collector.remarks += [EMPHATIC] if is_emphatic(cells[k]) and EMPHATIC not in collector.remarks else []
+        # A copy, since columns that hold no preferences are taken out on the way.
         for name, k in list(others.items()):
             if is_missing(cells[k]):
                 continue
+            # A column that has held preferences so far is one of a metric, and what is none in it is a mistake.
             if not metrics and name not in collector.votes and read_cell(cells[k], first, second) is None:
                 collector.notes.append(
                     f"left out: the column {clip(name, 40)}, whose {clip(cells[k], 40)!r} is no preference"
@@ -232,6 +234,7 @@ def _item_reader(collector: PairCollector, table: CellTable) -> Callable[[Sequen
     def number(cells: Sequence[str], line: int) -> int:
         names = [read_name(table, cells, line, column) for column in columns]
         which = collector.items[": ".join(names)]
+        # An item that is met for the first time has the next number.
         if columns[0] == "document" and which == len(collector.document_of):
             collector.document_of.append(collector.documents[names[0]])
         return which
@@ -266,6 +269,7 @@ def _pair_reader(table: CellTable) -> Callable[[Sequence[str], int], tuple[str, 
 def _read_cell(
     text: str, first: str, second: str, where: str, column: str, *, numbers: bool = False
 ) -> CellReadings | None:
+    # A system may bear a name, such as NA, that elsewhere marks a gap.
     if is_missing(text) and text not in (first, second):
         return None
     answer = read_cell(text, first, second, numbers=numbers)

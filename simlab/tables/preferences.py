@@ -204,6 +204,7 @@ def read_table(table: CellTable, metrics: Sequence[str] | None, overrides: Colum
     by_source = pairs.comparisons(collector, table)
     raters, person = find_people(tuple(collector.raters), overrides)
     human = by_source.pop("human")
+    # The rater -1, nobody, takes the appended last place, and stays -1.
     human = human._replace(rater=np.append(person, -1)[human.rater])
     names = tuple(collector.systems), tuple(collector.items), raters
     notes = *table.notes, *collector.notes, *_notes(human), *_notes_on_documents(tuple(collector.documents))
@@ -269,6 +270,7 @@ def use_documents(preferences: Preferences) -> Preferences:
     """Let whole documents be the items, where a table tells them apart: a law of items is then one of documents."""
     if not preferences.document_known:
         return preferences
+    # The item -1, not named, takes the appended last place, and stays -1.
     item = np.append(preferences.document, -1)[preferences.item]
     note = (
         f"documents are the units: {pluralise(len(preferences.item_names), 'item')} of "

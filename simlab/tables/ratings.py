@@ -300,6 +300,7 @@ def average_ratings(ratings: Ratings, *, runs: bool) -> Ratings:
     _, first, output = np.unique(key, return_index=True, return_inverse=True)
     if len(first) == len(key):
         return ratings
+    # `np.unique` sorts by number; this puts outputs back in the order of the table.
     order = np.argsort(first)
     kept = first[order]
     n = np.bincount(output)[order]

@@ -79,6 +79,7 @@ def group_rows(
     rows: Callable[[], Rows], key: Callable[[Sequence[str]], object], names: Sequence[str], used: Collection[int]
 ) -> RepeatedRows:
     """Group the rows of a table that have the same key, where there are several; `rows` goes through them anew."""
+    # Hashes take less memory than keys; rows that only share a hash fall out of the groups below.
     counts = Counter(hash(key(row)) for _, row in rows())
     repeated = {line: (key(row), row) for line, row in rows() if counts[hash(key(row))] > 1}
     groups: dict[object, list[int]] = {}
@@ -183,6 +184,7 @@ def _chance(repeated: RepeatedRows, columns: Sequence[int]) -> float:
     values = Counter(tuple(repeated.cells[line][at] for at in columns) for group in repeated.groups for line in group)
     n = sum(values.values())
     same = sum((count / n) ** 2 for count in values.values())
+    # As with birthdays: a row agrees with one of k others about k times as often as two rows agree.
     logs = (math.log(max(1 - k * same, 1e-9)) for group in repeated.groups for k in range(1, len(group)))
     return math.exp(sum(logs))
 

@@ -96,6 +96,7 @@ def take_gaps(
     same = np.diff(number[in_order]) == 0
     if not same.any():
         return None
+    # Times of no known century may lie further apart than a float holds; the minimum cuts what overflows.
     with np.errstate(over="ignore"):
         gap = np.minimum(np.diff(ended[in_order])[same], MOST_SECONDS)
     return _times([(logins[k], outputs[k]) for k in in_order[1:][same].tolist()], gap, who, "ends")

@@ -134,6 +134,7 @@ def resolve(votes: SourceVotes, source: str, table: CellTable) -> tuple[WinnerCo
     if unclear.any():
         by_name = bool(((name >= 0) & (word < 0)).any())
         by_place = bool(((name < 0) & (word >= 0) & (word != TIE)).any())
+        # Neither: no row is clear; both: the clear ones contradict each other.
         if by_name == by_place:
             k = int(np.flatnonzero(unclear)[0])
             raise _refusal(bool(name[k]), table.locate(int(line[k])), source)
@@ -176,6 +177,7 @@ def outputs(comparisons: WinnerComparisons, *further: Ints) -> Ints:
     key = np.zeros(len(comparisons.first), np.int64)
     for column in columns:
         values, at = np.unique(column, return_inverse=True)
+        # Numbered anew after each column, so that the product cannot overflow.
         _, key = np.unique(key * len(values) + at, return_inverse=True)
     return key
 

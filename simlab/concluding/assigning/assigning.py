@@ -62,6 +62,7 @@ def assign(
         raise InputError(
             f"{clip(items)}: lacks {clip(str(study.family.against), 60)}, the baseline of the plan; {hint}"
         )
+    # The plan's own seed by default: the real deal is then the first one that was simulated.
     own = int(study.config["seed"]) if seed is None else seed
     dealt = deal(study.config, seated.frame, own)
     sizes = np.array([len(segment) for segment in item_table.segments])
@@ -72,6 +73,7 @@ def assign(
     )
     seconds = find_seconds(study.config, world)
     unused = _list_unused_hours(people, seconds)
+    # Control ratings are work, too, so capacity is checked after they were added.
     seated = seat_by_capacity(seated, loads, seconds)
     dealt = dealt._replace(collected=replace(dealt.collected, frame=seated.frame))
     laid = tuple(lines(work, seated, item_table, own, study.digest))
@@ -85,6 +87,7 @@ def _share(study: AssignedStudy, items: Items, share: float | None) -> float | N
             raise InputError(f"--controls {share:g}: a share of control ratings is from 0 to 1, such as .05")
         return share
     planned = study.config["design"].get("collection", {}).get("control_share") or 0.0
+    # Whoever lists control items and plans no share of them means each item to be shown once.
     return None if items.controls and not planned else planned
 
 
@@ -101,6 +104,7 @@ def _list_unused_hours(people: Sequence[RaterCapacity], seconds: float | None) -
 def write_sidecar(assigned: Assigned) -> str:
     """Write the study with what an analyst is told of the campaign that its sheets make, as an exported one has it."""
     study, came = assigned.study, assigned.dealt.collected
+    # A --seed changes the deal alone; the analysis keeps the random numbers of the study.
     kept = replace(came, streams=Streams(study.frozen["seed"], came.streams.path))
     address = {
         **campaigns.address(study.frozen, {}, PLACE),
@@ -108,6 +112,7 @@ def write_sidecar(assigned: Assigned) -> str:
             "seed": assigned.seed,
             "key": KEY,
             "key_sha256": blinding.digest(blinding.text(assigned.lines)),
+            # Written down, so that sheets are read back where files that the study names are not at hand.
             "scale": assigned.scale.serialise(),
         },
     }

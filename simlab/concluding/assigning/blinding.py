@@ -80,6 +80,7 @@ def lines(work: Sequence[ShownScreen], seated: Seated, items: Items, seed: int, 
     """
     codes = _codes(len(work), seed, study, _digest(items))
     frame = seated.frame
+    # Items of a document stand together, in the order of documents, so that a search finds its first one.
     starts = np.searchsorted(frame.document, np.arange(frame.n_documents))
     sheet_lines: list[SheetLine] = []
     position: dict[int, int] = {}
@@ -135,6 +136,7 @@ def _codes(n: int, seed: int, study: str, items: str) -> list[str]:
     codes: dict[str, None] = {}
     while len(codes) < n:
         letters = rng.integers(len(LETTERS), size=(n, LENGTH))
+        # Draws collide now and then; a dict drops repeats and keeps the order in which codes were drawn.
         codes |= dict.fromkeys("".join(LETTERS[k] for k in word) for word in letters.tolist())
     return list(codes)[:n]
 

@@ -57,6 +57,7 @@ def _place_table_controls(
     rater, placed, count = tasks[0][0].rater, list[_Placed](), 0
     wanted = sum(len(control.segments) for control in controls) if wanted is None else wanted
     while count < wanted:
+        # Each round shows every item once, so that no rater meets one again while others are unseen.
         for k in rng.permutation(len(controls)).tolist():
             if count < wanted:
                 before = int(rng.integers(len(tasks) + 1))
@@ -73,6 +74,7 @@ def _place_repeats(
     for at in rng.permutation(len(own)).tolist():
         if count < wanted:
             task, screen = own[at]
+            # Near the end fewer than APART tasks are left: the repeat then comes last, as far away as it can.
             before = int(rng.integers(min(task + 1 + APART, len(tasks)), len(tasks) + 1))
             placed.append(
                 _Placed(before, ShownScreen(screen.rater, screen.task, screen.system, screen.document, again=True))

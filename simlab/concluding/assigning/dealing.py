@@ -52,13 +52,16 @@ def seat_by_capacity(seated: Seated, loads: Ints, seconds: float | None) -> Seat
     Raters who were matched by name keep their seats. Raises InputError, with how much is over, where that cannot be.
     """
     able = _calculate_capacity(seated.people, seconds)
+    # Seats are kept where they fit: the deal then stays the one that was simulated.
     if bool(np.all(loads <= able)):
         return seated
     everybody = (*seated.people, *seated.spare)
+    # A fitted rater has the traits of one real person, so that people matched by name must not change seats.
     if seated.by_name:
         _refuse(seated.people, loads, able)
     able = _calculate_capacity(everybody, seconds)
     # Who can do most takes the seat with the most work: if that does not fit, nothing does.
+    # A stable sort keeps the order of the table among raters who can do equally much.
     best = np.argsort(-able, kind="stable")[: len(loads)]
     chosen = np.empty(len(loads), np.int64)
     chosen[np.argsort(-loads, kind="stable")] = best
@@ -121,6 +124,7 @@ def squares(rng: np.random.Generator, n_tasks: int, n: int) -> Ints:
     drawn = []
     for _ in range(-(-n_tasks // n)):
         rows, columns, names = rng.permutation(n), rng.permutation(n), rng.permutation(n)
+        # Sums modulo n form a cyclic Latin square; the three permutations make it a random one.
         drawn.append(names[(rows[:, None] + columns) % n])
     return np.concatenate(drawn)[:n_tasks]
 
@@ -204,6 +208,7 @@ def _assign_buckets(frame: Frame, config: Mapping[str, Any], n_documents: int) -
         return frame.bucket, seats
     size = config.get("raters", {}).get("documents_per_bucket")
     places = np.arange(n_documents)
+    # Without a size, sorting the remainders makes blocks of documents whose sizes differ by one at most.
     bucket = places // size if size else np.sort(places % min(len(seats), n_documents))
     return bucket, seats[np.arange(int(bucket.max()) + 1) % len(seats)]
 
@@ -232,6 +237,7 @@ def deal(config: Mapping[str, Any], frame: Frame, seed: int) -> DealtCampaign:
     The analysis keeps the random numbers of the study's own seed. Raises InputError where the design cannot be carried
     out, as with a load that no deal reaches.
     """
+    # Clock and rules of assignment act while answers come in, and a sheet is written before the first one.
     prepared = prepare({**config, "seed": seed})._replace(clock=None, assign=None)
     world = World(frame, {RATE: _Silent()})
     table = lay(prepared, world, PLACE)
@@ -252,6 +258,7 @@ def _screens(prepared: PreparedRatings, table: Any, frame: Frame, assignment: Sl
     task = np.repeat(np.arange(len(size)), size)
     if dealt.tasks.screen is None:
         raise ValueError("tasks of ratings say which screens they have")
+    # A screen spans several segments, so only its first rating, where the number changes, is kept.
     shown = np.flatnonzero(np.diff(dealt.tasks.screen, prepend=-1))
     rating = dealt.rating[shown]
     system, document, task = dealt.system[rating], frame.document[dealt.item[rating]], task[shown]

@@ -93,6 +93,7 @@ def _ratings(result: Any) -> Iterator[str]:
 def _text(value: Any) -> str:
     """Write a value as a cell has it; of a list of one choice that choice."""
     if isinstance(value, list) and len(value) == 1:
+        # Label Studio exports a single choice as a list of one.
         return _text(value[0])
     if isinstance(value, dict):
         return _text(next((value[kind] for kind in KINDS if kind in value), None))
@@ -163,6 +164,7 @@ def _read_appraise(path: Path, dialect: Dialect) -> Iterator[FilledRating]:
         if len(cells) < APPRAISE:
             raise InputError(f"{at}: has {len(cells)} cells, and a row of Appraise at least {APPRAISE}; export again")
         beside = {"document": cells[APPRAISE]} if len(cells) > APPRAISE else {}
+        # Appraise has no column for a code: it was given as targetID, without its segment, which is itemID.
         yield FilledRating(f"{cells[1]}-{cells[2]}", cells[0], cells[6], at, line, beside)
 
 
@@ -219,10 +221,12 @@ def refuse_sorted_ratings(came: Sequence[tuple[FilledRating, Meant, float]], whe
     own: dict[str, list[tuple[int, float]]] = {}
     for _, meant, value in came:
         own.setdefault(meant.rater, []).append((meant.position, value))
+    # Rows that were moved as a whole are harmless, since their codes moved with them.
     if not all(first[0] < then[0] for rows in own.values() for first, then in itertools.pairwise(rows)):
         return
     values = [[value for _, value in rows] for rows in own.values()]
     steps = [then - first for rows in values for first, then in itertools.pairwise(rows)]
+    # Short or tied lists are sorted by chance, so that only an order that chance hardly gives is refused.
     if (min(steps, default=0.0) >= 0 or max(steps, default=0.0) <= 0) and sum(map(_log_chance, values)) < math.log(
         CHANCE
     ):
@@ -234,5 +238,6 @@ def refuse_sorted_ratings(came: Sequence[tuple[FilledRating, Meant, float]], whe
 
 def _log_chance(values: Sequence[float]) -> float:
     """Return the logarithm of the chance that values in random order are sorted."""
+    # Of n! equally likely orders, those that only swap equal values look alike: prod(ties!) / n! are sorted.
     ties = sum(math.lgamma(n + 1) for n in Counter(values).values())
     return ties - math.lgamma(len(values) + 1)

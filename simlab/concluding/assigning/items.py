@@ -59,6 +59,7 @@ def read_people(path: Path) -> tuple[RaterCapacity, ...]:
 
 def _limit(text: str, column: str, where: str) -> float:
     if is_missing(text):
+        # An empty cell is no limit: a 0 would take the rater out of the study.
         return math.inf
     value = read_decimal(text)
     if value is None or value < 0:
@@ -150,6 +151,7 @@ def read_items(path: Path) -> Items:
 def _row(table: CellTable, line: int, cells: Sequence[str]) -> _Row:
     fields = {name: cells[table.column(name)] if name in table.header else "" for name in _Row._fields[1:]}
     for name in ("document", "system"):
+        # A control item need not be the output of any system.
         if not fields[name] and not (name == "system" and fields["control"]):
             raise InputError(f"{table.locate(line)}: {name} is empty; every row needs one")
     return _Row(line, **fields)
@@ -160,6 +162,7 @@ def _lay_out_items(table: CellTable, rows: Sequence[_Row]) -> Items:
     segments: dict[str, Numbers] = {}
     outputs: dict[tuple[str, str, str], _Row] = {}
     for row in rows:
+        # A look-up in Numbers numbers a name that is new, so that names stand in the order of the table.
         systems[row.system], documents[row.document]
         segments.setdefault(row.document, Numbers())[row.segment]
         at = (row.system, row.document, row.segment)

@@ -52,10 +52,12 @@ class RatingScale(NamedTuple):
     def holds(self, value: float) -> bool:
         """True if a rating can be one of the scale."""
         if self.values:
+            # A pilot need not show all levels of its scale: a loose one refuses none, `is_new` reports what is beyond.
             return self.loose or any(abs(value - level) <= WHOLE for level in self.values)
         if self.loose or not self.step:
             return self.low <= value <= self.high
         steps = (value - (self.low if math.isfinite(self.low) else 0.0)) / self.step
+        # Rounding of a quotient grows with its size, so that the tolerance is relative beyond one step.
         return self.low <= value <= self.high and abs(steps - round(steps)) <= WHOLE * max(1.0, abs(steps))
 
     def is_new(self, value: float) -> bool:

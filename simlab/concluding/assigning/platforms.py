@@ -54,6 +54,7 @@ def accounts(raters: Sequence[str], spoken: Languages) -> dict[str, str]:
     >>> accounts(["Ann", "Bob"], Languages("eng", "deu"))
     {'Ann': 'engdeu0101', 'Bob': 'engdeu0102'}
     """
+    # Appraise numbers accounts in hexadecimal digits, two at least; more raters than 255 need more.
     digits = max(2, len(f"{len(raters):x}"))
     return {name: f"{spoken.source}{spoken.target}{NUMBER:02x}{k:0{digits}x}" for k, name in enumerate(raters, 1)}
 
@@ -115,6 +116,7 @@ def _manifest(n: int, spoken: Languages, study: str) -> Mapping[str, Any]:
 
 
 def _batch(number: int, lines: Sequence[SheetLine], spoken: Languages) -> Mapping[str, Any]:
+    # Appraise closes a document at its last item, so later slots overwrite earlier ones of a screen.
     last = {line.screen: line.slot for line in lines}
     return {
         "items": [_item(line, complete=last[line.screen] == line.slot) for line in lines],
@@ -177,6 +179,7 @@ def config(scale: RatingScale, *, sources: bool) -> str:
 
 def _control(scale: RatingScale) -> str:
     values = _values(scale)
+    # Label Studio's stars start at 1 and go up by 1, so that only such scales can be shown as stars.
     if values and values == [k + 1.0 for k in range(len(values))] and len(values) <= MOST_STARS:
         return f"  {_tag('Rating', {'maxRating': len(values)})}/>\n"
     if values:

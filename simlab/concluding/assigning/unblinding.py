@@ -102,6 +102,7 @@ def unblind_ratings(
     """
     by_slot: dict[str, UnblindedRating] = {}
     for rating in came:
+        # Codes have lower case letters only, so that case tells nothing apart.
         slot = rating.slot.lower()
         if slot not in key:
             what = f"has the code {clip(rating.slot, 40)}" if rating.slot else "has no code"
@@ -117,6 +118,7 @@ def unblind_ratings(
         filled_sheets.refuse_other_cells(rating, key[slot])
         by_slot[slot] = UnblindedRating(rating, key[slot], _rater(rating, key[slot], people), _value(rating, scale))
     rated = list(by_slot.values())
+    # Control items and repeats alone are no ratings of the study.
     if not any(rating.meant.counts for rating in rated):
         raise InputError(f"{where}: holds no rating yet; fill in the column rating")
     filled_sheets.refuse_other_raters([(rating.given, rating.meant.rater, rating.rater) for rating in rated], people)
@@ -177,6 +179,7 @@ def _failures(rated: Sequence[UnblindedRating]) -> Iterator[str]:
             outcomes.setdefault(rating.rater, []).append(passed)
     for name, passes in outcomes.items():
         if failed := len(passes) - sum(passes):
+            # Failures are reported and nobody is dropped: leaving raters out is the user's choice (--exclude).
             yield f"{name} failed {failed} of {pluralise(len(passes), 'control item')}"
 
 

@@ -54,6 +54,7 @@ def check(folder: Path, out: Path | None, form: As) -> Path:
 def _check_folder(out: Path, form: As) -> None:
     """Raise InputError for a folder that could not be made, or that holds other things than sheets of this form."""
     if out.is_dir():
+        # A folder of sheets is read whole, so that a foreign file in it would be taken for ratings.
         others = [entry.name for entry in out.iterdir() if not entry.name.endswith(WRITTEN[form])]
         if others:
             raise InputError(f"--out {clip(out)}: holds other things ({clip(others[0], 40)}); name another folder")
@@ -67,9 +68,11 @@ def write(assigned: Assigned, out: Path, form: As, spoken: Languages) -> list[Pa
     """
     folder = assigned.study.folder
     own = {folder / KEY: blinding.text(assigned.lines), folder / ASSIGNED: write_sidecar(assigned)}
+    # Sheets that are already out can be read by their own key only.
     _refuse_other(folder / KEY, own[folder / KEY])
     beside = folder / ASSIGNED
     if not beside.exists() or beside.read_bytes() != own[beside].encode():
+        # Looks at another assignment would count as looks at this one.
         record_of(beside).unlink(missing_ok=True)
     sheets = _sheets(assigned, out, form, spoken)
     if form != "csv":

@@ -89,6 +89,7 @@ def estimate_bias(
     n = sums(np.ones(len(score)))
     factors = _factors(evidence, score, both, labels=says is not None) if n.sum(1).all() else ()
     if not factors:
+        # Without a common scale nothing bounds the error, so that bounds are infinite rather than NaN.
         unknown = np.full(len(places[0]), np.inf)
         nothing, open_ = np.full(len(unknown), np.nan), np.full(len(systems), np.inf)
         return Bias(nothing, -unknown, unknown, nothing, nothing, 1.0, np.full(len(systems), np.nan), -open_, open_)
@@ -96,6 +97,7 @@ def estimate_bias(
     every = np.arange(len(systems)), np.full(len(systems), len(systems))
     comparisons, about = [], []
     for estimate in factors:
+        # Inner zeros keep NaN of outputs without a score out of the product, which the outer choice drops anyway.
         missed = np.where(both, estimate.value * np.where(both, score, 0.0) - np.where(both, evidence.human, 0.0), 0.0)
         of = influence(Totals(n, sums(missed), np.zeros_like(n), None, None), corrected=False)
         # A system's error moves with the factor by its mean score; about the mean of all, since differences count.
@@ -103,6 +105,7 @@ def estimate_bias(
         comparisons.append(compare_by_flips(rng, of, places, level=level, flips=flips))
         about.append(compare_by_flips(rng, _add_mean_row(of), every, level=level, flips=flips))
     low, high = (
+        # Which factor is true is not known, so that bounds are those of the worst one at either end.
         np.minimum.reduce([comparison.low for comparison in comparisons]),
         np.maximum.reduce([comparison.high for comparison in comparisons]),
     )
@@ -110,12 +113,14 @@ def estimate_bias(
         np.minimum.reduce([comparison.low for comparison in about]),
         np.maximum.reduce([comparison.high for comparison in about]),
     )
+    # Where misses are rare the flips see no scatter, and bounds of zero width would claim too much.
     if says is not None:
         missed = np.where(both, np.where(both, score, 0.0) - np.where(both, evidence.human, 0.0), 0.0)
         least, most = _bound_rare_misses(sums((missed > 0).astype(float)), sums((missed < 0).astype(float)), n, level)
         low = np.minimum(low, least[places[0]] - most[places[1]])
         high = np.maximum(high, most[places[0]] - least[places[1]])
         own_low, own_high = np.minimum(own_low, least - most.mean()), np.maximum(own_high, most - least.mean())
+    # The geometric mean is symmetric: exchanging humans and metric inverts it.
     factor = float(np.sign(factors[0].value) * np.sqrt(factors[0].value * factors[-1].value))
     human_mean, metric_mean = sums(np.where(both, evidence.human, 0.0)).sum(1) / total, factor * own_mean
     human, metric = (mean[places[0]] - mean[places[1]] for mean in (human_mean, metric_mean))
@@ -144,13 +149,17 @@ def _factors(evidence: OutputEvidence, score: Floats, both: Bools, *, labels: bo
     nothing = np.zeros(evidence.n_documents)
     squares = squares_within_systems(evidence, score, both)
     of_human, product, of_score = squares
+    # A z value with documents as clusters: the sum over the root of squares. The floor only avoids 0/0.
     follows = float(product.sum()) / max(float(np.sqrt((product**2).sum())), 1e-300)
     if labels or (follows > -SURE and share_a_scale(evidence.human[both], score[both])):
         return (_BiasFactor(1.0, nothing),)
     if abs(follows) < SURE:
+        # A slope that may be 0 has an unbounded inverse: its ratio would bring any error to any size.
         return ()
     shares = [terms / terms.sum() for terms in (of_human, product, of_score)]
+    # Attenuation makes the first too small and the second too large: the true factor lies between (Frisch 1934).
     low, high = float(product.sum() / of_score.sum()), float(of_human.sum() / product.sum())
+    # By the delta method a ratio's relative error is the difference of its sums' relative parts.
     return _BiasFactor(low, shares[1] - shares[2]), _BiasFactor(high, shares[0] - shares[1])
 
 
@@ -191,10 +200,12 @@ def _bound_rare_misses(above: Floats, below: Floats, n: Floats, level: float) ->
     """
     tail, bounds = level / (4 * len(n)), []
     for kind in (above, below):
+        # A kind that never came shows no clustering; its size then falls back to the number of documents.
         effect = design_effect(np.stack([kind.sum(0), (n - kind).sum(0)], axis=1)) if kind.any() else np.inf
         size = np.maximum(n.sum(1) / effect, (n > 0).sum(1))
         share = kind.sum(1) / n.sum(1)
         hits = share * size
+        # The beta quantile takes hits that are no whole numbers, which effective sizes give.
         top = np.where(share >= 1, 1.0, betaincinv(hits + 1, np.maximum(size - hits, 1e-9), 1 - tail))
         rare = hits < RARE
         bounds.append((np.where(rare, 0.0, share), np.where(rare, np.maximum(top, share), share)))
@@ -257,10 +268,12 @@ def _favour(
     variance = _variance(means, slopes.value)
     others = np.array([np.delete(np.arange(off.shape[1]), k) for k in range(off.shape[1])])
     gap = np.stack([off[:, k] - _middle(off[:, k], off[:, rest]) for k, rest in enumerate(others)], 1)
+    # A favoured system that helped choose its own line would draw the line towards itself.
     weight = np.stack([_weights(slopes, off[:, rest], variance[:, rest]) for rest in others], 1)
     value = (weight * gap).sum(0)
     every, slope = weight.mean(1), float((weight.mean(1) * slopes.value).sum())
     pool = _shared_variance(means, slope)
+    # Law of total variance: the mean variance over slopes and the spread of the gap between slopes.
     error = np.sqrt(
         (weight * (pool_variances(_contrast_variance(means, slopes.value), pool) + (gap - value) ** 2)).sum(0)
     )
@@ -297,8 +310,10 @@ def _slopes(evidence: OutputEvidence, score: Floats, both: Bools) -> _Slopes:
     shares = [terms / terms.sum() for terms in (of_human, product, of_score)]
     low, high = float(product.sum() / of_human.sum()), float(of_score.sum() / product.sum())
     low_error, high_error = (float(np.sqrt(((a - b) ** 2).sum())) for a, b in zip(shares[1:], shares[:2], strict=True))
+    # Errors of a ratio are near normal on the scale of logarithms, where it stays positive, too.
     exact = low * np.exp(low_error * SPREAD)
     band = np.geomspace(low, max(high, low) * np.exp(high_error), NODES)
+    # Nodes are evenly spaced in log slope, where a uniform reliability low/slope has a density like 1/slope.
     prior = np.concatenate([_share_out(np.exp(-(SPREAD**2) / 2), EXACT), _share_out(1 / band, 1 - EXACT)])
     value = np.concatenate([exact, band])
     return _Slopes(value, np.log(prior) + _log_tail(_instrument(evidence, score, both, value)))
@@ -323,18 +338,22 @@ def _instrument(evidence: OutputEvidence, score: Floats, both: Bools, slope: Flo
     n = np.maximum(np.bincount(system), 1)
     human, own = (x[both] - (np.bincount(system, x[both]) / n)[system] for x in (evidence.human, score))
     there = np.bincount(item)[item] - 1
+    # An output's own human score is left out: its noise would go into both sides of the product.
     other = np.where(there > 0, np.bincount(item, human)[item] - human, 0.0) / np.maximum(there, 1)
     of_metric, of_human = (np.bincount(document, x * other) for x in (own, human))
     left = of_metric - slope[:, None] * of_human
     scatter = np.sqrt((left**2).sum(1))
+    # Where no item is shared there is no instrument: z = 0 weighs all slopes alike.
     return np.asarray(np.divide(left.sum(1), scatter, out=np.zeros(len(slope)), where=scatter > 0))
 
 
 def _weights(slopes: _Slopes, off: Floats, variance: Floats) -> Floats:
     """Weigh slopes by how well systems line up, about their median, at each: `[node]`."""
     z = (off - np.median(off, 1, keepdims=True)) / np.sqrt(variance)
+    # The middle is estimated from the same systems, which costs one degree of freedom.
     free = off.shape[1] - 1
     log = slopes.log_weight + _log_tail(z).sum(1) - free / 2 * np.log(variance).mean(1)
+    # Subtracting the largest logarithm keeps the exponential from underflowing everywhere.
     weight = np.exp(log - log.max())
     return np.asarray(weight / weight.sum())
 
@@ -355,6 +374,7 @@ def _sum_squares(metric: Floats, human: Floats, slope: Floats) -> Floats:
     """Sum up squares of `metric - slope * human` over documents: `[node, system]`."""
     squares = [(a * b).sum(1) for a, b in ((metric, metric), (metric, human), (human, human))]
     left = squares[0] - 2 * slope[:, None] * squares[1] + slope[:, None] ** 2 * squares[2]
+    # Expanded squares cancel to a tiny negative number where metric and humans agree; a variance divides below.
     return np.asarray(np.maximum(left, 1e-18 * np.maximum(squares[0], 1e-280)))
 
 
@@ -369,6 +389,7 @@ def _contrast_variance(means: _Means, slope: Floats) -> Floats:
     """
     metric, human = (_subtract_others(_stretch_parts(of)) for of in means)
     others = len(metric) - 1
+    # One offset has variance 1, the mean of n others 1/n; the median's variance stands in place of 1/n.
     return _sum_squares(metric, human, slope) * (1 + _approximate_median_variance(others)) / (1 + 1 / others)
 
 
@@ -396,6 +417,7 @@ def _shared_variance(means: _Means, slope: float) -> float:
     total = square.sum(1)
     if (total <= (ROUNDING * np.abs(means.metric.value).max()) ** 2).any():
         return 0.0
+    # By the delta method the variance of log(sum) is sum(q^2)/sum(q)^2 - 1/n for terms q of n documents.
     chance = float(((square**2).sum(1) / total**2 - 1 / square.shape[1]).mean())
     return min(1.0, chance / max(float(np.log(total).var(ddof=1)), 1e-300))
 

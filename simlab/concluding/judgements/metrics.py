@@ -39,6 +39,7 @@ def worth_labels(of: Totals, labels: int, level: float) -> Interval:
     group = np.arange(len(documents)) % GROUPS
     n = int(group.max()) + 1
     left = np.array([_log_ratio(_select_documents(of, documents[group != k])) for k in range(n)])
+    # The jackknife takes out the bias of order 1/n that a lambda tuned on the same documents brings.
     value = n * _log_ratio(of) - (n - 1) * float(left.mean())
     error = float(np.sqrt((n - 1) / n * ((left - left.mean()) ** 2).sum()))
     reach = float(stdtrit(int(of.n.any(0).sum()) - 1, 1 - level / 2)) * error
@@ -61,6 +62,7 @@ def _log_ratio(of: Totals) -> float:
         float(products_of_differences(part, part).sum())
         for part in (influence(of, corrected=corrected).part for corrected in (False, True))
     )
+    # The logarithm makes errors of a ratio of variances more even on both sides, and keeps bounds positive.
     return float(np.log(without / mixed)) if without > 0 and mixed > 0 else np.nan
 
 
@@ -96,9 +98,12 @@ def uneven_labels(evidence: OutputEvidence, name: str) -> Uneven | None:
     free = np.array([test[3] for test in tests], float)
     if len(tests) > 1:
         names.append("")
+        # Many small shifts one way show in the mean of all before any single system shows them.
         value, part, free = np.append(value, value.mean()), np.vstack([part, part.mean(0)]), np.append(free, free.min())
     documents = part.any(0).sum()
+    # The factor is the usual small-sample one of variances by clusters, as in methods2.md, section 4.
     error = np.sqrt((part**2).sum(1) * documents / (documents - 1))
+    # A difference without any scatter is certain, none at all shows nothing.
     t = np.divide(np.abs(value), error, out=np.where(np.abs(value) > 0, np.inf, 0.0), where=error > 0)
     p_value = np.minimum(2 * stdtr(free, -t) * len(t), 1.0)
     k = int(p_value.argmin())
@@ -118,6 +123,7 @@ def _difference(evidence: OutputEvidence, name: str, system: int) -> tuple[float
         value.append(sign * mean)
         documents.append(n)
         part += sign * np.bincount(at, score[of] - mean, evidence.n_documents) / len(at)
+    # Degrees of freedom of the thinner side never overstate what both sides tell.
     return sum(value), part, min(documents) - 1
 
 

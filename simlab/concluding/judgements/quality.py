@@ -36,6 +36,7 @@ def binarise_metric(evidence: OutputEvidence, name: str, threshold: float | None
     if both.sum() < 2:
         return None
     if threshold is None and np.isin(score[np.isfinite(score)], (0.0, 1.0)).all():
+        # Between 0 and 1 there is one cut only: choosing it flatters nothing.
         threshold = 0.5
     cut = (
         _choose_threshold(evidence, name, both)
@@ -83,6 +84,7 @@ def _choose_threshold(evidence: OutputEvidence, name: str, both: Bools) -> _Cut 
 
 def _youden(says: Bools, adequate: Floats) -> float:
     if adequate.sum() == 0 or (1 - adequate).sum() == 0:
+        # Without both kinds of labels nothing says which way round a metric is.
         return 0.0
     return float(says @ adequate / adequate.sum() - says @ (1 - adequate) / (1 - adequate).sum())
 
@@ -112,6 +114,7 @@ def youden(evidence: OutputEvidence, says: Floats, level: float) -> tuple[list[M
         return [], Interval(value=np.nan, low=np.nan, high=np.nan)
     value, low, high = youden_index(counted[known], False, level)
     tp, p, tn, n = counted[known].T
+    # Means and variances of Beta posteriors under uniform priors: never 0 where all labels agree.
     rho, eta = (tp + 1) / (p + 2), (tn + 1) / (n + 2)
     se = np.sqrt(rho * (1 - rho) / (p + 3) + eta * (1 - eta) / (n + 3))
     names = [name for name, there in zip(evidence.system_names, known, strict=True) if there]
@@ -132,6 +135,7 @@ def correlations(evidence: OutputEvidence, name: str, level: float) -> tuple[lis
         correlation = _correlation(evidence.human[of], score[of], evidence.document[of])
         if correlation is not None:
             rated.append((system, correlation[0], correlation[1]))
+            # Fisher's transform is infinite at a perfect correlation.
             z.append(np.arctanh(np.clip(correlation[0], -0.999999, 0.999999)))
             errors.append(correlation[1])
     value, se = np.array([row[1] for row in rated]), np.array(errors)
@@ -149,9 +153,11 @@ def _correlation(y: Floats, g: Floats, document: np.ndarray) -> tuple[float, flo
     index = np.unique(document, return_inverse=True)[1]
     if len(y) < FEWEST or index.max() + 1 < FEWEST or np.ptp(y) == 0 or np.ptp(g) == 0:
         return None
+    # Centred first: differences of raw moments lose all digits where means are far from 0.
     y, g = (y - y.mean()) / y.std(), (g - g.mean()) / g.std()
     moments = np.stack([np.bincount(index, w) for w in (np.ones(len(y)), y, g, y * y, g * g, y * g)])
     whole = moments.sum(1)
+    # A moment without a document is the whole less its own, so that the jackknife needs no loop.
     left = whole[:, None] - moments
     with np.errstate(invalid="ignore", divide="ignore"):
         z = np.arctanh(np.clip(_pearson(left), -0.999999, 0.999999))
@@ -212,9 +218,11 @@ def _count_effective_outputs(evidence: OutputEvidence, there: Bools, value: Floa
     at = (evidence.system * width + evidence.document)[there]
     n, total = (np.bincount(at, w, systems * width).reshape(systems, width) for w in (None, value[there]))
     size = n.sum(1)
+    # The .5 of a system without outputs is never used: its size, by which it is multiplied, is 0.
     share = np.divide(total.sum(1), size, out=np.full(systems, 0.5), where=size > 0)
     clusters = (n > 0).sum(1)
     square = ((total - n * share[:, None]) ** 2).sum(1) * clusters / np.maximum(clusters - 1, 1)
     expected = size * share * (1 - share)
+    # An effect below 1 would count more outputs than were rated.
     effect = np.maximum(1.0, np.divide(square, expected, out=np.ones(systems), where=expected > 0))
     return share * size / effect, size / effect

@@ -97,12 +97,14 @@ def _noise(evidence: OutputEvidence, systems: Ints) -> Floats:
     noise = np.zeros(len(rated)) if evidence.noise is None else evidence.noise
     width = len(evidence.system_names)
     n = np.bincount(evidence.system[rated], minlength=width)
+    # The variance of a mean of n outputs is the sum of their variances over the square of n.
     return np.asarray((np.bincount(evidence.system[rated], noise[rated], width) / np.maximum(n, 1) ** 2)[systems])
 
 
 def _segments(evidence: OutputEvidence, systems: Ints, places: tuple[Ints, Ints]) -> Segments:
     """Sum up differences of single outputs of the same item, systems moved to one mean."""
     laid, document = _lay_out_by_item(evidence, systems)
+    # Equal means make the null true in the table's own scores, with their scatter and skewness.
     laid = laid - np.nanmean(laid, 1, keepdims=True)
     shape = evidence.n_documents, len(places[0])
     sums = Segments(np.zeros(shape), np.zeros(shape), np.zeros(shape))

@@ -143,8 +143,10 @@ def compare_widths(alone: PairDifferences, corrected: PairDifferences) -> float:
     wide, narrow = alone.high - alone.low, corrected.high - corrected.low
     known = np.isfinite(wide) & np.isfinite(narrow) & (wide > 0)
     if not known.any():
+        # Too few documents for flips leave bounds infinite; standard errors can still be compared.
         known = alone.se > 0
         wide, narrow = alone.se, corrected.se
+    # Ratios are averaged as logarithms: half and twice as wide cancel.
     return float(np.exp(np.log(np.maximum(narrow[known], 1e-300) / wide[known]).mean())) if known.any() else 1.0
 
 
@@ -165,8 +167,10 @@ def _margin(evidence: OutputEvidence, alone: PairDifferences, margin: float | No
 
 def _count_labels_to_show(gain: Gain, labels: int, level: float) -> More:
     """Count further labels that show with 80 % that the metric follows humans: its t grows as their root."""
+    # The true t lies about the one seen with an error of 1; evenly spaced quantiles stand for random draws.
     draws = np.abs(gain.t + ndtri((np.arange(2000) + 0.5) / 2000))
     t = np.quantile(draws, QUARTERS)
+    # Two-sided at half the level, as the verdict tests it: hence a quarter in each tail.
     needed = labels * (((ndtri(1 - level / 4) + ndtri(POWER)) / t) ** 2 - 1)
     return _labels(np.maximum(needed, 1.0).tolist())
 
@@ -177,6 +181,7 @@ def _count_labels_to_trust(bias: Bias, margin: float, labels: int, n_documents: 
         return None
     reach, rest = (bias.high - bias.low) / 2, margin - np.abs(bias.value)
     with np.errstate(divide="ignore", invalid="ignore"):
+        # Bounds narrow with the root of the labels; where the estimate is beyond the margin no number is enough.
         factor = float(np.max(np.where(rest > 0, (reach / rest) ** 2, np.inf)))
     least = labels / n_documents * (ENOUGH - n_documents)
     needed = max(labels * (factor - 1), least, 1.0) if np.isfinite(factor) else np.inf

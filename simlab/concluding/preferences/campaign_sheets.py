@@ -208,6 +208,7 @@ def _codes(rows: SheetRows, name: str, first: Ints, second: Ints, bins: int = 1)
             raise InputError(
                 f"{rows.name_line(k)}: {name}={clip(text, 40)} names none of the two, nor a tie; mend the line"
             )
+    # Codes are symmetric about the tie, so that turning a row round mirrors them.
     return np.where(turned & (codes >= 0), 2 * bins - codes, codes)
 
 

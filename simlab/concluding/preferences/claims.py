@@ -149,6 +149,7 @@ def _signs(difference: Array) -> Array:
 
 def fewest_clusters(claims: PreferenceClaims) -> int:
     """Return how many raters (items, documents) flips need for a claim: their least p-value is 2^(1 - n)."""
+    # Flipping all contributions at once changes nothing: 2^(n - 1) patterns differ.
     return int(np.ceil(1 - np.log2(claims.promise.level)))
 
 
@@ -162,6 +163,8 @@ def thin(claims: PreferenceClaims) -> Bools:
         counts = claims.votes.counts()
         decided = counts[:, 0] + counts[:, 2]
         one_way = np.stack([decided, np.zeros_like(decided), np.zeros_like(decided)], axis=1)
+        # Holm's first step, the easiest for the clearest pair, asks 1/level times the number of pairs of an e-value.
         return np.asarray(mixture_evidence(one_way, CONCENTRATION) < np.log(m / claims.promise.level))
     counts = claims.votes.counts()
+    # n votes for one system give the sign test a two-sided p-value of 2^(1 - n); ties say nothing.
     return np.asarray(counts[:, 0] + counts[:, 2] < 1 + np.log2(m / claims.promise.level))

@@ -134,6 +134,7 @@ def _always_ties(named: NamedVotes) -> Iterator[str]:
         np.bincount(named.raw_votes.rater[mask], minlength=len(named.rater_names))
         for mask in (known, known & (named.raw_votes.value == 0))
     )
+    # Where most answers are ties, a rater who gives nothing else is no exception.
     chance = (ties.sum() / n.sum()) ** n
     always = np.flatnonzero((n >= OFTEN) & (ties == n) & (chance < UNLIKELY))
     for rater in always[:3].tolist():
@@ -193,6 +194,7 @@ def _conclude_by_rule(
     # An option comes before its keys.
     level = () if wanted.level is None else (f"decision.level={wanted.level!r}",)
     config = compose((f"question={COMPARE}", *words, *wanted.overrides, *level))
+    # Without a plan its end is where the table ends, so that a rule with looks has its last one there.
     most = int(np.bincount(named.votes.pair).max())
     config = {**config, "budget": {**config["budget"], "annotations_per_pair": most, "annotations": None}}
     return conclude_by_plan(config, match_plan(table, wanted, config).collected, wanted, say)

@@ -49,6 +49,7 @@ def group_answers(table: Preferences, where: str) -> RepeatedVotes:
     votes = join_orders(list_answers(table)).votes
     votes = votes.select_votes(votes.item >= 0)
     unit = votes.pair * len(table.item_names) + votes.item
+    # Answers without a name may be by anybody: each gets a number of its own, and none is dropped as a repeat.
     by = np.where(votes.rater >= 0, votes.rater, table.n_raters + np.arange(len(unit)))
     _, first = np.unique(np.stack([unit, by]), axis=1, return_index=True)
     units, item, n = np.unique(unit[first], return_inverse=True, return_counts=True)
@@ -67,6 +68,7 @@ def group_answers(table: Preferences, where: str) -> RepeatedVotes:
     ties = bool((value == 0).any())
     pairs, pair = np.unique(units // len(table.item_names), return_inverse=True)
     raters, rater = np.unique(rater, return_inverse=True)
+    # Classes count from 0: wins, ties, losses; without ties halving closes the gap between the other two.
     answers = 1 - value if ties else (1 - value) // 2
     return RepeatedVotes(RepeatedAnswers(answers, item, rater, pair, 3 if ties else 2), pairs, raters)
 
@@ -135,6 +137,7 @@ def _record(
 def _describe_pair(named: tuple[str, str], shares: Floats, counts: Ints, level: float) -> ConsensusPair:
     """Describe a pair by draws `[chain, draw, class]` and the answers `[item, class]` of its items."""
     most = counts == counts.max(1, keepdims=True)
+    # An item whose answers are split evenly counts in equal parts for each of them.
     majority = (most / most.sum(1, keepdims=True)).mean(0)
     each = [_interval(shares[..., of], level) for of in range(shares.shape[-1])]
     return ConsensusPair(
@@ -158,5 +161,6 @@ def _interval(draws: Floats, level: float) -> Interval:
 def _mcse(shares: Floats) -> float:
     """Return the largest Monte-Carlo standard error of means of `[chain, draw, class]`, by means of batches."""
     batches = np.array_split(shares, BATCHES, axis=1)
+    # Draws of a chain go together; means of long batches hardly do, and their scatter tells the error.
     means = np.concatenate([batch.mean(1) for batch in batches])
     return float((means.std(0, ddof=1) / np.sqrt(len(means))).max())

@@ -76,6 +76,7 @@ def conclude_by_plan(
 def _systems(outcome: Mapping[str, Array], collected: Collected) -> list[System]:
     names, seen = collected.frame.system_names, collected.seen
     first, second = np.triu_indices(len(names), 1)
+    # A comparison is an answer about either of its systems.
     n = np.bincount(np.concatenate([first[seen.unit], second[seen.unit]]), minlength=len(names))
     low, high = bound_ranks(outcome["verdict"], len(names))
     return [
@@ -122,6 +123,7 @@ def _add_strengths(
 ) -> Conclusion:
     """Add what the same comparisons say beside the plan's rule."""
     options = replace(wanted, plan=None, promise=conclusion.promise.name, level=config["decision"]["level"], exclude=())
+    # The gate tests the promise of another analysis than the plan's, and would withdraw the wrong one.
     options = replace(options, again=False, gate=False)
     try:
         beside = conclude_votes(take_campaign_votes(collected), options, say)
@@ -333,5 +335,6 @@ def _metric(preferences: Preferences, n_named: int, config: Mapping[str, Any], w
 def _count_planned(came: Collected, count: Ints, config: Mapping[str, Any]) -> Ints:
     """Count the comparisons planned of each pair: all, or as many as there are where the rule ended it."""
     outcome = conclude(prepare(config), [came])
+    # A pair that the rule decided with the last of its comparisons was ended by it, and lacks none.
     ended = outcome["decided"][0] & (outcome["used"][0] == count)
     return np.where(ended, count, int(config["budget"]["annotations_per_pair"]))

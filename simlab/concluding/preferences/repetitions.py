@@ -106,6 +106,7 @@ def repetition(
 def _worlds(covariance: Floats, world: VoteWorld, seed: int) -> list[VoteWorld]:
     """Draw strengths as far as the table leaves them open."""
     value, vector = np.linalg.eigh(covariance[:-1, :-1])
+    # Only differences of strengths are known, which leaves their covariance singular: Cholesky would fail.
     root = vector * np.sqrt(np.maximum(value, 0.0))
     z = stream(seed, "conclude", "worlds").standard_normal((DRAWS, len(world.strength)))
     return [replace(world, strength=world.strength + root @ one) for one in z]
@@ -140,6 +141,7 @@ def _measure_confirmation(
         rng = stream(seed, "conclude", "claimed again", k)
         for j in range(TESTED):
             anew[k, j] = _claimed_pairs(rng, claims, replace(claims.votes, value=values[j]), ordered)[at] & same[j]
+    # Over n - 1 the variance of a share of n is unbiased; it is taken out of how far worlds differ.
     low, high = prediction_interval(share, np.sqrt(share * (1 - share) / (EACH - 1)))
     value = float(share.mean())
     bounds = widen_by_chance(value, max(low, 0.0), min(high, 1.0), len(worlds))
@@ -172,6 +174,7 @@ def _nulls(claims: PreferenceClaims, equal: VoteWorld, seed: int, ordered: bool)
     given = not claims.raters_drawn and (votes.rater >= 0).any()
     for k in range(current_effort().equal_studies):
         rng = stream(seed, "conclude", "control", k)
+        # Raters as given have tastes that are part of the truth, and must cancel for systems to be equal.
         world = _redraw_given_raters(rng, votes, equal) if given else equal
         study = replace(votes, value=world.vote(rng, votes))
         p_value = sign_test.asymptotic(study.counts())[claims.family]
@@ -187,6 +190,7 @@ def _redraw_given_raters(rng: np.random.Generator, votes: Votes, equal: VoteWorl
     rater = votes.rater
     taste = equal.taste_sd * rng.standard_normal((int(rater.max()) + 1, votes.n_systems))
     load = np.bincount(rater[rater >= 0], minlength=len(taste))
+    # Weighted by votes: systems are equal in this table's own means, of which the claims speak.
     return replace(equal, taste=taste - load @ taste / load.sum())
 
 
@@ -196,6 +200,7 @@ def _claimed_pairs(rng: np.random.Generator, claims: PreferenceClaims, study: Vo
     if claims.promise.name == "anytime":
         log_e, _ = highest_evidence(study, ordered)
         return np.asarray(holm_of_e_values(log_e[claims.family], level), bool)
+    # p-values are multiples of one over patterns and one: ten such steps lie within a small level.
     tested = weigh_votes(rng, study, claims.way, claims.family, level, max(PATTERNS, math.ceil(10 / level) - 1))
     return np.asarray(tested.claimed[claims.family], bool)
 
@@ -209,6 +214,7 @@ def is_claimed_at_a_look(study: Votes, family: Bools, level: float, looks: int =
     np.add.at(wins, (look, study.pair), study.value)
     np.add.at(decided, (look, study.pair), study.value != 0)
     lead, n = np.cumsum(wins, axis=0)[:, family], np.cumsum(decided, axis=0)[:, family]
+    # The asymptotic sign test without continuity correction, (w - l)/sqrt(w + l) (Coakley and Heise 1996).
     return bool((np.abs(lead) >= -float(ndtri(level / 2)) * np.sqrt(np.maximum(n, FEWEST - 2))).any())
 
 

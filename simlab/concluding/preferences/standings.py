@@ -77,6 +77,7 @@ def _count_fewest_votes(named: NamedVotes, claims: PreferenceClaims, k: int) -> 
     """Return the comparisons without which no claim can be made whatever they say, and what else they need."""
     wins, _, losses = claims.votes.counts()[k].tolist()
     if claims.promise.name == "anytime":
+        # The fewest votes are those of a row of wins without a loss: nothing moves an e-process faster.
         further = np.arange(LONGEST)
         decided = np.stack([max(wins, losses) + further, 0 * further, min(wins, losses) + 0 * further], axis=1)
         return float(np.argmax(mixture_evidence(decided, CONCENTRATION) >= claims.tested.critical_open)), ""
@@ -98,6 +99,7 @@ def _count_fewest_votes(named: NamedVotes, claims: PreferenceClaims, k: int) -> 
 def _level_of_next(claims: PreferenceClaims) -> float:
     """Return the level at which the next pair is claimed by Holm's step-down."""
     tested = claims.family & (claims.tested.n > 0) & ~known_orders(claims.votes).one_way
+    # Holm divides the level by the pairs that are still open, never by fewer than one.
     return claims.promise.level / max(int(tested.sum()) - int(np.count_nonzero(claims.verdict[tested])), 1)
 
 
@@ -142,6 +144,7 @@ def detectable_difference(claims: PreferenceClaims) -> float | None:
         # Votes vary less the further systems are apart: their share of decided ones less the square of a difference.
         variance = np.maximum(share - of.difference[there] ** 2, 1 / of.n[there])
         ratio = errors**2 * float(np.median(of.sd[there] ** 2 / variance))
+        # Solves size^2 = ratio * (share - size^2): the variance itself falls with the difference.
         size = float(np.sqrt(ratio * share / (1 + ratio)))
     elif n * share <= MOST_SUMMED_UP:
         exact = find_detectable_lead_by_mixture(max(round(n * share), 1), of.critical, CONCENTRATION)
@@ -162,6 +165,7 @@ def _freedom(claims: PreferenceClaims, there: Bools) -> float:
         min(effective_clusters(cluster[claims.votes.pair == k]) for cluster in each)
         for k in np.flatnonzero(there).tolist()
     ]
+    # The scarcer factor decides: many items do not make up for few raters.
     return float(np.median(worth)) - 1 + PRIOR * (len(worth) > 1)
 
 
@@ -236,9 +240,11 @@ def shares(named: NamedVotes, stands: FittedStrengths, level: float) -> tuple[Fl
         # On the scale of logits bounds stay within 0 and 1.
         logit = np.log(share / (1 - share))
         reach = quantile(stands.scale.freedom, level) * contrast_errors(gradient, stands.scale.covariance)
+        # The derivative of the logit: by the delta method it carries errors to that scale.
         reach /= share * (1 - share)
         low, high = (1 / (1 + np.exp(-(logit + side * reach))) for side in (-1, 1))
     placed = systems_at_one_place(named.votes)
+    # A system that won all or lost all is bounded by the prior alone on that side, which is no evidence.
     low[stands.fitted.without_lower | placed], high[stands.fitted.without_upper | placed] = 0.0, 1.0
     return share, np.asarray(low).reshape(n), np.asarray(high).reshape(n)
 
@@ -310,6 +316,7 @@ def describe_strengths(named: NamedVotes, stands: FittedStrengths, level: float)
         {"system": name, "strength": float(value), "low": float(a), "high": float(b), "part": int(part)}
         for name, value, a, b, part in rows
     ]
+    # e^-20: no tie came, and the estimate runs towards minus infinity.
     record["log_ties"] = stands.fitted.log_ties if stands.fitted.log_ties > -20 else None
     record["clusters"] = stands.way
     record["explained"] = None if stands.explained is None else stands.explained._asdict()

@@ -101,6 +101,7 @@ def _use_documents_as_items(votes: Votes, table: Preferences) -> Votes:
     """Let whole documents be the items, where a table names them."""
     if not table.document_known:
         return votes
+    # The item -1, not known, takes the appended last place, and stays -1.
     return replace(votes, item=np.append(table.document, -1)[votes.item], documents=True)
 
 
@@ -130,6 +131,7 @@ def number_pairs(first: Ints, second: Ints, n_systems: int) -> Ints:
     [0, 2]
     """
     low, high = np.minimum(first, second), np.maximum(first, second)
+    # Rows of the upper triangle before `low` hold (n - 1) + (n - 2) + ... pairs.
     return np.asarray(low * (2 * n_systems - low - 1) // 2 + high - low - 1)
 
 
@@ -167,6 +169,7 @@ def first_place(votes: Votes, level: float) -> tuple[Interval, int] | None:
         won_first != 0
     )
     way = way_of_all(votes)
+    # Uneven clusters count as fewer; below one degree of freedom t bounds would not exist.
     freedom = max(min(effective_clusters(cluster) for cluster in clusters(won, way)) - 1, 1.0)
     n, total = np.array([float(len(won.pair))]), np.array([float(won.value.sum())])
     low, high = bounds(total, n, list_spreads(won, way), float(stdtrit(freedom, 1 - level / 2)))

@@ -150,8 +150,10 @@ def _items(
 def _positions(frame: Frame, assignment: SlotAssignment, seen: Seen) -> tuple[Ints, Ints]:
     """Return as which of those asked each rater rates an output (the number asked: as none), and how many were."""
     slot = assignment.slot[seen.unit, frame.document[seen.item]]
+    # -1, nobody, would pick the last seat; what it picks here is masked in the next line.
     rater = np.take_along_axis(frame.rater[seen.unit, seen.item], np.maximum(slot, 0), 1)
     is_own = (slot >= 0) & (rater == seen.rater[:, None])
+    # A rater who was not asked comes last, in the place of a slot that there is not.
     own = np.where(is_own.any(1), is_own.argmax(1), slot.shape[1])
     return own, (slot >= 0).sum(1)
 

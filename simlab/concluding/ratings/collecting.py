@@ -38,6 +38,7 @@ def compose_config(wanted: ConcludeOptions) -> Mapping[str, Any]:
     chosen = dict(USUAL)
     if "analysis.test" in overrides:
         test = overrides["analysis.test"].partition("=")[2]
+        # Other tests have no joint law of statistics, and Holm needs none.
         chosen = {"decision.multiplicity": "max_t" if test in AT_ONCE else "holm"}
         if test == "permutation":
             chosen["analysis.test.permutations"] = str(FLIPS)
@@ -140,6 +141,7 @@ def make_comparable(ratings: Ratings) -> ComparableRatings:
     if not lacking.any():
         return ComparableRatings(ratings)
     lost = int(count[lacking].sum())
+    # Documents are what is drawn: one that lost all its segments would cost more than their ratings.
     emptied = np.bincount(ratings.document[~lacking], minlength=ratings.n_documents) == 0
     if lost <= MOST_LOST * len(ratings.score) and not emptied.any():
         why = f"{'rating' if lost == 1 else 'ratings'} of segments that were not rated for every system there"
@@ -168,6 +170,7 @@ def _average_within_documents(ratings: Ratings) -> Ratings:
         errors=np.full(len(first), -1),
         seconds=np.full(len(first), np.nan),
         criteria={},
+        # Counts what people gave, however often it is averaged afterwards.
         answers=ratings.answers or len(key),
         averaged="segments",
     )

@@ -93,6 +93,7 @@ def mark_pairs(
         return (None,) * len(verdicts.verdict)
     single, down = _steps(prepared, collected, rated, verdicts, spans)
     claimed = verdicts.verdict != 0
+    # Intervals are those of the single step and decide what is claimed: more would be claims without an interval.
     added = np.where(claimed, ~single, down & (verdicts.direction != 0))
     return tuple(
         "step_down" if more else "claimed" if yes else "open" for yes, more in zip(claimed, added, strict=True)
@@ -112,6 +113,7 @@ def _steps(
             else prepared.family(collected.streams("test"), rated)
         )
         kept = of.keep(verdicts.family)
+        # Random flips of a family may give a pair less than its own p-value, which no adjustment should.
         one_step, more = (np.maximum(step, own) for step in (kept.single_step(), kept.step_down()))
     elif prepared.multiplicity == "holm":
         one_step, more = len(own) * own, adjust_p_values(own, "holm")
@@ -133,6 +135,7 @@ def rank_by_candidates(systems: Sequence[System], candidates: Candidates, names:
     """Give systems the ranks that who may be best leaves them."""
     may, n = ~candidates.excluded, len(systems)
     alone = may.sum() == 1
+    # Who is excluded as best has some better system; of ranks below nothing is promised.
     ranks = {name: (1, 1 if alone else n) if may[k] else (2, n) for k, name in enumerate(names)}
     return tuple(
         system.replace_fields(rank_low=ranks[system.system][0], rank_high=ranks[system.system][1]) for system in systems
@@ -226,6 +229,7 @@ def cut_tiers(verdict: Array, names: Sequence[str], order: Sequence[str]) -> tup
     """
     place = [list(names).index(name) for name in order]
     better = lay_out_claims(verdict, len(names))[np.ix_(place, place)]
+    # One open pair across a cut is enough to leave the order of its systems unknown.
     cuts = [k for k in range(1, len(place)) if better[:k, k:].all()]
     ends = zip([0, *cuts], [*cuts, len(place)], strict=True)
     return tuple(tuple(order[start:end]) for start, end in ends)
@@ -235,6 +239,7 @@ def near_level(spans: Spans, level: float, p_values: Mapping[str, float]) -> tup
     """Name p-values that other draws of the same test might bring to the other side of the level."""
     of = spans.uncertainty.comparisons
     draws = 0 if of is None or of.null is None else len(of.null)
+    # A p-value near the level is a share of that many draws, with a binomial error.
     error = np.sqrt(level * (1 - level) / (draws + 1))
     near = {name: p for name, p in p_values.items() if draws and abs(p - level) <= NEAR * error}
     if not near:

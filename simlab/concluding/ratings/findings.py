@@ -81,6 +81,7 @@ def conclude_ratings(
     of pairs that the test cannot judge together.
     """
     points = wanted.unit is not None and _unit(config) != POINTS
+    # Ratings that are all alike have no standard deviation by which z-scores could be turned into points.
     sd = spread_within(collected.seen) if points else 0.0
     if not sd:
         return _conclude_scores(config, collected, wanted, table, notes)
@@ -110,6 +111,7 @@ def _conclude_scores(
     drawn = find_drawn_units(test) if model is None else find_drawn_in_family(model, family)
     pair_verdicts = verdicts(prepared, collected, outcome, rated, family, all_spans.uncertainty.centre)
     if question.name == "fdr":
+        # Intervals that are picked because they exclude 0 cover less often than unpicked ones.
         all_spans = adjust_false_coverage(
             all_spans, int(np.count_nonzero(pair_verdicts.verdict)), family, prepared.level
         )

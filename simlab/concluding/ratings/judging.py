@@ -102,6 +102,7 @@ def verdicts(
         changed[family] = np.maximum(of.max_t(), p_value[family])
     else:
         changed[family] = adjust_p_values(p_value[family], "bh" if prepared.multiplicity == "bh" else "holm")
+    # Outside the family nothing is adjusted (NaN), and a comparison with NaN would warn.
     significant = passes(np.where(family, changed, 1.0), prepared.level) & (direction != 0) & family
     return PairVerdicts(p_value, changed, direction, np.where(significant, direction, 0), family)
 
@@ -171,6 +172,7 @@ def find_exclusions(prepared: PreparedRatings, shared: SimulatedStudies | Judge,
     own = isinstance(families[0], StudentFamily)
     bar = [best.bars(each, n_systems, prepared.level) for each in (families if own else families[:1])]
     size = np.stack([each.size for each in families])
+    # A system is excluded as soon as one other leads it by more than the bar (Hsu).
     return np.asarray((best.lay_out_leads(size * leads, n_systems) > np.stack(bar)).any(-1))
 
 

@@ -47,6 +47,7 @@ def _measure_discrepancy(pair: Pair) -> float:
     half = (pair.high - pair.low) / 2
     if pair.plain_mean is None or not np.isfinite(pair.plain_mean + half):
         return 0.0
+    # An interval without width would divide by 0.
     return abs(pair.plain_mean - pair.difference) / max(half, 1e-12)
 
 
@@ -161,6 +162,7 @@ def blind_pairs(verdicts: PairVerdicts, prepared: PreparedRatings) -> Iterator[s
     """State where all pairs together hide what one of them would claim by itself, times the number of pairs."""
     m = int(verdicts.family.sum())
     alone = np.where(verdicts.family, m * verdicts.p_value, 1.0)
+    # Bonferroni is the worst that any joint test need be: being beaten by it shows a bar that few pairs rule.
     hidden = np.flatnonzero((alone <= prepared.level) & (verdicts.verdict == 0) & (verdicts.adjusted > alone))
     if prepared.multiplicity == "max_t" and len(hidden):
         k = hidden[np.argmin(verdicts.p_value[hidden])]
@@ -246,6 +248,7 @@ def _warn_of_small_studies(
     documents, raters = int(spans.uncertainty.documents[met].max()), int(spans.uncertainty.raters[met].max())
     by_raters = "raters" in drawn and raters < documents
     few = pluralise(raters, "rater") if by_raters else pluralise(documents, "document")
+    # n units have 2^(n - 1) flips that differ; where these suffice, too few flips are asked for.
     if 2.0 ** (1 - (raters if by_raters else documents)) <= prepared.level:
         few = "so few flips (analysis.test)"
     yield (

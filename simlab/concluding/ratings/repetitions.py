@@ -238,8 +238,10 @@ def _confirm(verdict: Array, lead: Floats, anew: Bools) -> tuple[Interval, Inter
     """
     lead = lead * verdict
     average = lead.mean(1)
+    # Deviations from a mean of the same EACH values scatter too little by this factor.
     scatter = (lead - average[:, None]).reshape(-1, len(verdict)) * np.sqrt(EACH / (EACH - 1))
     noise, spread = scatter.var(0) / EACH, average.var(0, ddof=1)
+    # Shrinks averages until they spread as what they estimate does (methods2.md, section 8).
     keep = np.sqrt(np.clip(1 - np.divide(noise, spread, out=np.ones_like(spread), where=spread > 0), 0, 1))
     centre = average.mean(0) + keep * (average - average.mean(0))
     share = np.array([(at + scatter > 0).all(1).mean() for at in centre])
@@ -258,6 +260,7 @@ def control(study: RepeatedStudy, world: TableWorld, seed: int, studies: int | N
         drawn, scores = [], []
         for k in some:
             rng = stream(seed, "conclude", "control", k)
+            # Every draw of the world is met equally often, so that what is not known of it is averaged.
             score = world.equal_systems(rng, k % world.n_draws, raters_drawn=study.raters_drawn)
             scores.append(score)
             drawn.append(_reseed_study(replace_scores(study, score), seed, k))
@@ -281,6 +284,7 @@ def control(study: RepeatedStudy, world: TableWorld, seed: int, studies: int | N
         uncorrected_mcse=_mcse(plain),
         world=world.name,
         pair_claim=float(claimed.mean()) if each else None,
+        # A check that found nothing in no study has an error all the same.
         pair_claim_mcse=max(float(claimed.std()), 1 / studies) / np.sqrt(studies) if each else None,
         at_large=others,
         at_large_mcse=others_mcse,
@@ -295,6 +299,7 @@ def _simulate_other_raters(study: RepeatedStudy, world: TableWorld, seed: int, s
     Systems are equal for raters at large alone, so that tastes of those who rate are taken for systems.
     """
     draws = min(OTHERS_DRAWS, world.n_draws)
+    # The variance within a draw of the world takes two studies.
     each = max(studies // draws, 2)
     at = np.repeat(np.linspace(0, world.n_draws - 1, draws).astype(int), each)
 
@@ -306,6 +311,7 @@ def _simulate_other_raters(study: RepeatedStudy, world: TableWorld, seed: int, s
         return np.asarray(study.judge(tested)[1].any(1))
 
     claimed = np.concatenate(simulate_parts(simulate, len(at), AT_ONCE)).reshape(draws, each)
+    # Studies of one world go together, so that worlds are the units; with few studies each, chance may be larger.
     by_world = float(claimed.mean(1).std(ddof=1)) / math.sqrt(draws) if draws > 1 else 0.0
     return share_again(claimed[:, :, None]), max(by_world, _mcse(claimed.ravel()))
 

@@ -76,6 +76,7 @@ def match_names(names: Sequence[str], others: Sequence[str]) -> Mapping[str, str
     ):
         known = dict(zip(ours, names, strict=True))
         tried = {name: known[short] for name, short in zip(others, theirs, strict=True) if short in known}
+        # Shortened names must match more systems than full ones: equal full names are the safer sign.
         matches = tried if len(tried) > len(matches) else matches
     return matches
 
@@ -89,6 +90,7 @@ def shorten_names(names: Sequence[str]) -> list[str]:
     mark = _SEPARATED.search(names[0]) if len(names) > 1 else None
     start = names[0][: mark.end()] if mark else ""
     rest = [name.removeprefix(start) for name in names]
+    # A name that is nothing but the beginning would be left empty.
     return rest if all(name.startswith(start) for name in names) and all(rest) else list(names)
 
 

@@ -101,6 +101,7 @@ class Spans(NamedTuple):
     def bounds(self) -> tuple[Floats, Floats]:
         """Return the bounds of all differences at once."""
         known = self.within_reach & self.scatter
+        # Zeros in place of what is not known: infinity times 0 is NaN, and warns.
         reach = np.where(known, np.where(known, self.bar, 0.0) * np.where(known, self.error, 0.0), np.inf)
         return self.uncertainty.centre - reach, self.uncertainty.centre + reach
 
@@ -172,6 +173,7 @@ def least_error(rated: ScoredRatings) -> float:
 def _has_enough_units(test: Mapping[str, Any], of: Uncertainty, level: float) -> Bools:
     """Return which pairs have so many units, and flips, that a p-value may be as small as the level."""
     if of.comparisons is not None:
+        # Without any scatter a model falls back on signs: n units that agree have chance 2^(1 - n).
         return np.asarray((of.variance > 0) | (2.0 ** (1 - of.comparisons.units) <= level + SLACK))
     # Documents decide how flips of all raters the same way come out: every other time as seen.
     n = {
@@ -182,6 +184,7 @@ def _has_enough_units(test: Mapping[str, Any], of: Uncertainty, level: float) ->
     if n is None:
         return np.ones(len(of.means), bool)
     flips = int(test.get("flips", test.get("permutations", FLIPS)))
+    # All flips give no less than 2^(1 - n), drawn ones no less than (1 + 0)/(1 + flips).
     return np.asarray(np.maximum(2.0 ** (1 - n), 1 / (1 + flips)) <= level + SLACK)
 
 
@@ -200,6 +203,7 @@ def _find_t_quantile(freedom: Floats, level: float) -> Floats:
     from scipy.special import stdtrit
 
     known = freedom > 0
+    # Without degrees of freedom nothing bounds a difference; the 1.0 only keeps NaN out.
     return np.where(known, stdtrit(np.where(known, freedom, 1.0), 1 - level / 2), np.inf)
 
 
@@ -239,6 +243,7 @@ def list_systems(
     reach = stdtrit(np.where(known, freedom, 1.0), 1 - level / 2) * np.where(known, error, 0.0)
     reach = np.where(known, reach, np.inf)
     best, worst = bound_ranks(verdict, len(names))
+    # Equal estimates keep the order of the table, so that a page is the same each time.
     order = np.argsort(estimate if collected.frame.lower_is_better else -estimate, kind="stable")
     return tuple(
         System(

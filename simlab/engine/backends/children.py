@@ -49,7 +49,9 @@ class Child:
         self.connection, theirs = Pipe()
         # The driver reports how a child died in one line; Python's own dump would come on top.
         quiet = {} if os.environ.get("PYTHONFAULTHANDLER") else {"PYTHONFAULTHANDLER": ""}
+        # An empty entry means the working directory, and a child leaves the one that it starts in.
         path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
+        # -P keeps Python from putting the working directory in front of the path.
         words = ("-P", "-m", "simlab.engine.backends.child", str(theirs.fileno()), str(os.getpid()))
         with theirs, pause_interrupts():
             self.process = subprocess.Popen(  # noqa: S603

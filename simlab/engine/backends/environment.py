@@ -44,6 +44,7 @@ def _digest_package(package: str) -> str | None:
     for root in map(Path, spec.submodule_search_locations):
         for file in sorted(root.rglob("*.py")):
             content = file.read_bytes()
+            # With name and length in front, content that moves from one file to the next changes the digest.
             digest.update(f"{file.relative_to(root).as_posix()} {len(content)}\n".encode() + content)
     return digest.hexdigest()
 

@@ -225,6 +225,7 @@ class Session:
         return self._submit(worker, run_in_dask_worker, start, request, seconds)
 
     def _submit(self, worker: str, function: Callable[..., Any], *given: Any) -> Any:
+        # Dask hands back what it has under a key: the run's own name keeps it from answers of an earlier run.
         key = f"simlab-{self._run}-{next(self._numbers)}"
         try:
             return self.client.submit(function, *given, key=key, workers=[worker], pure=False)
