@@ -100,7 +100,7 @@ def test_further_raters_are_as_busy_as_these() -> None:
 
 def test_what_settles_a_pair_comes_with_its_price_and_beyond_is_an_answer() -> None:
     text = said(made.rated())
-    assert "All open pairs; differences: points; numbers that settle are for half of such pairs:" in text
+    assert "All open pairs; differences: points; numbers that settle (one larger study) are for" in text
     assert "S2 - S6 1.1 (-2.1 to 4.2)" in text
     assert "120 to 980 more documents (250 to 2,000" in text
     assert "5 of 21 open pairs, those first that least would settle;" in said(made.long_named())

@@ -66,7 +66,7 @@ def test_a_world_that_passes_fits_on_a_page() -> None:
     said = " ".join(page.split())
     assert "gaussian, predicts documents held out best (log score -2.310 a rating); mqm .310 ± .020 behind" in said
     assert "predicted (" not in said
-    assert "two each pay where a document costs more than .3 ratings" in said
+    assert "two each pay where a document costs more than .3 ratings a system" in said
     assert "Written to w.yaml." in lines
 
 
@@ -88,7 +88,7 @@ def test_what_is_not_known_has_no_number() -> None:
     row = next(line for line in page.splitlines() if line.startswith("raters at large x system"))
     assert row.split()[-4:] == ["-", "-", "-", "1"]
     assert "other raters" not in page
-    assert "Not known from this pilot, a prior stands in: 3 raters" in page
+    assert "Not known from this pilot: 3 raters" in page
 
 
 def test_the_figure_shows_components_checks_and_what_follows() -> None:

@@ -101,7 +101,7 @@ def uneven_labels(evidence: OutputEvidence, name: str) -> Uneven | None:
         # Many small shifts one way show in the mean of all before any single system shows them.
         value, part, free = np.append(value, value.mean()), np.vstack([part, part.mean(0)]), np.append(free, free.min())
     documents = part.any(0).sum()
-    # The factor is the usual small-sample one of variances by clusters, as in methods2.md, section 4.
+    # The factor is the usual small-sample one of variances by clusters.
     error = np.sqrt((part**2).sum(1) * documents / (documents - 1))
     # A difference without any scatter is certain, none at all shows nothing.
     t = np.divide(np.abs(value), error, out=np.where(np.abs(value) > 0, np.inf, 0.0), where=error > 0)

@@ -241,7 +241,7 @@ def _confirm(verdict: Array, lead: Floats, anew: Bools) -> tuple[Interval, Inter
     # Deviations from a mean of the same EACH values scatter too little by this factor.
     scatter = (lead - average[:, None]).reshape(-1, len(verdict)) * np.sqrt(EACH / (EACH - 1))
     noise, spread = scatter.var(0) / EACH, average.var(0, ddof=1)
-    # Shrinks averages until they spread as what they estimate does (methods2.md, section 8).
+    # Shrinks averages until they spread as what they estimate does.
     keep = np.sqrt(np.clip(1 - np.divide(noise, spread, out=np.ones_like(spread), where=spread > 0), 0, 1))
     centre = average.mean(0) + keep * (average - average.mean(0))
     share = np.array([(at + scatter > 0).all(1).mean() for at in centre])

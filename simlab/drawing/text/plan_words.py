@@ -38,11 +38,11 @@ MEANINGS = {
     "power": "finds: of pairs {} or more apart, the share told apart rightly",
     "power_at": "finds, just: of pairs exactly {} apart, the share told apart rightly",
     "no_wrong_claim": "no wrong claim: share of studies without one",
-    "srp_new_study": "repeats: a second study, all new, confirms every claim",
-    "srp_new_documents": "repeats: another study on new documents (for other raters: by new ones) confirms every claim",
+    "srp_new_study": "repeats: in a second study, all new, every claim has the same sign",
+    "srp_new_documents": "repeats: in another study on new documents (for other raters: by new ones) every claim has the same sign",
     "confirmed_new_study": "confirmed: the share of claims that a study with other raters and documents confirms",
     "significant_share": "claims: the share of all pairs that a study tells apart",
-    "srp": "SRP: a repetition with the same raters and documents confirms every claim",
+    "srp": "SRP: in a repetition with the same raters and documents every claim has the same sign",
 }
 """What a column is, where it first stands."""
 WANTED = {
@@ -264,7 +264,8 @@ def work(plan: StudyPlan) -> str:
     covers = f"{loads.covers[:1].upper()}{loads.covers[1:]}: " if loads.covers else ""
     of = "" if loads.outputs == loads.ratings else f" of {loads.outputs:,.0f} outputs"
     each = f"{loads.per_rater:,.0f} for each of {pluralise(loads.raters, 'rater')} (most: {loads.most:,.0f})"
-    return f"{covers}{loads.ratings:,.0f} ratings{of}, {each}, each on {loads.per_rater_documents:,.0f} documents."
+    some = "" if loads.per_rater_documents.is_integer() else "some "
+    return f"{covers}{loads.ratings:,.0f} ratings{of}, {each}, each on {some}{loads.per_rater_documents:,.0f} documents."
 
 
 def other_money(plan: StudyPlan) -> str:

@@ -272,7 +272,7 @@ def table_of_pairs(conclusion: Conclusion, each: Sequence[Pair], caption: str, *
     )
     columns = ("pair", "difference", *(() if brief else ("p",)), "adjusted p", *(() if brief else ("claim",)))
     more = ("settled with 80 % by",) if settled else ()
-    ranges = "; numbers that settle are for half of such pairs" if settled else ""
+    ranges = "; numbers that settle (one larger study) are for half of such pairs" if settled else ""
     differences = f"; differences: {unit}" if unit else ""
     return ReportTable(f"{caption}{differences}{ranges}", (*columns, *more), rows)
 

@@ -468,8 +468,8 @@ def describe_check_at_large(control: Control | None) -> str:
     if control is None or control.at_large is None:
         return ""
     return (
-        "Nothing is promised of raters at large: where systems are equal for these, other raters make some claim for "
-        f"theirs in {numbers.interval(control.at_large)} of such studies (90 % interval)."
+        "Nothing is promised of raters at large: where systems are equal for them, a study by other raters still makes "
+        f"some claim in {numbers.interval(control.at_large)} (90 % interval)."
     )
 
 

@@ -195,7 +195,7 @@ def _reservations(fit: Fit) -> list[str]:
     refused = [
         f"This world is refused: {fit_words.verdict(fit)} `simlab run` and `simlab sweep` take it with --force only."
     ]
-    unknown = [f"Not known from this pilot, a prior stands in: {text}." for text in fit.not_identified]
+    unknown = [f"Not known from this pilot: {text}." for text in fit.not_identified]
     none = [] if fit.checks.all else [fit_words.verdict(fit)]
     lines = [f"{fit_words.failure(check)}." for check in fit.failed]
     return [*(refused if fit.failed else []), *lines, *none, *(f"{text}." for text in fit.unmixed), *unknown]

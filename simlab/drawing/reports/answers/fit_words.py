@@ -214,7 +214,7 @@ def _price(price: tuple[float, float, float]) -> str:
     span = (
         f"{tables.number(low, 1)} to {tables.number(high, 1)}" if isfinite(high) else f"{tables.number(low, 1)} or more"
     )
-    return f"two each pay where a document costs more than {tables.number(middle, 1)} ratings ({span})"
+    return f"two each pay where a document costs more than {tables.number(middle, 1)} ratings a system ({span})"
 
 
 def speeds(speeds: PilotSpeeds | None) -> str:
