@@ -82,6 +82,7 @@ def _expected_quantile(rows: Plan[Floats], difference: Floats | float, constrain
     for start in range(0, len(tail), BLOCK):
         some = slice(start, start + BLOCK)
         tail[some] = _tail(first.counts.rows(some), second.counts.rows(some), _rows(both, some), constrain)
+    # The other system is the worse one from alpha = .5 on and the better one below, so the tail changes its side.
     return np.asarray(-ndtri(np.clip(np.where(rows.alpha >= 0.5, tail, 1 - tail), 1e-300, 1.0)))
 
 

@@ -149,6 +149,7 @@ def other_alpha(alpha: Floats, difference: Floats | float) -> Floats:
     Raises InputError where no alpha is that far away.
     """
     other = np.where(alpha >= 0.5, alpha - difference, alpha + difference)
+    # The tolerance lets the largest possible difference pass in spite of rounding.
     if np.any((other < -1e-12) | (other > 1 + 1e-12)):
         most = float(np.maximum(alpha, 1 - alpha).min())
         raise InputError(
@@ -176,6 +177,7 @@ def check(plan: Plan[Any], level: float) -> tuple[Plan[Floats], Bools]:
     if not 0 < level < 1:
         raise InputError(f"level={level:g} is not between 0 and 1")
     used = laid.n_metric > 0
+    # Where there are no metric ratings rho and eta are never used, so they may even add up to 1.
     check_metric(np.where(used, laid.rho, 1.0), np.where(used, laid.eta, 1.0))
     fraction("rho", laid.rho)
     fraction("eta", laid.eta)

@@ -68,6 +68,7 @@ def bootstrap_interval(
         given = None if known is None else known[at]
         values, errors = _resample(rows[0][at], rows[1][at], draws, some, given, squares=studentise)
         if studentise:
+            # The data are the resample in which each judgement counts once and the rest's mean has no noise.
             whole = np.full((1, n), 1 / n), np.zeros(1)
             value, error = _resample(rows[0][at], rows[1][at], whole, some, given, squares=True)
             bounds.append(
@@ -149,6 +150,7 @@ def studentised_bounds(value: Floats, variance: Floats, values: Floats, variance
     if not shows.any():
         return np.repeat(value, 2)
     t = (values[shows] - value) / np.sqrt(variances[shows])
+    # Quantiles change sides: a resample far above the estimate says that the truth may lie far below it.
     return np.asarray(value - np.quantile(t, [1 - level / 2, level / 2]) * np.sqrt(variance))
 
 

@@ -118,6 +118,7 @@ def control_variates(
     )
     _check_rest(rest)
     n, centre = y.shape[-1], y.mean(-1)
+    # Judgements are centred first, since an offset of the scale would cost digits.
     moments = joint_moments(y - centre[..., None], g)
     a = _slope(moments, n, rest, coefficient)
     value = centre + mean_from_moments(moments, n, rest, coefficient)
@@ -243,6 +244,7 @@ def _union(moments: Moments, n: int, rest: Rest | None) -> tuple[Floats, Floats]
     if rest is None:
         return np.zeros_like(moments.y), np.ones_like(moments.y)
     size, mean, variance = (np.asarray(part, float) for part in rest)
+    # The variance over the union has ddof 1: the judged part has ddof 0 and so weighs n, the rest ddof 1 and so N - 1.
     judged = n / (n + size - 1)
     between = judged * (1 - _judged_share(n, rest)) * (moments.g - mean) ** 2
     union_mean = mean + _judged_share(n, rest) * (moments.g - mean)

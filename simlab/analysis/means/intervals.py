@@ -211,6 +211,7 @@ def _share_interval(kind: Kind, value: Floats, n: Floats, left: float, level: fl
     """Give a share's interval; of a finite test set Wilson's only, which hardly any judgement more makes certain."""
     # Clopper and Pearson's remains that of a population, and so covers at least what it says.
     if kind == "wilson" and left < 1:
+        # The finite population correction shrinks the variance by the share left, which is n enlarged by its inverse.
         n = n / max(left, 1e-9)
     return OF_SHARES[kind](np.clip(value, 0.0, 1.0), n, level)
 

@@ -49,6 +49,7 @@ def exact_bets(evidence: Evidence, *, estimand: Estimand, use_metric: bool, unit
     trail = require_trail(evidence)
     steps = list_steps(trail, int(evidence.annotations[-1]), unit)
     done = (steps.read[:, :, None] <= evidence.annotations).sum(1)
+    # A mean beyond 1 cannot be made up for: there `_is_certain` decides, and bets only must stay defined.
     centre = np.clip(_mean_of_rest(steps), -1, 1) if estimand == "test_set" else np.zeros_like(steps.y)
     u = steps.g - expected_preferences(steps, trail, estimand, unit) if use_metric else np.zeros_like(steps.y)
     # What is left to expect of a step that nobody takes has no bounds.
@@ -97,6 +98,7 @@ def _log_wealth(y: Floats, u: Floats, reach: Floats, planned: Ints, done: Ints) 
 def _is_certain(y: Floats, steps: Steps, done: Ints) -> Bools:
     """Mark at which looks the steps not taken yet cannot make up for the lead any more."""
     lead = np.take_along_axis(np.pad(np.cumsum(y, axis=1), ((0, 0), (1, 0))), done, axis=1)
+    # The tolerance keeps a lead that the rest can just make up for from passing by rounding.
     return np.asarray(lead > steps.available[:, None] - done + 1e-9)
 
 

@@ -116,6 +116,7 @@ def was_ever_crossed(crossed: Callable[[float], Bools], campaigns: int, level: f
     rejected = np.zeros(nested.shape[1:], bool)
     for look in range(1, nested.shape[3]):
         rejected[:, :, look] = rejected[:, :, look - 1]
+        # Each rejection raises the level of the others at the same look, so that one may bring about the next.
         for _ in range(n_pairs):
             left = n_pairs - rejected[:, :, look].sum(1)
             rejected[:, :, look] |= nested[np.maximum(left, 1) - 1, np.arange(campaigns), :, look]

@@ -246,6 +246,7 @@ def list_followers(votes: Votes) -> list[Follower]:
     first = won_first >= 0.5
     share = np.where(first, won_first, 1 - won_first)
     chance = np.where(first, expected_first, 1 - expected_first)
+    # bdtrc of k - 1 is the chance of k or more.
     likely = bdtrc(np.round(share * n) - 1, n, chance)
     followers = np.flatnonzero((n >= OFTEN) & (share >= NEARLY_ALL) & (likely < UNLIKELY)).tolist()
     return [Follower(int(raters[k]), bool(first[k]), int(n[k]), float(share[k]), float(chance[k])) for k in followers]

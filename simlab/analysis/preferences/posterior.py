@@ -33,6 +33,7 @@ _DRAWN_AT_ONCE = 256
 """Rows whose draws are held at once; a whole number of batches, so that rows keep their bits."""
 Method: TypeAlias = Literal["auto", "tempering", "nuts"]
 Sharing: TypeAlias = Literal["own", "joint", "partial"]
+# Middles of equal parts stand for the uniform prior of s on (0, 1).
 _SPREADS = (np.arange(24) + 0.5) / 24
 _LEAST = 1 / 3
 """Fewest pseudo-counts of a cell: what the others never say (a draw, say) may be said here; a uniform prior has 1."""
@@ -250,6 +251,7 @@ def _dirichlet_of_further_pair(columns: Floats) -> tuple[Floats, Floats]:
 def _means(columns: Floats, square: Floats) -> list[tuple[Floats, Floats]]:
     """Average the others' columns `>` and `=`, and say how many ratings each is worth `[campaign, pair, 1]`."""
     n = columns.sum(3, keepdims=True)
+    # Where pairs vary by s, n ratings of a pair tell as much of others as n / (1 + (n - 1) s^2) do (Kleinman 1973).
     weighed = columns / (1 + np.maximum(n - 1, 0) * square[:, :, None, None])
     cells = columns.shape[3]
     means = []

@@ -85,6 +85,7 @@ def _fit_strengths(counts: Array, n_systems: int, *, ties_bound: bool) -> Streng
     theta = np.zeros(n_systems + 1)
     theta[-1] = 0.0 if ties else _LEAST_TIES
     anchor = np.zeros((n_systems + 1, n_systems + 1))
+    # Strengths of a part are known up to a constant: this makes the curvature invertible and moves no distance.
     anchor[:-1, :-1] = part[:, None] == part
     for _ in range(_STEPS):
         slope, curve = _derivatives(counts, theta, first, second, weak)

@@ -133,6 +133,7 @@ def _clusters(votes: Votes, of: Ints) -> int:
 def _count_distinct(*columns: Ints) -> int:
     key = np.zeros(len(columns[0]), np.int64)
     for column in columns:
+        # Numbered anew after each column, keys stay small enough for 64 bits.
         _, key = np.unique(key * (int(column.max(initial=0)) + 1) + column, return_inverse=True)
     return int(key.max(initial=-1)) + 1
 

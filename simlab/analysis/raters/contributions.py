@@ -138,5 +138,6 @@ def _degrees(share: Floats, stretch: Floats, size: Floats) -> Floats:
     for first, second, times in ((0, 0, 1), (1, 1, 1), (0, 1, 2)):
         cross = q[first] * q[second]
         diagonal = (share[first] * share[second]).sum(0)
+        # The square of the sum less the squares is the sum over different clusters, without a matrix of them.
         squared += times * per[first] * per[second] * (diagonal + cross.sum(0) ** 2 - (cross**2).sum(0))
     return np.asarray(np.divide(per.sum(0) ** 2, squared, out=np.zeros_like(squared), where=squared > 0))
