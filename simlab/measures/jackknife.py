@@ -189,6 +189,7 @@ def ratio_from_sums(
     if below == 0:
         return Estimate(float("nan"), np.full(k, np.nan), cluster, 0)
     value = top / below
+    # A cluster in which nothing could be counted changes the sum by rounding at most.
     telling = int(np.count_nonzero(~np.isclose(below_without, below, rtol=1e-12, atol=0.0)))
     without = np.divide(top_without, below_without, out=np.full(k, value), where=below_without != 0)
     pseudo = k * value - (k - 1) * without

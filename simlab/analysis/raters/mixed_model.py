@@ -180,6 +180,7 @@ def solve(design: DesignProducts, ratio: Floats) -> Solved:
     scale = np.sqrt(per_column)
     equations = scale[..., :, None] * reduced * scale[..., None, :]
     diagonal = np.arange(n_columns)
+    # Scaled by the roots of their ratios random effects have precision 1, so that a component of 0 divides nothing.
     equations[..., diagonal[p:], diagonal[p:]] += 1.0
     # A system that nobody rated has no equation.
     equations[..., diagonal[:p], diagonal[:p]] += equations[..., diagonal[:p], diagonal[:p]] == 0
@@ -415,6 +416,7 @@ def fit_each(design: DesignProducts, value: Floats) -> Fits:
         lambda ratio, study: solve(design, ratio),
         lambda at, study: quadratic_forms(design, at, _some_sums(sums, study)),
     )
+    # At given ratios the noise that REML finds is y'P y over its degrees of freedom.
     component = forms.residual / max(free, 1) * np.vstack([np.ones(n_studies), at.ratio.T])
     return Fits(component, forms.effect[: design.n_systems], at, scattered, converged)
 
@@ -442,6 +444,7 @@ def step_to_reml(
         if not len(going):
             break
         start = at.ratio[going]
+        # A noise of 0 would make all ratios infinite.
         path = (aim[1:] / np.maximum(aim[0], LEAST_NOISE * aim.sum(0))).T - start
         waiting, step = np.arange(len(going)), 1.0
         while len(waiting):
@@ -449,6 +452,8 @@ def step_to_reml(
             tried = solve_at(start[waiting] + step * path[waiting], study)
             forms_there = forms_at(tried, study)
             there = _deviance(free, tried, forms_there.residual)
+            # Steps are halved until the deviance does not rise; the least one is taken whatever it does, so that steps
+            # end.
             taken = (there <= deviance[study] + SLACK) | (step < LEAST_STEP)
             at.put(study[taken], tried.select(taken))
             for all_studies, of_some in zip(forms, forms_there, strict=True):
@@ -494,6 +499,7 @@ def is_identified(information: Floats) -> bool:
     own = np.diag(information)
     if own.min() <= SINGULAR * own.max():
         return False
+    # Scaled to a diagonal of 1, so that a component with much information does not hide another.
     return bool(np.linalg.eigvalsh(information / np.sqrt(np.outer(own, own)))[0] > SINGULAR)
 
 
@@ -516,6 +522,7 @@ def nearest_components(information: Floats, form: Floats) -> Floats:
     aim = _times((vectors * shrunk[..., None, :]).mT, (form.T / size).T)
     free = (_times(vectors * shrunk[..., None, :], aim).T / size).T
     inside = (free >= 0).all(0) & known.all(-1)
+    # Only studies whose free solution has a component below 0 need the constrained one, which is slower.
     for study in np.flatnonzero(~inside):
         roots = root if root.ndim == 2 else root[study]
         sizes = size if size.ndim == 1 else size[study]
