@@ -103,6 +103,7 @@ def set_expected_counts(
     if rows.n_calibration is not None:
         p = near(rows.alpha * rows.n_calibration)
         n = rows.n_calibration - p
+        # Rates are those of the rounded P and N, as in the published calculator.
         calibration = near(rows.rho * p), p, near(rows.eta * n), n
     return _make_planned(
         rows, near(rows.alpha * rows.n_human), near(q * rows.n_metric), calibration, calibration_counts
@@ -130,6 +131,7 @@ def _make_planned(
 ) -> PlannedCounts:
     n = rows.n_human
     if calibration is not None and calibration_counts:
+        # Humans called all P outputs adequate, whatever the metric said of them.
         n_plus, n = n_plus + calibration[1], n + calibration[1] + calibration[3]
     return PlannedCounts(AdequacyCounts(n_plus, n, m_plus, rows.n_metric), (rows.rho, rows.eta), calibration)
 

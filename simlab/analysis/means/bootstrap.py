@@ -265,9 +265,11 @@ def _counts(rng: np.random.Generator, judged: Bools, resamples: int) -> Floats:
 def _means(parts: Floats, counts: Floats, slope: float | None, rest: bool) -> tuple[Floats, Floats]:
     """Return estimate and squared standard error of each resample."""
     total = counts @ parts
+    # All squares that lambda needs are quadratic forms in these sums, so that documents are gone through once.
     products = np.einsum("bc,cij->bij", counts, parts[:, :, None] * parts[:, None, :])
     n, zero = total[:, N], np.zeros(len(total))
     y_mean, g_mean = total[:, Y] / n, total[:, G] / n
+    # The delta method: what a document's five sums do to ybar, and below to the difference of both gbars.
     of_y = np.stack([-y_mean / n, 1 / n, zero, zero, zero], axis=1)
     if rest:
         n_all = total[:, N_ALL]

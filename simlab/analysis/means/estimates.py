@@ -122,6 +122,7 @@ def control_variates(
     moments = joint_moments(y - centre[..., None], g)
     a = _slope(moments, n, rest, coefficient)
     value = centre + mean_from_moments(moments, n, rest, coefficient)
+    # The centre of g is that of the union, which the judged outputs move by their share.
     loading = a if rest is None else a * (1 - _judged_share(n, rest))
     influence = _residual(y, g, loading, coefficient is None)
     return add_standard_error(value, a, influence, _metric_se(loading, moments, n, rest), finite)
@@ -145,6 +146,7 @@ def ppi(y: ArrayLike, g: ArrayLike, rest: Rest) -> MeanEstimate:
     n, centre = y.shape[-1], y.mean(-1)
     moments = joint_moments(y - centre[..., None], g)
     variance = _union(moments, n, rest)[1]
+    # 1 - n / (n + N) is the 1 / (1 + n / N) of PPI++, and holds for an infinite N, too.
     power = (moments.yg - moments.y * moments.g) * (1 - _judged_share(n, rest)) * _inverse(variance)
     value = centre + power * (np.asarray(rest.mean, float) - moments.g)
     return add_standard_error(value, power, _residual(y, g, power, True), _metric_se(power, moments, n, rest), None)

@@ -244,7 +244,7 @@ def bet_on_judgements(y: Floats, low: float, high: float, level: float) -> Bets:
 
 def bet_with_metric(y: Floats, metric: StoppingMetric, low: float, high: float, level: float) -> Bets:
     """Bet on judgements less what the metric lets expect of them."""
-    # The middle of the scale is known beforehand; without it differences of squares would lose digits.
+    # The middle of the scale, known beforehand, is taken off: differences of squares far from 0 lose digits.
     g = metric.g - sum(metric.scale) / 2
     variance, covariance = (
         _average_before(g**2) - _average_before(g) ** 2,

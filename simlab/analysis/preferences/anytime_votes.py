@@ -125,6 +125,7 @@ def _profile(n: Floats, d: Floats) -> Floats:
     root = np.sqrt(np.maximum(linear**2 + 4 * total * constant, 0.0))
     r = np.clip((linear + root) / (2 * total), np.abs(d), 1.0)
     each = zip((wins, ties, losses), ((r + d) / 2, 1 - r, (r - d) / 2), strict=True)
+    # At an edge of the simplex a p may be 0 or just below by rounding.
     return np.asarray(sum(xlogy(count, np.maximum(p, 1e-300)) for count, p in each))
 
 

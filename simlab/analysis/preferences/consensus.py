@@ -202,6 +202,7 @@ def _fold(counts: Floats) -> _Rows:
 
 def _expand(rows: _Rows) -> Floats:
     """Return matrices `[..., class, answer]` of their rows."""
+    # With the systems turned round either other answer to a tie is as likely.
     better, ties = rows[0], [np.stack([of[..., 1] / 2, of[..., 0], of[..., 1] / 2], axis=-1) for of in rows[1:]]
     return np.stack([better, *ties, better[..., ::-1]], axis=-2)
 

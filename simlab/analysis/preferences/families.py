@@ -76,6 +76,7 @@ def e_bh(log_e: Floats, level: float) -> Bools:
     order = np.argsort(-log_e, axis=-1)
     e = np.exp(np.minimum(np.take_along_axis(log_e, order, axis=-1), LARGEST))
     enough = e * np.arange(1, n + 1) >= n / level * (1 - SLACK)
+    # The largest k that passes counts, also where smaller ones fail: hence from the end.
     passed = np.logical_or.accumulate(enough[..., ::-1], axis=-1)[..., ::-1]
     return _restore_order(passed, order)
 

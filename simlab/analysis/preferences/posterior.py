@@ -266,6 +266,7 @@ def _squared_spread(columns: Floats, means: list[Floats]) -> Floats:
     kappa = _SPREADS**-2.0 - 1
     a = np.stack([means[0], means[0], means[1]], axis=2)[..., None] * kappa
     n = columns[..., None]
+    # The likelihood of a spread is that of Dirichlet-multinomial counts, column by column.
     of_column = (gammaln(a + n) - gammaln(a)).sum(3) + gammaln(kappa) - gammaln(kappa + n.sum(3))
     log_l = of_column.sum(2)
     others = log_l.sum(1, keepdims=True) - log_l

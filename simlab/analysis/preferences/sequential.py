@@ -253,7 +253,7 @@ def corrected_statistic(evidence: Evidence) -> Floats:
     alone = evidence.human - evidence.confusion.sum(-2)
     d = (evidence.human @ _SIGN - c * (evidence.confusion * g).sum((-1, -2))) / rate
     of_x = (alone[..., 0] + alone[..., 2]) + _SMOOTHING * (alone.sum(-1) > 0)
-    # The mean of g over all outputs is itself one of n_all outputs, and errs by its share.
+    # The mean of g over all n_all outputs errs, too: the last term.
     variance = (both * left + of_x + c**2 * variance_g * both**2 / n_all) / rate**2
     z = d / np.sqrt(np.maximum(variance, 1e-12))
     # Mean and slope take two degrees of freedom, so that of two annotations nothing is left.

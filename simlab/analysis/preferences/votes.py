@@ -143,4 +143,5 @@ def _has_enough(votes: Votes, of: Ints) -> bool:
     if len(np.unique(own_number(of))) < FEWEST:
         return False
     there = np.bincount(votes.pair, minlength=votes.n_pairs) >= FEWEST
+    # Pairs with too few votes for that many clusters do not say what the design is like.
     return not there.any() or bool(np.median(count_per_pair(votes, of)[there]) >= FEWEST)

@@ -118,6 +118,7 @@ def spread(sides: Sides, label: Ints) -> DifferenceVariance:
     """
     share, residual = (gather_by_label(values, label) for values in (sides.share, sides.residual))
     alone = (share >= ALL).any((0, 1)) | (sides.size == 0).any(0)
+    # A cluster that is a system's only one gets NaN in the end, and must not divide by 0 on the way.
     stretch = 1 / np.sqrt(1 - np.minimum(share, ALL))
     apart = residual[0] * stretch[0] - residual[1] * stretch[1]
     variance = np.einsum("gp,gp->p", apart, apart)

@@ -172,6 +172,7 @@ def sum_scores(design: DesignProducts, value: Floats) -> ScoreSums:
 def solve(design: DesignProducts, ratio: Floats) -> Solved:
     """Solve the mixed-model equations; `ratio[..., term]` is each component over that of the noise, from 0 on."""
     p, n_columns = design.n_systems, len(design.cross)
+    # Levels of a term share no rating, so that eliminating the last one is a single number for each level.
     weight = 1 / (1 + ratio[..., -1:] * design.n_last)
     reduced = design.cross - _weighted_cross_products(design, ratio[..., -1:] * weight)
     per_column = np.ones((*ratio.shape[:-1], n_columns))
@@ -192,6 +193,7 @@ def solve(design: DesignProducts, ratio: Floats) -> Solved:
     last = weight[..., None] * _multiply_by_last(design.to_last, weights)
     load = (*(by_column[..., block, :] for block in design.block), last)
     shares = np.moveaxis(ratio, -1, 0)[..., None, None]
+    # The inverse holds the covariance by all components; without what terms add that by the noise is left.
     noise = weights[..., :p, :] - sum(share * one.mT @ one for share, one in zip(shares, load, strict=True))
     information = _information(design, ratio, per_column, reduced, inverse, weight)
     return Solved(ratio, per_column, reduced, inverse, weight, load, noise, log_determinant, information)

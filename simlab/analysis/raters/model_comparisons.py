@@ -349,6 +349,7 @@ class ComparisonLayout(NamedTuple):
                 parts.append(satterthwaite_freedom(*within, share_within, zeros_known=False))
         total = np.asarray(sum(variance for variance, _ in parts))
         squares = sum(np.divide(variance**2, df, out=np.zeros_like(variance), where=df > 0) for variance, df in parts)
+        # Satterthwaite 1946, for a sum of estimates that are independent.
         spare = np.divide(total**2, squares, out=np.zeros_like(total), where=np.asarray(squares) > 0)
         return np.where(given, total, variance), np.where(given, spare, freedom)
 
@@ -485,6 +486,7 @@ def _layout(
         # Any rating of a cell will do, since all of them have the cell's labels.
         at[cell] = np.arange(len(cell))
         averages = incidence(len(n_averaged), cell)
+        # Averaged within documents there are no segments left: documents stand for items.
         terms = list_terms(of_system[at], of_rater[at], of_document[at], of_document[at])
     there = np.zeros((_count(of_document), n_systems))
     there[of_document, of_system] = 1.0

@@ -336,6 +336,7 @@ def make_judge(layout: ComparisonLayout, fit: MixedModelFit, value: Floats, draw
     weight = np.ones(n_cells)
     for term in layout.design.terms:
         if term.name == WITHIN_RATERS:
+            # n ratings that share an effect of this ratio are together worth n / (1 + ratio n).
             weight = 1 / (1 + ratio[term.name] * np.bincount(term.label)[term.label])
     size = np.bincount(at, weight, layout.met.size)
     added = sparse.csr_matrix((weight / size[at], (at, np.arange(n_cells))), shape=(layout.met.size, n_cells))

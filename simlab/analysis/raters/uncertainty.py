@@ -141,6 +141,7 @@ def _sum_variances(
 ) -> Uncertainty:
     within = _variance_within_raters(sides, cells, weight) if lasting else variance
     known = np.isfinite(variance)
+    # What raters' own mean differences take out of the variance is theirs, and no document shrinks it.
     lasts = np.where(known, np.maximum(np.where(known, variance, 0.0) - np.where(known, within, 0.0), 0.0), 0.0)
     raters, documents = _count_clusters(weight, sides.rater), _count_clusters(weight, sides.document)
     return Uncertainty(_means(sides), cells.sum(0), variance, lasts, freedom, raters, documents)
