@@ -44,6 +44,7 @@ class Candidates(NamedTuple):
         """
         n, may, known = len(self.p_value), ~self.excluded, np.isfinite(error)
         most = np.where(known, np.where(known, gap, 0.0) + self.bar.T * np.where(known, error, 0.0), np.inf)
+        # Only systems that may be the best bound how far others are behind it.
         most = np.where(may & ~np.eye(n, dtype=bool), most, -np.inf).max(1)
         return np.where(may & (may.sum() == 1), 0.0, np.maximum(most, 0.0))
 

@@ -169,6 +169,7 @@ def ratio_over_pairs(outcomes: Outcomes, pairs: list[tuple[Ints, Floats, Floats]
         for side, matrix in enumerate(matrices):
             off_diagonal = matrix - np.diag(np.diag(matrix))
             total[side] += off_diagonal.sum()
+            # The sum over rows holds the pairs inside a cluster; that over columns adds only those with others.
             for weights in (off_diagonal.sum(1), np.where(across, off_diagonal, 0.0).sum(0)):
                 lost[side] += np.bincount(label, weights=weights, minlength=group.n)
     n = sum(len(campaigns) for campaigns, *_ in pairs)

@@ -138,6 +138,7 @@ def _mixture(
         + second_alpha.variance
         - 2 * _covariance_of_means(first_alpha, second_alpha, rho + eta - 1, first, correlation)
     )
+    # The law of total variance: within nodes of rho and eta, and between them.
     return mean, np.sqrt((weight * (within + (apart - mean[:, None]) ** 2)).sum(1))
 
 

@@ -63,6 +63,7 @@ def joint_detectable_difference(
     rows = ravel(checked)
     farthest = np.maximum(rows.alpha, 1 - rows.alpha)
     wanted = critical_value(level) + float(ndtri(power))
+    # The search starts from what `joint_difference` calls detectable.
     apart = wanted / critical_value(level) * joint_difference(rows, level=level, constrain=constrain).epsilon
     step = apart
     # T is nearly proportional to the difference, so few steps reach the fixed point.

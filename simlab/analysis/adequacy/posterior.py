@@ -108,6 +108,7 @@ def _metric(m: ArrayLike, rho: Any, eta: Any, calibration: Calibration | None) -
             raise InputError("metric ratings need rho and eta, or a calibration that they are estimated from")
         return [1.0, 1.0]
     rated = np.asarray(m) > 0
+    # Where there are no metric ratings rho and eta are never used, so they may even add up to 1.
     check_metric(np.where(rated, rho, 1.0), np.where(rated, eta, 1.0))
     return [rho, eta]
 

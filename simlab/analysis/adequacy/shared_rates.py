@@ -85,6 +85,7 @@ def _youden(counts: bytes, constrain: bool, level: float) -> tuple[Floats, Float
     worse = weight_without_constraint(np.zeros(len(p))) if constrain else np.zeros(len(p))
 
     def distribution(x: Floats) -> Floats:
+        # Below 0 nothing is left once rho + eta > 1 is known, and what lies above is rescaled to 1.
         return np.asarray(np.maximum(weight_without_constraint(x) - worse, 0.0) / (1 - worse))
 
     low, high = (quantile(q, distribution, len(p), within=1.0) for q in (level / 2, 1 - level / 2))

@@ -121,6 +121,7 @@ def estimate_from_judgements(
         bounds = _symmetric_interval(mean.value, mean.se, kind, n - lost, level)
     influence, own = mean.influence, mean.metric_se
     if judged.test_set is not None:
+        # Differences of systems are paired by these values, so they bear the correction for the finite set, too.
         influence = influence * np.sqrt(left)
         own = np.sqrt(own**2 + judged.annotator_variance / judged.test_set)
     freedom = None if kind in PUBLISHED else np.full(len(judged.y), float(n - lost))

@@ -91,6 +91,7 @@ def weigh_votes(
         p_value, adjusted, critical, critical_open, sd, (low, high) = _test_by_flips(
             rng, votes, way, tested, level, contributed, n_patterns
         )
+    # A total of 0 has no direction, whatever its p-value.
     claimed = tested & (np.nan_to_num(adjusted, nan=1.0) <= level + SLACK) & (np.abs(total) > SLACK)
     with np.errstate(invalid="ignore", divide="ignore"):
         difference = total / weight

@@ -219,6 +219,7 @@ def priors(confusion: Ints | Floats, pairs: int, sharing: Sharing, *, two_outcom
     kept = reversal.kept_outcomes(n_outcomes, two_outcomes=two_outcomes)
     columns = _columns(np.asarray(confusion, float)[:, kept].reshape(-1, pairs, len(kept), 3))
     decided, drawn = _draw_jointly(columns) if sharing == "joint" else _dirichlet_of_further_pair(columns)
+    # Who comes first is a matter of names: column `<` is column `>` upside down.
     counts = np.stack([decided, drawn, decided[:, :, ::-1]], axis=3)
     uniform[:, kept] = np.maximum(counts.reshape(-1, len(kept), 3), _LEAST)
     return uniform

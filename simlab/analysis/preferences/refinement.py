@@ -217,7 +217,7 @@ class RefinedRows:
         theta = means[:, 0].mean()
         self.theta[row], self.mean[row], self.second[row] = theta, means[:, 1:4].mean(0), means[:, 4:7].mean(0)
         spread = means[:, 0].std(ddof=1) / np.sqrt(len(means))
-        # Replicates that all agree, as far as printed, do not say that there is no error.
+        # Replicates that all agree do not say that there is no error.
         self.ess[row] = theta * (1 - theta) / spread**2 if spread > 0 else 1.0 / ERROR_NEAR
         self.error[row] = max(spread, 0.5 / self.ess[row]) if spread > 0 else ERROR_NEAR
 

@@ -75,6 +75,7 @@ def scale(rng: np.random.Generator, votes: Votes, way: Way, fitted: Strengths, l
     low, high = difference - critical * error, difference + critical * error
     low, high = _remove_prior_bounds(fitted, low, high)
     verdict = np.where(low > 0, 1, np.where(high < 0, -1, 0))
+    # A single strength is told about the mean of its part, since no level of all is known.
     own = np.zeros((fitted.n_systems, fitted.n_systems + 1))
     own[:, :-1] = (
         np.eye(fitted.n_systems) - (fitted.part[:, None] == fitted.part) / np.bincount(fitted.part)[fitted.part]

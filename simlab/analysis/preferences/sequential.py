@@ -135,6 +135,7 @@ def _has_crossed(lead: Ints, steps: Mapping[int, Ints], farthest: int, allowed: 
         # With t = 1 rounding must not forbid what is allowed.
         fits = tail <= (allowed[look] - spent)[:, None] + 1e-12
         bound = np.where(fits.any(1), fits.argmax(1), weight.shape[1])
+        # Without a lead there is nothing to claim, even where the level would allow it.
         over = np.arange(weight.shape[1]) >= np.maximum(bound, 1)[:, None]
         spent += np.where(over, weight, 0.0).sum(1)
         weight = np.where(over, 0.0, weight)

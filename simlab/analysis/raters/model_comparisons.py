@@ -461,6 +461,7 @@ def satterthwaite_freedom(
         # Components at 0 that count may be all but unidentified: the larger cut leaves out what nothing tells.
         rounding = 1e-15 if zeros_known else SINGULAR
         study = (counted == known).all(1)
+        # Only the components that count are inverted: those known to be 0 add no uncertainty.
         own = information[..., known, :][..., known]
         inverse = np.linalg.pinv(own if own.ndim == 2 else own[study], rounding, hermitian=True)
         unit = (share if share.ndim == 2 else share[study])[..., known, :]

@@ -90,6 +90,7 @@ def find_whole_documents(rated: ScoredRatings) -> WholeDocuments | None:
     n_raters = int(number.max()) + 1
     load = _membership(number) @ count.reshape(n, n_systems)
     effective = load.sum(0) ** 2 / (load**2).sum(0)
+    # With one document of each rater nothing tells tastes from what documents do to systems.
     if n_raters < FEW_RATERS or n_systems < 2 or n == n_raters or effective.min() < FEW_EFFECTIVE:
         return None
     if not _is_averaged(rated, n_raters):
