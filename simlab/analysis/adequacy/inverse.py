@@ -228,7 +228,7 @@ def find_cheapest_mix(
     bare = plan._replace(n_metric=0, n_calibration=_refuse_zero(plan))
     # The cheapest mix costs no more than human ratings alone, which bounds every axis; log1p keeps 0 on its scale.
     alone = int(find_smallest_number("n_human", bare, difference, level=level, power=power, among=among))
-    # With power above .5 a true difference is found if the measurable one is smaller by z(power) / z(level).
+    # The difference found with a power is 1 + z(power) / z(1 - level / 2) times the measurable one.
     measurable = difference / (1 + float(ndtri(wanted.power)) / critical_value(wanted.level))
     human, metric, calibration = prices.each
     ends = [np.log1p([0, alone * human / metric])]

@@ -103,7 +103,7 @@ def set_expected_counts(
     if rows.n_calibration is not None:
         p = near(rows.alpha * rows.n_calibration)
         n = rows.n_calibration - p
-        # Rates are those of the rounded P and N, as in the published calculator.
+        # Rates apply to the rounded P and N, as in the published calculator.
         calibration = near(rows.rho * p), p, near(rows.eta * n), n
     return _make_planned(
         rows, near(rows.alpha * rows.n_human), near(q * rows.n_metric), calibration, calibration_counts

@@ -18,7 +18,7 @@ from simlab.types import Array, Bools, Floats, Ints
 
 ROUNDING = 1e-9
 """Statistics lie between 0 and the root of the number of documents; those this close count as equal."""
-# Entries `[pattern, pair]` of one slice of patterns: all at once would not fit into memory with many pairs.
+# Entries `[pattern, pair]` of one slice of patterns, so that memory does not grow with their product.
 STEP = 1 << 18
 PRIOR = 12.0
 """Spread of a pair counts beside the median over pairs as if this had been told by so many documents."""

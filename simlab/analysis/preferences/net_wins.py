@@ -169,8 +169,7 @@ def _apply_exact_test(votes: Votes, compared: Bools, level: float) -> tuple[Floa
     adjusted = np.full(len(p_value), np.nan)
     adjusted[compared] = holm(p_value[compared])
     m = max(int(compared.sum()), 1)
-    # Bounds of one step are Bonferroni's; what an open pair needs falls with the pairs that are claimed, as Holm has
-    # it.
+    # Bounds of one step are Bonferroni's; what an open pair needs falls with the pairs claimed, as Holm has it.
     left = max(m - int((adjusted[compared] <= level + SLACK).sum()), 1)
     return p_value, adjusted, float(ndtri(1 - level / 2 / m)), float(ndtri(1 - level / 2 / left))
 

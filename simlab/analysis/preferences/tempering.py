@@ -178,7 +178,7 @@ def _move(
     base = 2.38 / np.sqrt(2 * k)
     scale = base * np.exp(rng.normal(-0.1, 0.7, (*first.shape, 1)))
     at = x[:, moving]
-    # Without some noise particles could only reach sums of differences of where they began.
+    # A little noise leaves every place within reach, whichever directions the other particles span.
     proposed = at + scale * (x[rows, still[first]] - x[rows, still[second]]) + 1e-4 * rng.standard_normal(at.shape)
     new_g, new_f = _densities(pair, proposed)
     old = (1 - reached) * log_g[:, moving] + reached * log_f[:, moving]

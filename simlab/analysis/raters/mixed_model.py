@@ -454,8 +454,7 @@ def step_to_reml(
             tried = solve_at(start[waiting] + step * path[waiting], study)
             forms_there = forms_at(tried, study)
             there = _deviance(free, tried, forms_there.residual)
-            # Steps are halved until the deviance does not rise; the least one is taken whatever it does, so that steps
-            # end.
+            # Steps are halved until the deviance does not rise; the least one is taken anyway, so that steps end.
             taken = (there <= deviance[study] + SLACK) | (step < LEAST_STEP)
             at.put(study[taken], tried.select(taken))
             for all_studies, of_some in zip(forms, forms_there, strict=True):
