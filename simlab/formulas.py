@@ -31,6 +31,7 @@ def normalized_entropy(load: Floats | Ints) -> float:
     """
     share = np.asarray(load, float)
     share = share[share > 0] / share.sum()
+    # With one rater the entropy is 0, and a logarithm of 1 below it would make that NaN.
     return float(-np.sum(share * np.log(share)) / np.log(max(len(load), 2)))
 
 
@@ -52,6 +53,7 @@ def least_entropy(choices: Sequence[Ints], size: Floats | Ints, n_raters: int) -
         added = np.zeros((len(choice), n_raters))
         np.put_along_axis(added, choice, ratings, axis=1)
         loads = (loads[:, None, :] + added).reshape(-1, n_raters)
+    # All loads add up to the same, so that the largest sum of n log n has the least entropy.
     return normalized_entropy(loads[np.sum(loads * np.log(np.maximum(loads, 1e-300)), axis=1).argmax()])
 
 
@@ -69,6 +71,7 @@ def systems_of_pairs(n_pairs: int) -> int:
     >>> [systems_of_pairs(n) for n in (0, 1, 3, 6)]
     [1, 2, 3, 4]
     """
+    # Twice the pairs are n (n - 1), which lies from (n - 1)^2 to below n^2.
     return math.isqrt(2 * n_pairs) + 1
 
 
@@ -92,6 +95,7 @@ def read_stochastic(given: ArrayLike, name: str, *, single: bool = False) -> Flo
         raise InputError(f"{name} holds {matrix[wrong][0]:g}, which is no probability; entries lie in [0, 1]")
     sums = matrix.sum(-2)
     off = np.abs(sums - 1)
+    # Probabilities that were written down to six decimals are taken, and made to add up exactly.
     if off.max() > 1e-6:
         worst = np.unravel_index(off.argmax(), sums.shape)
         raise InputError(
@@ -157,6 +161,7 @@ def best_threshold(correlation: Floats | float, alpha: Floats | float) -> Floats
 
     rho, quality = np.asarray(correlation, float), ndtri(np.clip(np.asarray(alpha, float), 1e-9, 1 - 1e-9))
     gain = np.divide(np.sqrt(1 - rho**2) - 1, rho, out=np.zeros(np.broadcast(rho, quality).shape), where=rho != 0)
+    # Adding 0 turns -0 into 0.
     return np.asarray(quality * gain + 0.0)
 
 

@@ -36,6 +36,7 @@ def recall(seed: int, *path: str | int) -> np.random.Generator:
     return cast(np.random.Generator, Remembered(seed, address(*path)))
 
 
+# Typed, since 1 and True are equal as keys, and different addresses.
 @lru_cache(2**12, typed=True)
 def address(*path: str | int) -> tuple[int, ...]:
     """Return the words that a path is hashed to."""
@@ -44,6 +45,7 @@ def address(*path: str | int) -> tuple[int, ...]:
 
 @lru_cache(maxsize=2**12, typed=True)
 def _words(part: str | int) -> tuple[int, int]:
+    # Eight bytes make two words of 32 bits, which is what SeedSequence mixes.
     digest = blake2b(f"{type(part).__name__}:{part}".encode(), digest_size=8).digest()
     return int.from_bytes(digest[:4], "little"), int.from_bytes(digest[4:], "little")
 
@@ -108,6 +110,7 @@ class Remembered:
                 return np.asarray(_call_method(self._own, call))
             self._at = _held.find(self._seed, self._words)
         if call not in self._at.after:
+            # The generator moves on with the draw, so that it is not here any more for another call.
             rng, self._at.rng = self._at.rng or self._replay_calls(), None
             drawn = np.asarray(_call_method(rng, call))
             drawn.setflags(write=False)

@@ -44,6 +44,7 @@ class Candidates(NamedTuple):
         """
         n, may, known = len(self.p_value), ~self.excluded, np.isfinite(error)
         most = np.where(known, np.where(known, gap, 0.0) + self.bar.T * np.where(known, error, 0.0), np.inf)
+        # Only systems that may be the best bound how far others are behind it.
         most = np.where(may & ~np.eye(n, dtype=bool), most, -np.inf).max(1)
         return np.where(may & (may.sum() == 1), 0.0, np.maximum(most, 0.0))
 
@@ -69,6 +70,7 @@ def candidates(family: TFamily, direction: Floats, n_systems: int, level: float)
         return Candidates(_sidak(family, lead), bar, lead)
     largest = np.sort(_largest_statistics(family, n_systems))
     beyond = [largest.shape[1] - np.searchsorted(of, one) for of, one in zip(largest, lead.max(1), strict=True)]
+    # The study itself counts as one of the simulated ones: the p-value stays valid and is never 0.
     return Candidates((1 + np.array(beyond)) / (1 + largest.shape[1]), bar, lead)
 
 
@@ -80,6 +82,7 @@ def bars(family: TFamily, n_systems: int, level: float) -> Floats:
         each = upper(np.sort(_largest_statistics(family, n_systems)), level)
         return np.repeat(each[:, None], n_systems, 1)
     freedom = _make_symmetric(family.freedom, n_systems)
+    # Sidak's share of the level for each of a candidate's n - 1 comparisons, split between both sides.
     return np.asarray(stdtrit(freedom, (1 + (1 - level) ** (1 / (n_systems - 1))) / 2))
 
 

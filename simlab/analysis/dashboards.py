@@ -92,6 +92,7 @@ def _welch(count: Floats, total: Floats, square: Floats, first: Ints, second: In
         a, b = np.take_along_axis(variance, first, 1), np.take_along_axis(variance, second, 1)
         least = np.take_along_axis(n, first, 1) - 1, np.take_along_axis(n, second, 1) - 1
         gap = np.take_along_axis(mean, second, 1) - np.take_along_axis(mean, first, 1)
+        # Degrees of freedom by Satterthwaite 1946, as Welch's test has them.
         return Gaps(gap, a + b, (a + b) ** 2 / (a**2 / least[0] + b**2 / least[1]))
 
 
@@ -140,12 +141,14 @@ def _claims(arrived: Arrived, gaps: Gaps, first: Ints, second: Ints, spread: flo
     i, j = first[known], second[known]
     p_value = 2 * stdtr(gaps.freedom[known], -np.abs(gaps.gap[known]) / np.sqrt(gaps.variance[known]))
     low, high = np.minimum(i, j), np.maximum(i, j)
+    # This is the position of (low, high) in the order of np.triu_indices.
     pair = low * (2 * n - low - 1) // 2 + high - low - 1
     best = np.ones(n * (n - 1) // 2)
     np.minimum.at(best, pair, p_value)
     # The gap says how far the second is above the first, in the order of the ranking.
     ahead = np.where((gaps.gap[known] > 0) == (i < j), -1, 1) * (-1 if arrived.lower_is_better else 1)
     verdict = np.zeros(len(best), np.int8)
+    # The least p-value is one of these very numbers, so that equality needs no tolerance.
     at_best = (p_value == best[pair]) & (p_value <= level)
     verdict[pair[at_best]] = ahead[at_best]
     return Claims(verdict, best)

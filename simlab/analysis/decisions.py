@@ -60,6 +60,7 @@ def naive(evidence: Evidence, *, level: Level, form: Form) -> Verdicts:
 
     def summarise(human: Ints, confusion: Ints, metric: Ints) -> Summary:
         total = _merge_sizes(metric + confusion.sum(-1))
+        # Deriu et al. 2023 hold the metric's plain shares against the humans, not a posterior mean.
         rate = total / np.maximum(total.sum(-1, keepdims=True), 1)
         return Summary(rate, *_beta_bounds(total))
 
@@ -360,6 +361,7 @@ def equivalence(
         better, worse, equal = above > 1 - level / 2, below > 1 - level / 2, 1 - above - below > 1 - level
     else:
         planned, plan = int(evidence.annotations[-1]), holds == "within_the_plan"
+        # Within the margin both better and worse err, so each takes half of the level; equal errs in one way only.
         better = is_beyond(evidence.human, planned, margin, level / 2, plan=plan)
         worse = is_beyond(evidence.human[..., ::-1], planned, margin, level / 2, plan=plan)
         equal = is_within(evidence.human, planned, margin, level, plan=plan)
@@ -384,6 +386,7 @@ def probability_beyond_margin(counts: Array, margin: float) -> Floats:
     wins, draws, losses = (counts[..., outcome, None].astype(float) for outcome in range(3))
     a, b = wins + losses + 2, draws + 1
     centre, spread = a / (a + b), np.sqrt(a * b / ((a + b) ** 2 * (a + b + 1)))
+    # Few nodes resolve the peak of many ratings if they stand on it; |p> - p<| is at most r, so r starts at the margin.
     low, high = np.maximum(centre - 9 * spread, margin), np.minimum(centre + 9 * spread, 1.0)
     node, weight = np.polynomial.legendre.leggauss(_NODES)
     r = low + (high - low) * (node + 1) / 2

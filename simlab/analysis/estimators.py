@@ -78,6 +78,7 @@ def control_variates(
         return estimate_from_documents(rng, judged, interval, level, g=g, slope=slope)
     rest = None if judged.rest is None else Rest(*judged.rest)
     estimate = estimates.control_variates(judged.y, g, rest, slope, _finite_test_set(judged))
+    # A slope that is estimated costs a degree of freedom beside that of the mean.
     return estimate_from_judgements(
         rng, estimate, judged, interval, level, lost=2 if slope is None else 1, g=g, slope=slope
     )
@@ -151,6 +152,7 @@ def binary(
     m, calls = judged.rest[0], judged.rest[1]
     if not np.isin(np.unique(judged.g), (0.0, 1.0)).all() or not isinstance(judged.nominal, KnownRates):
         raise InputError("analysis.estimator=binary needs a metric that says adequate or not; choose metric=rho_eta")
+    # The share of calls is a mean, so that the count that it came from is whole but for rounding.
     counts = AdequacyCounts(n_plus, n, np.round(m * calls), np.full(len(n), float(m)))
     if quality == "known":
         return estimate_with_known_rates(counts, judged.nominal, level)

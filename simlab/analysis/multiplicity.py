@@ -43,6 +43,7 @@ class FlipFamily(NamedTuple):
         order = np.argsort(-self.observed, kind="stable")
         largest = np.maximum.accumulate(self.null[:, order[::-1]], axis=1)[:, ::-1]
         step = self._share(np.count_nonzero(largest >= (self.observed - self.slack)[order], axis=0))
+        # A pair is never claimed before one with a more extreme statistic.
         return _restore_order(np.maximum.accumulate(step), order)
 
     def single_step(self) -> Floats:
@@ -61,6 +62,7 @@ class FlipFamily(NamedTuple):
 
     def _share(self, extreme: Ints) -> Floats:
         n = len(self.null)
+        # Drawn patterns leave out the one observed, which counts as one of them; published tests have b / B instead.
         return np.asarray((extreme + 1) / (n + 1) if self.add_one and not self.every else extreme / n)
 
 

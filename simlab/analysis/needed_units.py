@@ -57,6 +57,7 @@ def count_needed_units(seen: ObservedEstimate, limit: float) -> NeededUnits:
     end = seen.value + np.sqrt(seen.noise) * ndtri((np.arange(DRAWS) + 0.5) / DRAWS)
     whole = seen.n + more
     mean = (seen.n * seen.value + end[:, None] * more) / whole
+    # Only new units are still to vary: what the old ones brought is given.
     error = np.sqrt(seen.noise * seen.n * more) / whole
     least = abs(seen.value) / np.sqrt(seen.noise + seen.lasting) if seen.noise > 0 else 0.0
     bar = max(seen.bar, float(least)) * np.sqrt(seen.lasting + seen.noise * seen.n / whole)

@@ -42,6 +42,7 @@ def refuse_separate_raters(name: str, counts: Ints, systems: Sequence[str]) -> N
 
     `counts[rater, system]` says how many ratings there are.
     """
+    # The lower half holds the same pairs, and a 1 there is never the worst.
     kept = np.triu(np.nan_to_num(kept_differences(counts), nan=1.0), 1) + np.tri(counts.shape[1])
     worst = np.unravel_index(int(kept.argmin()), kept.shape)
     if kept[worst] >= LEAST_KEPT:
@@ -105,6 +106,7 @@ def spread_within(seen: Seen) -> float:
     """Return the pooled standard deviation of scores within raters, in points; 0 where nobody rated twice."""
     count, total = _sum_by_rater(seen)
     centred = seen.value - (total / np.maximum(count, 1))[seen.rater]
+    # Each rater's mean costs a degree of freedom.
     return float(np.sqrt(centred @ centred / max(len(centred) - int(np.count_nonzero(count)), 1)))
 
 

@@ -85,6 +85,7 @@ def estimate_with_joint_rates(
     first, second = np.triu_indices(len(counts.n), 1)
     farther = np.maximum(posterior.mean, 1 - posterior.mean)
     beside = youden_bound * np.maximum(farther[first], farther[second]) / max(abs(quality[0]), 1e-9)
+    # Differences of shares lie between -1 and 1, so that 2 on either side already says nothing.
     apart, p_value = contrasts(rates.weight, rates.mean, rates.variance, level, np.minimum(beside, 2.0))
     return Estimates(
         *_cut_tails(posterior),

@@ -21,6 +21,7 @@ def exact(counts: Array) -> Floats:
     """
     wins, losses = counts[..., 0], counts[..., 2]
     tail = bdtr(np.minimum(wins, losses).astype(float), wins + losses, 0.5)
+    # With as many wins as losses both tails hold the middle, and twice one of them is more than 1.
     return np.asarray(np.minimum(1.0, 2 * np.where(wins + losses > 0, tail, 1.0)))
 
 

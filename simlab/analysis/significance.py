@@ -41,6 +41,7 @@ def permutation(
     first, second = pairs(n_systems)
     exact = is_enumerable(n_documents, permutations)
     pattern = patterns(rng, n_documents, permutations)
+    # Rounding goes with the scores that are summed up, not with their difference, which may be small.
     tolerance = RELATIVE_TOLERANCE * np.nansum(np.abs(total), axis=0).max(initial=0.0)
     if np.isnan(total).any():
         gap = np.nan_to_num(total[:, first] - total[:, second])
@@ -62,6 +63,7 @@ def permutation(
 def _count_as_extreme(difference: Floats, bar: Floats) -> Ints:
     """Count in how many patterns the difference `[pair, pattern]` of each pair reaches its bar."""
     np.abs(difference, out=difference)
+    # Packed, eight comparisons are counted at once.
     reached = np.packbits(difference >= bar[:, None], axis=1)
     return np.asarray(np.bitwise_count(reached).sum(axis=1, dtype=np.int64))
 

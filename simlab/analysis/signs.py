@@ -24,6 +24,7 @@ def list_half_patterns(n: int) -> Floats:
 
 def draw_sign_patterns(rng: np.random.Generator, n_patterns: int, n: int) -> Floats:
     """Draw patterns of n signs, `[pattern, n]`."""
+    # A random byte makes eight signs; a uniform number for each would take 64 times as many bytes.
     drawn = np.frombuffer(rng.bytes((n_patterns * n + 7) // 8), np.uint8)
     signs: Floats = _OF_BYTE.take(drawn, axis=0).ravel()[: n_patterns * n]
     return signs.reshape(n_patterns, n)

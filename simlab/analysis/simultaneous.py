@@ -31,6 +31,7 @@ def bar(rng: np.random.Generator, parts: Sequence[Part], keep: Bools, level: flo
     size = np.sqrt(total**2 + variance)
     share = np.divide(np.abs(total), size, out=np.zeros_like(size), where=size > 0).max(axis=1, initial=0.0)
     reached = float(np.sort(share)[min(math.ceil((1 - level) * (flips + 1)), flips) - 1])
+    # The share is t / sqrt(1 + t^2), which is finite where no variance is left, and is turned back into t here.
     return math.inf if reached >= 1 - 1e-9 else reached / math.sqrt(1 - reached**2)
 
 

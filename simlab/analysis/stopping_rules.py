@@ -33,6 +33,7 @@ def fixed_width(
 
     Raises InputError for a batch that is larger than what is planned.
     """
+    # Rounded up, since the last batch may be smaller and is a look, too.
     among = -(-followed.planned // batch_size) if form == "spread" else 1
     for n in list_looks(followed, batch_size):
         low, high = followed.interval(int(n), followed.level / among)
@@ -118,7 +119,9 @@ def _metric(followed: JudgementSequence) -> stopping.StoppingMetric:
             "decision=ppi_width bets against what the metric says of other outputs; choose a metric with "
             "systems.test_set=fixed, or raise budget.metric_ratings to budget.human_ratings at least"
         )
+    # A mean of so many fresh outputs varies by that share of the variance of g.
     noise = 1 / followed.fresh if followed.fresh else 0.0
+    # Bets survive what lies within the ends of the scale, and a metric beyond them could ruin one.
     return stopping.StoppingMetric(
         np.clip(followed.g, *followed.metric_scale), followed.other, followed.metric_scale, noise
     )

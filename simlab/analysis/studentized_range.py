@@ -127,6 +127,7 @@ class SimulatedFamily(NamedTuple):
     def max_t(self) -> Floats:
         """Return p-values for all pairs at once: in a single step, as intervals are."""
         largest = np.sort(self.null.max(1))
+        # Studies that come out just as far count as beyond, since searchsorted takes the place before equal values.
         beyond = len(largest) - np.searchsorted(largest, self.size)
         return np.asarray((1 + beyond) / (1 + len(largest)))
 
@@ -155,6 +156,7 @@ class SimulatedFamily(NamedTuple):
 
 def upper(ordered: Floats, level: float) -> Floats:
     """Return what a statistic must exceed for p <= level, of simulated ones in order, `[..., study]`."""
+    # A whole number may come out just below itself in binary.
     reached = math.floor(level * (1 + ordered.shape[-1]) + EPSILON)
     return np.asarray(ordered[..., -reached] if reached else np.full(ordered.shape[:-1], np.inf))
 
@@ -168,6 +170,7 @@ def tail(size: Floats, freedom: Floats, n_systems: int, n_pairs: int) -> Floats:
     grid, beyond = _tabulate_largest(n_systems, n_pairs)
     df = np.asarray(freedom, float)[:, None]
     spread = 1 / np.sqrt(2 * df)
+    # To the left the density falls only as e^(df x), so that few degrees of freedom need 30 / df more.
     low = -(_SPREAD * spread + _TAIL / df)
     x = low + (_SPREAD * spread - low) * np.linspace(0, 1, _NODES)
     # log s of a standard deviation with df degrees of freedom has a density proportional to this.
@@ -188,5 +191,6 @@ def _tabulate_largest(n_systems: int, n_pairs: int) -> tuple[Floats, Floats]:
     phi = np.exp(-(u**2) / 2) / np.sqrt(2 * np.pi)
     range_ = np.sqrt(2) * z[:, None]
     within = n_systems * phi * (ndtr(u + range_) - ndtr(u)) ** (n_systems - 1)
+    # For smooth functions that vanish at both ends the trapezoid rule is all but exact.
     inside = np.trapezoid(within, u, axis=1)
     return z, np.clip(1 - inside, 0.0, 1.0)

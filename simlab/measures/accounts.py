@@ -33,6 +33,7 @@ def days(outcomes: Outcomes) -> Estimate:
 
 def planned(outcomes: Outcomes) -> Estimate:
     """Average the ratings that a campaign plans: those that came, were lost or are open."""
+    # A study without a clock or a budget for all of it stores no planned number: all that it asks for comes.
     return _mean(outcomes, "ratings_planned" if "ratings_planned" in outcomes else "ratings_used")
 
 

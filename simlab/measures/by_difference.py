@@ -56,6 +56,7 @@ def power_at(outcomes: Outcomes, *, smallest: float, within: float) -> Estimate:
 def _line_at_zero(sums: Floats) -> tuple[Floats, Floats]:
     """Return numerator and denominator of a fitted line's value at 0, by sums `[5, ...]`."""
     s0, s1, s2, t0, t1 = sums
+    # These are the normal equations of weighted least squares, solved for the constant.
     return s2 * t0 - s1 * t1, s2 * s0 - s1**2
 
 

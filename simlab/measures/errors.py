@@ -78,6 +78,7 @@ def best_system_found(outcomes: Outcomes) -> Estimate:
         return unknown_estimate()
     first, truth = _mark_unbeaten(outcomes["direction"]), repeat_by_campaign(outcomes, "true_direction")
     there = (truth != 0).any(1)
+    # Directions may go round in a circle, and then nobody is unbeaten.
     share = (first & _mark_unbeaten(truth)).sum(1) / np.maximum(first.sum(1), 1)
     return ratio_over_campaigns(outcomes, np.where(there, share, 0.0), there.astype(float))
 

@@ -135,6 +135,7 @@ def cost_saving(outcomes: Outcomes) -> Estimate:
     if human == 0:
         return unknown_estimate()
     share = float(paid / human)
+    # Delta method in the efficiency alone: the share of the price was paid, and is taken as known.
     slope = share / efficiency.value**2
     return Estimate(1 - share / efficiency.value, slope * efficiency.influence, efficiency.cluster, efficiency.n)
 

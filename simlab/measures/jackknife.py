@@ -169,6 +169,7 @@ def ratio_over_pairs(outcomes: Outcomes, pairs: list[tuple[Ints, Floats, Floats]
         for side, matrix in enumerate(matrices):
             off_diagonal = matrix - np.diag(np.diag(matrix))
             total[side] += off_diagonal.sum()
+            # The sum over rows holds the pairs inside a cluster; that over columns adds only those with others.
             for weights in (off_diagonal.sum(1), np.where(across, off_diagonal, 0.0).sum(0)):
                 lost[side] += np.bincount(label, weights=weights, minlength=group.n)
     n = sum(len(campaigns) for campaigns, *_ in pairs)
@@ -189,6 +190,7 @@ def ratio_from_sums(
     if below == 0:
         return Estimate(float("nan"), np.full(k, np.nan), cluster, 0)
     value = top / below
+    # A cluster in which nothing could be counted changes the sum by rounding at most.
     telling = int(np.count_nonzero(~np.isclose(below_without, below, rtol=1e-12, atol=0.0)))
     without = np.divide(top_without, below_without, out=np.full(k, value), where=below_without != 0)
     pseudo = k * value - (k - 1) * without

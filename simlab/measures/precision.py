@@ -84,6 +84,7 @@ def standing(
         return ErrorProgress(error, clusters, least, None)
     if telling >= least and error <= target:
         return ErrorProgress(error, clusters, clusters, True)
+    # As large a share of further clusters as of these is expected to tell.
     enough = math.ceil(least * clusters / telling)
     return ErrorProgress(error, clusters, max(enough, math.ceil(AHEAD * clusters * (error / target) ** 2)), False)
 
@@ -167,6 +168,7 @@ def parts(halves: Halves) -> VarianceParts | None:
     scale = 1 / (len(first) - 1)
     together = scale * float(first @ second)
     alone = scale * float(first @ first + second @ second) / 2
+    # By chance halves may agree less than not at all, or more than each agrees with itself.
     between = min(max(together, 0.0), alone)
     return VarianceParts(between, (alone - between) * halves.studies)
 
@@ -233,6 +235,7 @@ def _share_interval(value: Floats, influence: Floats, clusters: Ints, telling: I
     flat = error <= EXACT
     trials = np.where(flat, telling, value * (1 - value) / np.where(flat, 1.0, error) ** 2)
     low, high = _wilson(value, np.maximum(trials, 1.0), t)
+    # The value plus its influence is a cluster's pseudo-value: above 0 where the cluster has seen the event.
     each = value[..., None] + influence
     seen = np.sum(each > EXACT, axis=-1)
     # Counted from the other end, what is rare is the gap to 1.

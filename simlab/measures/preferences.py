@@ -146,6 +146,7 @@ def _tau(outcomes: Outcomes, against: str) -> Estimate:
         return unknown_estimate()
     reference = outcomes[against] if against == "reference_verdict" else repeat_by_campaign(outcomes, against)
     verdict = outcomes["verdict"].astype(float)
+    # Tau-b counts of each order only the pairs that it does not leave open.
     weight = np.sqrt(np.abs(verdict).sum(1) * np.abs(reference).sum(1))
     tau = np.divide((verdict * reference).sum(1), weight, out=np.zeros(len(verdict)), where=weight > 0)
     return ratio_over_campaigns(outcomes, tau, weight > 0)

@@ -131,6 +131,7 @@ def srp_disjoint(outcomes: Outcomes) -> Estimate:
     same = outcomes["direction"] == twin
     forth = np.all(same | ~outcomes["significant"].astype(bool), axis=1)
     back = np.all(same | ~outcomes["twin_significant"].astype(bool), axis=1)
+    # SRP is over ordered pairs: each of the two campaigns is once the study and once the repetition.
     return ratio_over_campaigns(outcomes, (0.5 * forth + 0.5 * back) * defined, defined)
 
 
@@ -138,6 +139,7 @@ def kendall(outcomes: Outcomes) -> Estimate:
     """Average Kendall's tau-b between the rankings of comparable campaigns."""
 
     def kernel(claims: CampaignClaims) -> tuple[Floats, Floats]:
+        # Tau-b: pairs that are tied in a ranking leave its part of the denominator.
         untied = np.sqrt(np.abs(claims.direction).sum(1))
         defined = np.outer(untied, untied)
         tau = np.divide(claims.direction @ claims.direction.T, defined, out=np.zeros_like(defined), where=defined > 0)

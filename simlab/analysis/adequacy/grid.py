@@ -99,6 +99,7 @@ def _block(rows: Plan[Floats], human: Floats, level: float, constrain: bool) -> 
     rated = np.flatnonzero(plan.counts.m > 0)
     if len(rated):
         sd[rated] = moments([x[rated] for x in metric], n_plus[rated], n[rated], constrain)[1]
+    # With no rating at all the published epsilon is 1 by convention; the formula would give .80.
     return np.where((n > 0) | (plan.counts.m > 0)[:, None], critical_value(level) * np.sqrt(2) * sd, 1.0)
 
 
@@ -210,6 +211,7 @@ def _posteriors(
     n = np.broadcast_to(human, plus.shape)
     mean, sd = np.empty(plus.shape), np.empty(plus.shape)
     rated = np.repeat([setting.n_metric > 0 for setting in settings], draws)
+    # Without metric ratings the posterior is a Beta law, exactly; the level only moves bounds, which are not used here.
     bare = posterior.beta_posterior(plus[~rated], n[~rated], 0.05)
     mean[~rated], sd[~rated] = bare.mean, bare.sd
     if rated.any():
@@ -227,6 +229,7 @@ def _counts(setting: MetricSetting, human: Floats, draws: int, seed: int, which:
     # An address that names no class: a class that is renamed moves no draw.
     named = ", ".join(f"{name}={value!r}" for name, value in setting._asdict().items())
     rng = stream(seed, "drawn_differences", which, f"Setting({named})")
+    # Rounding can put q a hair outside [0, 1], which the binomial generator refuses.
     q = float(np.clip(adequate_call_probability(Plan(*np.array([0, n_metric, rho, eta, alpha]))), 0, 1))
     counts = [rng.binomial(int(n_metric), q, draws), np.full(draws, n_metric)]
     if n_calibration is None:
@@ -235,6 +238,7 @@ def _counts(setting: MetricSetting, human: Floats, draws: int, seed: int, which:
         p = rng.binomial(int(n_calibration), alpha, draws)
         n = int(n_calibration) - p
         counts += [rng.binomial(p, rho), p, rng.binomial(n, eta), n]
+    # Draws of humans have an address without the metric's side, so settings that differ only there share them.
     by_humans = [
         stream(seed, "drawn_differences", which, "human", repr(alpha), int(n)).binomial(int(n), alpha, draws)
         for n in human

@@ -39,6 +39,7 @@ REMEDIES = {
     "n_calibration": "add human or metric ratings, or take a better metric",
     "accuracy": "add human or metric ratings, or raise n_calibration",
 }
+# Points per axis in each round, by the number of axes: points of two axes multiply, so each axis gets fewer.
 _STEPS = {1: (25, 13, 13, 13, 13), 2: (11, 7, 7, 7, 7, 7)}
 Row: TypeAlias = dict[str, Any]
 
@@ -179,6 +180,7 @@ def _set(plan: Numbers, unknown: Unknown, value: float) -> Numbers:
 def _least_accuracy(enough: Callable[[float], bool]) -> float:
     """Bisect in steps of PRECISION; at .5 the metric says nothing, and just above it next to nothing."""
     low, high = round(0.5 / PRECISION), round(1 / PRECISION)
+    # At .5 exactly rho + eta = 1 is refused as carrying no information, so the test stands a hair above.
     if enough((low + 0.01) * PRECISION):
         return 0.5
     return round(_bisect(lambda k: enough(k * PRECISION), low, high) * PRECISION, 4)
@@ -224,7 +226,9 @@ def find_cheapest_mix(
         )
     wanted = PlanRequirement(difference, among.power(power), among.level(level), constrain, False, power)
     bare = plan._replace(n_metric=0, n_calibration=_refuse_zero(plan))
+    # The cheapest mix costs no more than human ratings alone, which bounds every axis; log1p keeps 0 on its scale.
     alone = int(find_smallest_number("n_human", bare, difference, level=level, power=power, among=among))
+    # The difference found with a power is 1 + z(power) / z(1 - level / 2) times the measurable one.
     measurable = difference / (1 + float(ndtri(wanted.power)) / critical_value(wanted.level))
     human, metric, calibration = prices.each
     ends = [np.log1p([0, alone * human / metric])]
@@ -238,6 +242,7 @@ def find_cheapest_mix(
         points: Floats = np.stack([x.ravel() for x in np.meshgrid(*axes, indexing="ij")], axis=1)
         needed = _count_missing_humans(plan, points, alone, measurable, wanted.level, constrain)
         price = needed * human + points @ [metric, calibration][: len(ends)]
+        # Only prices are compared: with equal prices a tuple would go on to compare arrays, which have no order.
         best = min(best, (float(price.min()), points[price.argmin()]), key=lambda priced: priced[0])
         ends = [_refine_axis(axis, at, low, high) for axis, at, (low, high) in zip(axes, best[1], ends, strict=True)]
     return _complete_mix(plan, best[1], wanted, prices)
@@ -271,6 +276,7 @@ def _count_missing_humans(
     low, high = 0 * ones, alone * ones
     at_low, at_high = count_missing(low), count_missing(high)
     enough = at_low >= 0
+    # The root need not be exact: `_complete_mix` fills up the number that is found to the exact one.
     for _ in range(6):
         with np.errstate(divide="ignore", invalid="ignore"):
             middle = np.clip(high - at_high * (high - low) / (at_high - at_low), low, high)
@@ -278,6 +284,7 @@ def _count_missing_humans(
         above = there >= 0
         at_low, at_high = np.where(above, at_low / 2, there), np.where(above, there, at_high / 2)
         low, high = np.where(above, low, middle), np.where(above, middle, high)
+    # A root that is whole but for rounding must not cost one more rating.
     return np.where(enough, 0.0, np.ceil(high - 1e-9))
 
 

@@ -15,8 +15,10 @@ from scipy.special import xlog1py, xlogy
 from simlab.analysis.adequacy.likelihood import legendre, nodes
 from simlab.types import Floats
 
+# A normal law has less than 1e-18 of its mass beyond nine standard deviations, which is below rounding.
 ALPHAS, WINDOW = 32, 9.0
 ALONG = 30
+# A row takes 2,400 nodes of rho and eta times ALPHAS numbers, so blocks of rows bound the memory.
 BLOCK = 16
 
 
@@ -53,6 +55,7 @@ def integrate_alpha(rho: Floats, eta: Floats, counts: AdequacyCounts) -> GivenRa
     low, high = (x[..., None] for x in _window(rho, eta, *(x[..., 0] for x in (n_plus, n, m_plus, m))))
     node, part = legendre(ALPHAS)
     alpha = low + (high - low) * node
+    # Logarithms must stay finite at q = 0 and 1, since a count of 0 times an infinite one is NaN.
     q = np.clip(alpha * rho[..., None] + (1 - alpha) * (1 - eta[..., None]), 1e-300, 1 - 1e-16)
     log_alpha, log_beta, log_q, log_not_q = np.log(alpha), np.log1p(-alpha), np.log(q), np.log1p(-q)
     log_f = n_plus * log_alpha + (n - n_plus) * log_beta + m_plus * log_q + (m - m_plus) * log_not_q
@@ -73,6 +76,7 @@ def _window(rho: Floats, eta: Floats, n_plus: Floats, n: Floats, m_plus: Floats,
     own, own_variance = _beta(n_plus, n)
     by_human = np.where(n > 0, 1 / own_variance, 0.0)
     by_metric = np.where(m > 0, slope**2 / variance, 0.0)
+    # A unit precision at .5 stands for the uniform prior and keeps the window finite where nothing is rated.
     precision = by_human + by_metric + 1.0
     pull = own * by_human + np.where(m > 0, slope * (q - 1 + eta) / variance, 0.0) + 0.5
     middle = np.clip(pull / precision, 0.0, 1.0)
@@ -134,6 +138,7 @@ def _mixture(
         + second_alpha.variance
         - 2 * _covariance_of_means(first_alpha, second_alpha, rho + eta - 1, first, correlation)
     )
+    # The law of total variance: within nodes of rho and eta, and between them.
     return mean, np.sqrt((weight * (within + (apart - mean[:, None]) ** 2)).sum(1))
 
 
@@ -164,6 +169,7 @@ def plane(systems: list[AdequacyCounts], calibration: list[Floats], constrain: b
         return np.repeat(x, slope.shape[1])[:, None]
 
     a, d = repeat(at), flat[:, None]
+    # These are the bounds of W at D that keep both rho = W + (1 - a) D and 1 - eta = W - a D within [0, 1].
     low = np.maximum(-(1 - a) * d, a * d)
     width = np.minimum(1 - (1 - a) * d, 1 + a * d) - low
 
@@ -171,12 +177,14 @@ def plane(systems: list[AdequacyCounts], calibration: list[Floats], constrain: b
         w = low + width * x
         u, v = np.clip(w + (1 - a) * d, 0, 1), np.clip(w - a * d, 0, 1)
         own = xlogy(repeat(tp), u) + xlog1py(repeat(p - tp), -u) + xlogy(repeat(n - tn), v) + xlog1py(repeat(tn), -v)
+        # Ratings only say where nodes are needed: callers add their exact evidence to the weights of the nodes.
         if not roughly:
             return np.asarray(own)
         return np.asarray(
             own + sum(rough_evidence(w, d, a, AdequacyCounts(*map(repeat, system))) for system in systems)
         )
 
+    # Counts times the logarithm of 0 are minus infinity; where a whole row is, its panels would be NaN.
     along = nodes(lambda x: np.maximum(log_density(x, True), -1e300)[:, None], len(flat), ALONG // 5, 5)
     x = along.alpha.reshape(len(flat), -1)
     w = low + width * x
@@ -198,6 +206,7 @@ def rough_evidence(w: Floats, slope: Floats, at: Floats, counts: AdequacyCounts)
     """Return roughly a system's log-evidence at W and D: its alpha and q taken as normal, with heavy tails."""
     miss, variance = _miss_and_variance(slope, w, at, counts)
     z = np.abs(miss) / np.sqrt(variance)
+    # Linear from 2.5 on, where value and slope meet: tails get nodes although a normal law would leave them none.
     return np.asarray(-np.where(z < 2.5, z * z / 2, 2.5 * z - 3.125) - np.log(variance) / 2)
 
 
@@ -218,6 +227,7 @@ def _slope_densities(
     spread = a**2 * var_u + (1 - a) ** 2 * var_v - covariance**2 / variance
     missed = [_miss_and_variance(slope, middle, a, AdequacyCounts(*(x[:, None] for x in counts))) for counts in systems]
     seen = (_add_misses_of_two if len(missed) == 2 else _add_misses_of_many)(-z * z / 2, missed, spread)
+    # A finite stand-in for minus infinity keeps differences of log-densities defined.
     return np.where(constrain & (slope < 0)[:, None], -1e300, np.stack([prior, seen], axis=1))
 
 

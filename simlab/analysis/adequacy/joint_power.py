@@ -66,6 +66,7 @@ def joint_detectable_difference(
     rows = ravel(checked)
     farthest = np.maximum(rows.alpha, 1 - rows.alpha)
     wanted = critical_value(level) + float(ndtri(power))
+    # The search starts from what `joint_difference` calls detectable.
     apart = wanted / critical_value(level) * joint_difference(rows, level=level, constrain=constrain).epsilon
     step = apart
     # T is nearly proportional to the difference, so few steps reach the fixed point.
@@ -85,6 +86,7 @@ def _expected_quantile(rows: Plan[Floats], difference: Floats | float, constrain
     for start in range(0, len(tail), BLOCK):
         some = slice(start, start + BLOCK)
         tail[some] = _tail(first.counts.rows(some), second.counts.rows(some), _rows(both, some), constrain)
+    # The other system is the worse one from alpha = .5 on and the better one below, so the tail changes its side.
     return np.asarray(-ndtri(np.clip(np.where(rows.alpha >= 0.5, tail, 1 - tail), 1e-300, 1.0)))
 
 

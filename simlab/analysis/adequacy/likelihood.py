@@ -18,6 +18,7 @@ from simlab.types import Bools, Floats, Ints
 
 SIZES = 10, 20
 """Nodes of the outer and the inner quadrature over rho, eta and q; enough for ratings that contradict each other."""
+# The mass of a Beta law that the interval of the inner quadrature leaves out at either end.
 TAIL = 1e-9
 WORK = 200_000
 """Numbers in one intermediate array: few enough to stay in the processor's cache."""
@@ -65,6 +66,7 @@ def sketch(alpha: Floats, given: BetaEvidence) -> Floats:
     miss = alpha * mean[:, :1] + (1 - alpha) * mean[:, 1:2] - mean[:, 2:]
     variance = (alpha * sd[:, :1]) ** 2 + ((1 - alpha) * sd[:, 1:2]) ** 2 + sd[:, 2:] ** 2
     z = np.abs(miss) / np.sqrt(variance)
+    # Tails are linear from 2.5 on, since U, V and Q are not normal and panels must reach where they still have mass.
     log_density = -np.where(z < 2.5, z * z / 2, 2.5 * z - 3.125) - np.log(variance) / 2
     return np.asarray(np.where(given.rated[:, None], log_density, 0.0))
 
@@ -122,6 +124,7 @@ def _slices(
     node, part = legendre(sizes[1])
     width = np.maximum(most - least, 0.0)
     y = least[..., None] + width[..., None] * node
+    # At the ends of its interval z is 0 or 1 but for rounding, and its logarithm must stay finite.
     z = np.clip((rest[..., None] - cy[..., None] * y) / cz[..., None], 1e-300, 1 - 1e-16)
     y = np.clip(y, 1e-300, 1 - 1e-16)
     ay, by, az, bz = (v[..., None] for v in (ay, by, az, bz))
@@ -129,6 +132,7 @@ def _slices(
     top = log_f.max((-2, -1), keepdims=True)
     log_f -= top
     total = np.einsum("rkxy,y,rkx,rx->rk", np.exp(log_f, out=log_f), part, width, share, optimize=True)
+    # Gauss-Jacobi weights hold the outer density with its constant; |cz| comes from solving the sum for z.
     scale = betaln(first + 0.0, second)[..., 1:].sum(-1) + np.log(np.abs(cz[..., 0]))
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(total) + top[..., 0, 0] - scale)
@@ -149,6 +153,7 @@ def jacobi(first: Floats, second: Floats, k: int) -> tuple[Floats, Floats]:
     a, b = (second - 1)[:, None], (first - 1)[:, None]
     j = np.arange(k)
     s = 2 * j + a + b
+    # For uniform laws the general term is 0 / 0 at first; the first entries are set apart below as their limits.
     diagonal = (b * b - a * a) / np.where(s == 0, 1.0, s * (s + 2))
     diagonal[:, :1] = (b - a) / (a + b + 2)
     j, s = j[1:], s[:, 1:]

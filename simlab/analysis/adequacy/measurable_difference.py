@@ -56,6 +56,7 @@ RULES: tuple[Rule, ...] = get_args(Rule)
 FINDS: tuple[Find, ...] = get_args(Find)
 POSTERIORS: tuple[PosteriorBy, ...] = get_args(PosteriorBy)
 MOST_SYSTEMS = 10_000
+# Normal laws are integrated over nine standard deviations to either side; less than 1e-18 lies beyond.
 NODES, FAR = 200, 9.0
 
 
@@ -285,6 +286,7 @@ def _expected_differences(
         posteriors = [
             integrate_alpha(r.rho[:, None], r.eta[:, None], p.counts) for p, r in zip(plans, rows, strict=True)
         ]
+        # Delta method: `human` and `metric` are the slopes of the mean in the two counts, and these are binomial.
         variance = sum(
             r.n_human * r.alpha * (1 - r.alpha) * g.human[:, 0] ** 2
             + r.n_metric * adequate_call_probability(r) * (1 - adequate_call_probability(r)) * g.metric[:, 0] ** 2
@@ -338,6 +340,7 @@ class Among(NamedTuple):
             return level
         if self.multiplicity == "holm":
             return level / self.n_pairs
+        # The range is in units of one system's spread, a pair's difference has sqrt(2) times that.
         bar = _bisect_rising(lambda x: range_probability(x * np.sqrt(2), self.n_systems), 1 - level)
         return float(2 * ndtr(-bar))
 
@@ -397,6 +400,7 @@ def _line() -> tuple[Floats, Floats]:
 def _bisect_rising(rising: Callable[[float], float], wanted: float) -> float:
     """Bisect for where a rising function passes a value, between 0 and 40."""
     low, high = 0.0, 40.0
+    # Sixty halvings of 40 go below the spacing of doubles.
     for _ in range(60):
         middle = (low + high) / 2
         low, high = (middle, high) if rising(middle) < wanted else (low, middle)

@@ -85,6 +85,7 @@ def _make_model(estimated: bool) -> Callable[..., None]:
         else:
             rho, eta = quality
         q = alpha * rho + (1 - alpha) * (1 - eta)
+        # A count of 0 says nothing even where its probability is 0; 0 times minus infinity would be NaN.
         yes, no = (jnp.where(x > 0, x * jnp.log(y), 0.0) for x, y in ((m_plus, q), (m - m_plus, 1 - q)))
         numpyro.factor("m_plus", yes + no)
 

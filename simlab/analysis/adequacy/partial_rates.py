@@ -30,6 +30,7 @@ STEP = 0.125
 """Of the grids of logits. A sum over a normal kernel is right to 1e-4 from a standard deviation of .65 steps on; m lies
 on the same grid, so that with less spread a kernel becomes a single node: shared rates."""
 SPREADS = 7
+# In logits: room around the mean rate, more around a system's own (five prior SPREADs), and at most 9, a rate of .9999.
 BEYOND, OWN_BEYOND, FARTHEST = 1.5, 2.5, 9.0
 TINY = 1e-300
 POINTS = 1500
@@ -177,6 +178,7 @@ def _moments(fit: _SlopeFit, n: int) -> tuple[Floats, Floats]:
             np.einsum("kv,kv->k", first @ term, second) / np.maximum(evidence[rows, columns], TINY) for term in terms
         )
         means.append(mean)
+        # Cancellation can leave a difference of squares slightly below 0.
         variances.append(np.maximum(square - mean**2, 0.0))
     return np.stack(means), np.stack(variances)
 
@@ -186,6 +188,7 @@ def _own_rates(fit: _SlopeFit, k: int) -> Own:
     system, (first, second) = fit.node_evidence[k], fit.axes
     pull = fit.weight / np.maximum(fit.evidence[k], TINY)
     weight = system.evidence * (first.kernel.T @ pull @ second.kernel)
+    # Nodes that weigh so little move no moment, and mixtures stay short without them.
     kept = weight > 1e-9 * weight.max()
     return Own(weight[kept] / weight[kept].sum(), system.youden[kept], system.mean[kept], system.variance[kept])
 
@@ -223,6 +226,7 @@ def seen_rates(
     """
     log_density = _calibration_evidence(first[:, None], second, calibration)
     rho, eta = np.broadcast_arrays(expit(first)[:, None], expit(second))
+    # The rough evidence is taken at one alpha; at .5 the metric says adequate with probability (rho + 1 - eta) / 2.
     ridge = log_density + rough_evidence((rho + 1 - eta) / 2, rho + eta - 1, np.full(1, 0.5), counts)
     where = np.nonzero(allowed & (ridge > ridge[allowed].max() - DROPPED))
     log_evidence, alpha, spread = _given_rates(rho[where], eta[where], counts)
@@ -286,6 +290,7 @@ def _alphas(counts: AdequacyCounts) -> tuple[Floats, Floats]:
     """Lay nodes where human ratings leave alpha, as fine as the metric's ratings can tell; return weights, too."""
     n_plus, n, _, m = (float(x[0]) for x in counts)
     low, high = (float(betaincinv(n_plus + 1, n - n_plus + 1, p)) for p in (TAIL, 1 - TAIL))
+    # A share of m ratings has a standard deviation of at most .5 / sqrt(m): 3 sqrt(m) nodes per unit give it 1.5.
     wanted = (high - low) * 3 * np.sqrt(m + 1)
     node, part = legendre(int(np.clip(wanted, FEWEST, MOST)))
     return low + (high - low) * node, (high - low) * part

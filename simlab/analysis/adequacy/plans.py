@@ -103,6 +103,7 @@ def set_expected_counts(
     if rows.n_calibration is not None:
         p = near(rows.alpha * rows.n_calibration)
         n = rows.n_calibration - p
+        # Rates apply to the rounded P and N, as in the published calculator.
         calibration = near(rows.rho * p), p, near(rows.eta * n), n
     return _make_planned(
         rows, near(rows.alpha * rows.n_human), near(q * rows.n_metric), calibration, calibration_counts
@@ -130,6 +131,7 @@ def _make_planned(
 ) -> PlannedCounts:
     n = rows.n_human
     if calibration is not None and calibration_counts:
+        # Humans called all P outputs adequate, whatever the metric said of them.
         n_plus, n = n_plus + calibration[1], n + calibration[1] + calibration[3]
     return PlannedCounts(AdequacyCounts(n_plus, n, m_plus, rows.n_metric), (rows.rho, rows.eta), calibration)
 
@@ -149,6 +151,7 @@ def other_alpha(alpha: Floats, difference: Floats | float) -> Floats:
     Raises InputError where no alpha is that far away.
     """
     other = np.where(alpha >= 0.5, alpha - difference, alpha + difference)
+    # The tolerance lets the largest possible difference pass in spite of rounding.
     if np.any((other < -1e-12) | (other > 1 + 1e-12)):
         most = float(np.maximum(alpha, 1 - alpha).min())
         raise InputError(
@@ -176,6 +179,7 @@ def check(plan: Plan[Any], level: float) -> tuple[Plan[Floats], Bools]:
     if not 0 < level < 1:
         raise InputError(f"level={level:g} is not between 0 and 1")
     used = laid.n_metric > 0
+    # Where there are no metric ratings rho and eta are never used, so they may even add up to 1.
     check_metric(np.where(used, laid.rho, 1.0), np.where(used, laid.eta, 1.0))
     fraction("rho", laid.rho)
     fraction("eta", laid.eta)

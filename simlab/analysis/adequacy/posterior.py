@@ -86,6 +86,7 @@ def check_metric(rho: ArrayLike, eta: ArrayLike) -> None:
         wrong = ~((value >= 0) & (value <= 1))
         if wrong.any():
             raise InputError(f"{name}={value[wrong][0]:g} is not a probability; give a number from 0 to 1")
+    # Decimal shares that add up to 1 need not do so exactly in binary.
     idle = np.abs(rho + eta - 1) < 1e-9
     if idle.any():
         raise InputError(
@@ -107,6 +108,7 @@ def _metric(m: ArrayLike, rho: Any, eta: Any, calibration: Calibration | None) -
             raise InputError("metric ratings need rho and eta, or a calibration that they are estimated from")
         return [1.0, 1.0]
     rated = np.asarray(m) > 0
+    # Where there are no metric ratings rho and eta are never used, so they may even add up to 1.
     check_metric(np.where(rated, rho, 1.0), np.where(rated, eta, 1.0))
     return [rho, eta]
 
@@ -216,6 +218,7 @@ def _quantile(rule: Nodes, share: Floats, p: float) -> Floats:
     rows = np.arange(len(share))
     (a0, f0, d0), (a1, f1, d1) = ([x[rows, last - k] for x in (alpha, below, height)] for k in (1, 0))
     part = np.clip((p - f0) / np.maximum(f1 - f0, 1e-300), 0.0, 1.0)
+    # This form of the root of the quadratic does not divide by d1 - d0, which is 0 where the density is flat.
     root = d0 + np.sqrt(np.maximum(d0 * d0 + (d1 - d0) * part * (d0 + d1), 0.0))
     step = np.divide(part * (d0 + d1), root, out=part.copy(), where=root > 0)
     return np.asarray(a0 + (a1 - a0) * step)

@@ -52,6 +52,7 @@ def shared_rates(systems: AdequacyCounts, calibration: Floats, constrain: bool) 
 
 def youden(rates: SharedRates, level: float) -> tuple[float, float, float]:
     """Return mean and interval of rho + eta - 1."""
+    # `plane` lays ALONG nodes at each rho + eta, so sums over them are the law of rho + eta alone.
     weight, at = rates.weight.reshape(-1, ALONG).sum(1), rates.youden.reshape(-1, ALONG)[:, 0]
     low, high = (quantile_of_points(p, weight, at) for p in (level / 2, 1 - level / 2))
     return float(weight @ at), low, high
@@ -84,6 +85,7 @@ def _youden(counts: bytes, constrain: bool, level: float) -> tuple[Floats, Float
     worse = weight_without_constraint(np.zeros(len(p))) if constrain else np.zeros(len(p))
 
     def distribution(x: Floats) -> Floats:
+        # Below 0 nothing is left once rho + eta > 1 is known, and what lies above is rescaled to 1.
         return np.asarray(np.maximum(weight_without_constraint(x) - worse, 0.0) / (1 - worse))
 
     low, high = (quantile(q, distribution, len(p), within=1.0) for q in (level / 2, 1 - level / 2))
@@ -152,6 +154,7 @@ def quantile(p: float, distribution: Callable[[Floats], Floats], rows: int, with
     wanted = float(ndtri(p))
 
     def distance_from_target(x: Floats) -> Floats:
+        # Infinite quantiles at 0 and 1 would make the secant NaN.
         return np.asarray(ndtri(np.clip(distribution(x), 1e-16, 1 - 1e-16)) - wanted)
 
     low: Floats = np.full(rows, -within)
@@ -174,4 +177,5 @@ def quantile_of_points(p: float, weight: Floats, at: Floats) -> float:
     """Return the p-quantile of weighted points `at[node]`, between two points a straight line."""
     order = np.argsort(at, kind="stable")
     share = weight[order] / weight.sum()
+    # Half of a point's mass lies on either side of it, so that quantiles mirror when the order is turned round.
     return float(np.interp(p, np.cumsum(share) - share / 2, at[order]))

@@ -112,6 +112,7 @@ def tuned_threshold(score: ArrayLike, adequate: ArrayLike, *, folds: int = 5, se
 def _folds(good: Bools, folds: int, seed: int) -> Ints:
     """Deal the outputs of each class to folds."""
     fold, rng = np.empty(len(good), int), stream(seed, "tuned_threshold")
+    # A deal of both classes together could leave all other folds without one of them, and then no cut can be chosen.
     for some in (good, ~good):
         fold[some] = rng.permutation(np.arange(some.sum()) % folds)
     return fold

@@ -68,6 +68,7 @@ def bootstrap_interval(
         given = None if known is None else known[at]
         values, errors = _resample(rows[0][at], rows[1][at], draws, some, given, squares=studentise)
         if studentise:
+            # The data are the resample in which each judgement counts once and the rest's mean has no noise.
             whole = np.full((1, n), 1 / n), np.zeros(1)
             value, error = _resample(rows[0][at], rows[1][at], whole, some, given, squares=True)
             bounds.append(
@@ -149,6 +150,7 @@ def studentised_bounds(value: Floats, variance: Floats, values: Floats, variance
     if not shows.any():
         return np.repeat(value, 2)
     t = (values[shows] - value) / np.sqrt(variances[shows])
+    # Quantiles change sides: a resample far above the estimate says that the truth may lie far below it.
     return np.asarray(value - np.quantile(t, [1 - level / 2, level / 2]) * np.sqrt(variance))
 
 
@@ -263,9 +265,11 @@ def _counts(rng: np.random.Generator, judged: Bools, resamples: int) -> Floats:
 def _means(parts: Floats, counts: Floats, slope: float | None, rest: bool) -> tuple[Floats, Floats]:
     """Return estimate and squared standard error of each resample."""
     total = counts @ parts
+    # All squares that lambda needs are quadratic forms in these sums, so that documents are gone through once.
     products = np.einsum("bc,cij->bij", counts, parts[:, :, None] * parts[:, None, :])
     n, zero = total[:, N], np.zeros(len(total))
     y_mean, g_mean = total[:, Y] / n, total[:, G] / n
+    # The delta method: what a document's five sums do to ybar, and below to the difference of both gbars.
     of_y = np.stack([-y_mean / n, 1 / n, zero, zero, zero], axis=1)
     if rest:
         n_all = total[:, N_ALL]

@@ -105,9 +105,11 @@ def _components(outputs: OutputSums, weight: Floats) -> VarianceComponents:
     product = (rated * mean * metric) @ weight.T / n_outputs
     with np.errstate(divide="ignore", invalid="ignore"):
         annotator = (within @ weight.T) / (n - n_outputs)
+        # Unequal numbers of ratings are worth so many each (Searle, Casella and McCulloch 1992).
         repeats = (n - n_squared / n) / (n_outputs - 1)
         signal = (between / (n_outputs - 1) - annotator) / repeats
         gamma = np.where(signal > 0, annotator / signal, np.inf)
+        # The covariance has ddof 1 as the variances have, so that rho does not shrink with few outputs.
         covariance = (product - by_output[0] * by_output[1]) * n_outputs / (n_outputs - 1)
         correlation = np.where(signal > 0, covariance / np.sqrt(np.abs(signal)), np.nan)
     return VarianceComponents(signal, annotator, gamma, correlation)

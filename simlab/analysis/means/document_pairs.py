@@ -20,6 +20,7 @@ from simlab.types import Array, Bools, Floats, Ints
 
 ROUNDING = 1e-9
 """Statistics lie between 0 and the root of the number of documents; those this close count as equal."""
+# Entries `[pattern, pair]` of one slice of patterns, so that memory does not grow with their product.
 STEP = 1 << 18
 PRIOR = 12.0
 """Spread of a pair counts beside the median over pairs as if this had been told by so many documents."""
@@ -30,6 +31,7 @@ HELD = 0.02
 """By so much of what the metric says of judged outputs lambda is drawn towards 0."""
 WORK = 1.2e10
 """Products that a thousand studies may take; with more pairs and documents fewer studies are carried out."""
+# With 99 flips p-values are multiples of .01, so that the level .05 is met exactly.
 FEWEST, FLIPS = 100, 99
 BUNDLES = 64
 
@@ -74,6 +76,7 @@ def influence(of: Totals, *, corrected: bool) -> MeanInfluence:
         return MeanInfluence(value, parts.y, share)
     part = parts.y - _tune_for_differences(parts) * parts.off
     moved = part.sum(1)
+    # Parts of a system add up to 0, so each gives back its share of what has moved the mean.
     return MeanInfluence(value + moved, part - share * moved[:, None], share)
 
 
@@ -144,6 +147,7 @@ def compare_by_flips(
     all (Smyth 2004). With a `pool`, they are drawn towards their mean by this share.
     """
     gap = of.value[pairs[0]] - of.value[pairs[1]]
+    # CR3 stretches by 1 / (1 - h); of the shares of two systems the larger one is on the safe side.
     stretch = 1 / np.maximum(1 - np.maximum(of.share[pairs[0]], of.share[pairs[1]]), LEAST_LEFT)
     part = (of.part[pairs[0]] - of.part[pairs[1]]) * stretch
     towards = _find_shrinkage_target(of, pairs, stretch, pool)
@@ -177,6 +181,7 @@ def _patterns(rng: np.random.Generator, n_documents: int, flips: int) -> tuple[F
 
 def _share(count: Ints, largest: Floats, every: bool) -> Floats:
     n = len(largest)
+    # The pattern that flips nothing is among all patterns, but not among drawn ones, where it is added.
     return np.asarray(count / n if every else (count + 1) / (n + 1))
 
 
@@ -198,6 +203,7 @@ def _find_shrinkage_target(
     first, second = (of.share[system] for system in pairs)
     if pool is not None:
         return _Towards(np.ones(len(first)), np.full(len(first), pool), np.mean)
+    # Documents with shares w tell as much as 1 / sum w^2 equal ones, and one of these goes to the mean.
     freedom = 1 / (((first + second) / 2) ** 2).sum(1) - 1
     return _Towards((stretch**2 * (first**2 + second**2)).sum(1), PRIOR / (PRIOR + freedom), np.median)
 
@@ -243,6 +249,7 @@ def _t(sums: Sequence[Floats], own: Sequence[Floats], towards: _Towards) -> Floa
     """Return `t[pattern, pair]` of flipped documents from sums over them."""
     first, second, by_first, by_second = sums
     each, first_square, second_square, cross = own
+    # Squares about both means estimated anew, multiplied out: a sign squared is 1, so patterns enter by four sums only.
     square = each + first**2 * first_square + second**2 * second_square - 2 * first * second * cross
     square -= 2 * (first * by_first - second * by_second)
     top = np.abs(first - second)
@@ -271,6 +278,7 @@ def _lower_to_reach(t: Floats) -> Floats:
 def _bar(largest: Floats, level: float, *, every: bool) -> float:
     """Return what a t has to exceed so that at most the `level` of patterns reach it in any pair."""
     ordered, n = np.sort(largest)[::-1], len(largest)
+    # A whole number may come out just below itself in binary, and a t equal but for rounding must not pass the bar.
     beyond = int(level * n + ROUNDING) if every else int(level * (n + 1) + ROUNDING) - 1
     return float(ordered[beyond]) * (1 + ROUNDING) + ROUNDING if 0 <= beyond < n else np.inf
 
@@ -312,6 +320,7 @@ def count_affordable_studies(of: Totals, n_pairs: int, studies: int) -> int:
     """Return how many studies are carried out of those wanted."""
     judged = int((of.n > 0).any(0).sum())
     documents = judged + min(of.n.shape[1] - judged, BUNDLES)
+    # Eight products a flip at most: four sums over documents under two hypotheses.
     return int(max(FEWEST, min(studies, WORK / (8 * FLIPS * documents * max(n_pairs, 1)))))
 
 
@@ -413,6 +422,7 @@ def _share_of_worlds(of_worlds: Floats) -> Confirmed:
 def _shrink_means(value: Floats, error: Floats) -> tuple[Floats, Floats]:
     """Return mean and covariance of true means that are normal about a common one, given what was found."""
     n, centred = len(value), value - value.mean()
+    # This is the variance between means that errors alone would bring, what they share left out.
     noise = (np.trace(error) - error.sum() / n) / (n - 1)
     spread = float(centred @ centred) / (n - 1) - noise
     if spread <= 0:

@@ -119,6 +119,7 @@ def split_errors(of: Totals) -> Apart:
     n = of.n.sum(1, keepdims=True)
     y, g = ((total - of.n * total.sum(1, keepdims=True) / n) / n for total in (of.y, of.g))
     if of.n_all is None or of.g_all is None:
+        # g is standardised over the whole test set, whose mean is then 0.
         return Apart(y, g, np.zeros_like(g), of.g / n)
     n_all = of.n_all.sum(1, keepdims=True)
     mean = of.g_all.sum(1, keepdims=True) / n_all
@@ -157,12 +158,14 @@ def _se(contribution: Floats, n: Floats, finite: Finite | None) -> Floats:
     if finite is not None:
         size, noise = (np.asarray(part, float) for part in finite)
         reject(bool(np.any(size < n)), f"finite: size must be at least {n.max():g}, the judged outputs; correct it")
+        # The draw of outputs is exhausted with the test set, the raters' noise is not.
         variance = variance * (1 - n / size) + noise / size
     return np.asarray(np.sqrt(variance))
 
 
 def cr2_freedom(share: Floats) -> Floats:
     """Return Satterthwaite's degrees of freedom of the CR2 variance of a mean, were outputs independent."""
+    # Two documents' contributions have a squared covariance of q_g q_h (Pustejovsky and Tipton 2018).
     q = share**2 / (1 - share)
     off_diagonal = q.sum(1) ** 2 - (q**2).sum(1)
     return np.asarray(1 / ((share**2).sum(1) + off_diagonal))

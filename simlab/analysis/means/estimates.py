@@ -118,9 +118,11 @@ def control_variates(
     )
     _check_rest(rest)
     n, centre = y.shape[-1], y.mean(-1)
+    # Judgements are centred first, since an offset of the scale would cost digits.
     moments = joint_moments(y - centre[..., None], g)
     a = _slope(moments, n, rest, coefficient)
     value = centre + mean_from_moments(moments, n, rest, coefficient)
+    # The centre of g is that of the union, which the judged outputs move by their share.
     loading = a if rest is None else a * (1 - _judged_share(n, rest))
     influence = _residual(y, g, loading, coefficient is None)
     return add_standard_error(value, a, influence, _metric_se(loading, moments, n, rest), finite)
@@ -144,6 +146,7 @@ def ppi(y: ArrayLike, g: ArrayLike, rest: Rest) -> MeanEstimate:
     n, centre = y.shape[-1], y.mean(-1)
     moments = joint_moments(y - centre[..., None], g)
     variance = _union(moments, n, rest)[1]
+    # 1 - n / (n + N) is the 1 / (1 + n / N) of PPI++, and holds for an infinite N, too.
     power = (moments.yg - moments.y * moments.g) * (1 - _judged_share(n, rest)) * _inverse(variance)
     value = centre + power * (np.asarray(rest.mean, float) - moments.g)
     return add_standard_error(value, power, _residual(y, g, power, True), _metric_se(power, moments, n, rest), None)
@@ -243,6 +246,7 @@ def _union(moments: Moments, n: int, rest: Rest | None) -> tuple[Floats, Floats]
     if rest is None:
         return np.zeros_like(moments.y), np.ones_like(moments.y)
     size, mean, variance = (np.asarray(part, float) for part in rest)
+    # The variance over the union has ddof 1: the judged part has ddof 0 and so weighs n, the rest ddof 1 and so N - 1.
     judged = n / (n + size - 1)
     between = judged * (1 - _judged_share(n, rest)) * (moments.g - mean) ** 2
     union_mean = mean + _judged_share(n, rest) * (moments.g - mean)

@@ -121,6 +121,7 @@ def estimate_from_judgements(
         bounds = _symmetric_interval(mean.value, mean.se, kind, n - lost, level)
     influence, own = mean.influence, mean.metric_se
     if judged.test_set is not None:
+        # Differences of systems are paired by these values, so they bear the correction for the finite set, too.
         influence = influence * np.sqrt(left)
         own = np.sqrt(own**2 + judged.annotator_variance / judged.test_set)
     freedom = None if kind in PUBLISHED else np.full(len(judged.y), float(n - lost))
@@ -211,6 +212,7 @@ def _share_interval(kind: Kind, value: Floats, n: Floats, left: float, level: fl
     """Give a share's interval; of a finite test set Wilson's only, which hardly any judgement more makes certain."""
     # Clopper and Pearson's remains that of a population, and so covers at least what it says.
     if kind == "wilson" and left < 1:
+        # The finite population correction shrinks the variance by the share left, which is n enlarged by its inverse.
         n = n / max(left, 1e-9)
     return OF_SHARES[kind](np.clip(value, 0.0, 1.0), n, level)
 

@@ -37,12 +37,14 @@ def gain(rng: np.random.Generator, of: Totals, *, flips: int) -> Gain:
     """
     parts = split_errors(of)
     product = products_of_differences(parts.y, parts.g)
+    # Flips of a document that brings nothing change nothing, and without it all patterns are listed sooner.
     products = product[product != 0]
     if not len(products):
         return Gain(0.0, 1.0)
     exact = len(products) < 63 and 2 ** (len(products) - 1) <= flips
     pattern = signs.list_half_patterns(len(products)) if exact else signs.draw_sign_patterns(rng, flips, len(products))
     observed, length = float(products.sum()), float(np.sqrt((products**2).sum()))
+    # The tolerance lets statistics that are equal but for rounding count as equal.
     extreme = int((np.abs(pattern @ products) >= abs(observed) - 1e-9 * length).sum())
     return Gain(observed / length, extreme / len(pattern) if exact else (extreme + 1) / (flips + 1))
 
@@ -74,6 +76,7 @@ def spread_of(value: Floats, se: Floats, level: float) -> SystemSpread:
     def solve_spread(wanted: float) -> float:
         if q_statistic(0.0) <= wanted:
             return 0.0
+        # A low quantile of chi squared on few degrees of freedom is close to 0, so that the root may lie far out.
         return float(np.sqrt(brentq(lambda t: q_statistic(t) - wanted, 0.0, top * 1e4)))
 
     return SystemSpread(
@@ -85,6 +88,7 @@ def spread_of(value: Floats, se: Floats, level: float) -> SystemSpread:
 
 def fisher_bounds(correlation: Floats, se: Floats, level: float) -> tuple[Floats, Floats]:
     """Return bounds of correlations whose transform has the errors `se`."""
+    # At -1 and 1 the transform is infinite, and bounds would shrink to a point.
     z, reach = np.arctanh(np.clip(correlation, -0.999999, 0.999999)), -ndtri(level / 2) * se
     return np.tanh(z - reach), np.tanh(z + reach)
 

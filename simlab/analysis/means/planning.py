@@ -127,6 +127,7 @@ def split_budget(
     reject(bool(np.any(~((money > 0) & (human > 0)))), "budget and judgement_price must be above 0; correct them")
     check_at_least("metric_price", metric, 0.0)
     root = np.sqrt((1 - r**2) * human) + r * np.sqrt(metric)
+    # root^2 over the budget is the variance with the metric, the price of a judgement over it that without.
     pays = root**2 < human
     n = np.where(pays, money * np.sqrt((1 - r**2) / human) / root, money / human)
     scored = np.divide(money - n * human, metric, out=np.full(n.shape, np.inf), where=metric > 0)

@@ -94,6 +94,7 @@ def anytime_bernstein_looks(
     """
     unit, at, scale = _prepare_looks(x, low, high, level, looks)
     before, bet = _predict_bets(unit, level)
+    # psi grows without end towards a bet of 1, so that bets are cut at 1/2.
     bet = np.minimum(bet, 0.5)
     penalty = np.cumsum((unit - before) ** 2 * (-np.log1p(-bet) - bet), axis=-1)
     total = np.cumsum(bet, axis=-1)
@@ -166,6 +167,7 @@ def range_with_metric(
 def _predict_bets(unit: Floats, level: float) -> tuple[Floats, Floats]:
     """Return what is known before each judgement: the regularised mean, and the bet that its variance suggests."""
     t = np.arange(1, unit.shape[-1] + 1)
+    # One made-up judgement in the middle, with the largest variance on [0, 1], keeps early bets finite and cautious.
     mean = (0.5 + np.cumsum(unit, axis=-1)) / (t + 1)
     variance = (0.25 + np.cumsum((unit - mean) ** 2, axis=-1)) / (t + 1)
     before = np.concatenate([np.full((*unit.shape[:-1], 1), 0.5), mean[..., :-1]], axis=-1)
@@ -242,11 +244,13 @@ def bet_on_judgements(y: Floats, low: float, high: float, level: float) -> Bets:
 
 def bet_with_metric(y: Floats, metric: StoppingMetric, low: float, high: float, level: float) -> Bets:
     """Bet on judgements less what the metric lets expect of them."""
+    # The middle of the scale, known beforehand, is taken off: differences of squares far from 0 lose digits.
     g = metric.g - sum(metric.scale) / 2
     variance, covariance = (
         _average_before(g**2) - _average_before(g) ** 2,
         _average_before(y * g) - _average_before(y) * _average_before(g),
     )
+    # Judgements are regressed on g - other, whose variance is that of g and of the noisy mean together.
     slope = _slopes(covariance, (1 + metric.noise) * variance)
     left = (
         _average_before(y**2)

@@ -21,6 +21,7 @@ from simlab.types import Array, Bools, Floats, Ints
 CONCENTRATION = 10.0
 """Of the Beta mixture, as `decision=anytime` has it."""
 
+# Halving the scale from -1 to 1 so often leaves less than 1e-13.
 _HALVINGS = 45
 
 
@@ -61,6 +62,7 @@ def highest_evidence(votes: Votes, ordered: bool) -> tuple[Floats, Array]:
     log_e = mixture_evidence(np.stack([wins, np.zeros_like(wins), losses], axis=1), CONCENTRATION)
     if len(start):
         best[pair[start]] = np.maximum.reduceat(log_e, start)
+        # Written in reverse, the first time that the largest evidence was reached is written last and stays.
         reached = np.flatnonzero(log_e >= best[pair])[::-1]
         ahead[pair[reached]] = np.sign(wins - losses)[reached]
     return best, ahead
@@ -81,12 +83,14 @@ def weigh_anytime(votes: Votes, family: Bools, level: float, ordered: bool) -> t
     m = max(int(tested.sum()), 1)
     low, high = np.full((2, len(n)), np.nan)
     some = n > 0
+    # Each pair has its share of the level, so that bounds hold for all tested pairs at once.
     low[some], high[some] = anytime_bounds(counts[some], np.log(m / level))
     with np.errstate(invalid="ignore", divide="ignore"):
         difference = total / n
         sd = np.sqrt((counts[:, 0] + counts[:, 2]) / n - difference**2) / np.sqrt(n)
     low, high = reconcile_bounds(low, high, np.where(claimed, ahead, np.sign(total)), claimed)
     p_value[~some] = low[~some] = high[~some] = np.nan
+    # By Holm's rule the pairs still open share the level once the others are claimed.
     needed = np.log(m / level), np.log(max(m - int(claimed.sum()), 1) / level)
     return Weighed(n, difference, sd, low, high, p_value, adjusted, claimed, *map(float, needed)), ahead
 
@@ -121,6 +125,7 @@ def _profile(n: Floats, d: Floats) -> Floats:
     root = np.sqrt(np.maximum(linear**2 + 4 * total * constant, 0.0))
     r = np.clip((linear + root) / (2 * total), np.abs(d), 1.0)
     each = zip((wins, ties, losses), ((r + d) / 2, 1 - r, (r - d) / 2), strict=True)
+    # At an edge of the simplex a p may be 0 or just below by rounding.
     return np.asarray(sum(xlogy(count, np.maximum(p, 1e-300)) for count, p in each))
 
 

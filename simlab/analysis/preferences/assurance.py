@@ -21,6 +21,7 @@ _Z_POWER = 0.8416212335729143
 _PARTS = 400
 """Equally likely effects that stand for all."""
 
+# Neighbouring numbers of comparisons that are tried differ by 2 %.
 _STEPS = 1.02
 _FARTHEST, _HALVINGS = 50.0, 30
 """Standard errors that a difference is sought within, by halves."""
@@ -41,6 +42,7 @@ def settle_anytime(
     """
     effect, root = difference + sd * _quantiles(), sd * np.sqrt(n)
     more = np.unique(np.ceil(np.geomspace(1.0, limit, int(np.log(limit) / np.log(_STEPS)) + 2)))
+    # The lead that comes with 80 % probability is the expected one less ndtri(.8) standard deviations.
     lead = np.abs(difference * n + effect[:, None] * more) - _Z_POWER * root * np.sqrt(more)
     enough = lead >= boundary((n + more) * decided, log_needed, concentration)
     return _sum_more(np.where(enough.any(1), more[enough.argmax(1)], np.inf), limit)
@@ -54,6 +56,7 @@ def settle_exactly(wins: int, losses: int, ties: int, level: float, limit: float
     """
     from scipy.special import bdtr, betaincinv
 
+    # One vote more keeps the share of votes that decide above 0 where all were ties.
     n, decided = wins + losses, (wins + losses + 1) / (wins + losses + ties + 1)
     share = betaincinv(wins + 0.5, losses + 0.5, (np.arange(_EXACT_PARTS) + 0.5) / _EXACT_PARTS)[:, None]
     more = np.unique(np.round(np.geomspace(1.0, limit * decided, _EXACT_STEPS))).astype(np.int64)
@@ -82,12 +85,14 @@ def _most_losses(n: Ints, level: float) -> Floats:
     from scipy.stats import binom
 
     most = binom.ppf(level / 2, n, 0.5)
+    # ppf returns the first number whose tail reaches the level, one too many unless it meets the level exactly.
     most = np.where(2 * bdtr(np.maximum(most, 0), n, 0.5) > level + SLACK, most - 1, most)
     return np.asarray(np.maximum(most, -1))
 
 
 def boundary(decided: Floats | float, log_needed: float, concentration: float) -> Floats:
     """Return how far wins must lead after so many votes that are no ties (normal mixture for the Beta one)."""
+    # Wins less losses per vote vary by 1 / (2 c + 1) under Beta(c, c), as under a normal mixture worth 2 c + 1 votes.
     k = 2 * concentration + 1
     return np.asarray(np.sqrt(2 * (decided + k) * (log_needed + np.log((decided + k) / k) / 2)))
 

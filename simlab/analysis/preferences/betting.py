@@ -49,6 +49,7 @@ def exact_bets(evidence: Evidence, *, estimand: Estimand, use_metric: bool, unit
     trail = require_trail(evidence)
     steps = list_steps(trail, int(evidence.annotations[-1]), unit)
     done = (steps.read[:, :, None] <= evidence.annotations).sum(1)
+    # A mean beyond 1 cannot be made up for: there `_is_certain` decides, and bets only must stay defined.
     centre = np.clip(_mean_of_rest(steps), -1, 1) if estimand == "test_set" else np.zeros_like(steps.y)
     u = steps.g - expected_preferences(steps, trail, estimand, unit) if use_metric else np.zeros_like(steps.y)
     # What is left to expect of a step that nobody takes has no bounds.
@@ -85,6 +86,7 @@ def _log_wealth(y: Floats, u: Floats, reach: Floats, planned: Ints, done: Ints) 
     worse: list[Floats] = []
     for stake, share in STAKES.items():
         wanted = stake / np.sqrt(planned[:, None] * variance)
+        # u lies within 2, so that a coefficient a adds up to 2 |a| to what a step may lose.
         room = np.maximum(MOST / wanted - reach, 0) / 2
         a = np.clip(best, -room, room)
         bet = np.minimum(wanted, MOST / (reach + 2 * np.abs(a)))
@@ -97,6 +99,7 @@ def _log_wealth(y: Floats, u: Floats, reach: Floats, planned: Ints, done: Ints) 
 def _is_certain(y: Floats, steps: Steps, done: Ints) -> Bools:
     """Mark at which looks the steps not taken yet cannot make up for the lead any more."""
     lead = np.take_along_axis(np.pad(np.cumsum(y, axis=1), ((0, 0), (1, 0))), done, axis=1)
+    # The tolerance keeps a lead that the rest can just make up for from passing by rounding.
     return np.asarray(lead > steps.available[:, None] - done + 1e-9)
 
 
@@ -112,6 +115,7 @@ def log_bets(counts: Array, planned: int, bound: float) -> Floats:
     """
     logs = []
     for stake, share in STAKES.items():
+        # y - bound is at least -(1 + bound), which the stake must survive.
         bet = min(stake / np.sqrt(max(planned, 1) * _VARIANCE_OF_PREFERENCE), MOST / (1 + bound))
         factor = np.log1p(bet * (np.array([1.0, 0.0, -1.0]) - bound))
         logs.append(np.log(share) + counts @ factor)
@@ -149,6 +153,7 @@ def has_crossed_late(counts: Array, planned: int, bound: float, level: float) ->
     """
     wins, losses, n = counts[..., 0], counts[..., 2], counts.sum(-1)
     decided = np.maximum((wins + losses + 1) / (n + 1), abs(bound))
+    # A preference whose mean is the bound has the variance of the share that decides less the bound squared.
     line = ndtri(1 - level / 2) * np.sqrt((decided - bound**2) * max(planned, 1))
     return np.asarray(wins - losses - bound * n >= line)
 

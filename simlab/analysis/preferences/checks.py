@@ -66,6 +66,7 @@ def check_counts(
         np.broadcast_to(array, (*shape, *last)).reshape(-1, *last)
         for array, last in ((n, (3,)), (m, (m_outcomes,)), (c, (m_outcomes, 3)))
     )
+    # With a known mu and raters who do not err confusion counts are not used, and need not fit.
     if (known is None and not elsewhere) or (known is not None and rater is not None):
         _refuse_excess(human_rows, confusion_rows)
     if elsewhere and rater is not None and known is None:
@@ -96,6 +97,7 @@ def check_counts(
 def _count_outcomes(metric: ArrayLike | None) -> int:
     """Return how many things a metric can say: an odd number, draws in the middle."""
     n = 3 if metric is None else (np.shape(metric) or (3,))[-1]
+    # A metric that tells sizes apart has two or three of them on either side of the draw.
     return n if n in (5, 7) else 3
 
 

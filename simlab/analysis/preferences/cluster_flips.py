@@ -124,11 +124,14 @@ def pool_variances(sums: Sequence[ClusterSums], squares: Floats, tested: Bools) 
     for way in ways:
         together = np.maximum(way.e - n, 0.0)
         shared = float((way.squares - squares)[tested].sum() / max(together[tested].sum(), SLACK))
+        # Where votes of a cluster disagree by chance, clusters are not taken to lower a variance.
         expected = expected + max(shared, 0.0) * together
+    # The scarcer of raters and items says how well an error is known.
     freedom = np.minimum.reduce([way.effective for way in ways]) - 1
     # Votes of few clusters are often all alike, and their median says nothing: then it is what is expected about 0.
     enough = tested & (freedom >= FEWEST - 1)
     typical = enough if 2 * enough.sum() >= tested.sum() else np.zeros_like(tested)
+    # A single pair has no others to borrow from.
     prior = PRIOR if tested.sum() > 1 else 0.0
     return Pooling(np.maximum(expected, SLACK), np.maximum(freedom, SLACK), typical, prior)
 
@@ -228,6 +231,7 @@ def studentise_lead(lead: Lead, by: Pooling, n: Floats) -> Studentized:
 def reach(bend: Floats, critical: float) -> tuple[Floats, Floats]:
     """Return between which t the statistic is within a critical value."""
     some = np.where(np.abs(bend) < _NOTHING, _NOTHING, bend)
+    # t + b t^2 + b^2 t^3 / 3 is ((1 + b t)^3 - 1) / (3 b), so that a cube root turns the statistic back into t.
     low, high = ((np.cbrt(1 + 3 * some * (side - some / 2)) - 1) / some for side in (-critical, critical))
     return np.asarray(low), np.asarray(high)
 

@@ -107,6 +107,7 @@ class ConsensusChains:
         self._of_raters = self._by_rater.T.tocsr()
         self._counts = answers.counts().astype(float)
         self._of_pair = csr_matrix((np.ones(n_items), (answers.pair, np.arange(n_items))), (answers.n_pairs, n_items))
+        # In the row of ties "no tie" stands for two answers, and has the prior weight of both.
         self._others = [np.ones(k - 1), np.array([2.0])][: k - 1]
         start = [np.concatenate([[0.7], 0.3 * of / of.sum()]) for of in self._others]
         common = [_draw_rows(rng, np.tile(60 * of, (chains, 1))) for of in start]
@@ -187,6 +188,7 @@ def _log_density(row: Floats, alike: Floats, counts: Floats, others: Floats) -> 
     alpha = (worth * row)[:, None]
     density = (gammaln(alpha + counts) - gammaln(alpha)).sum((1, 2))
     density += (gammaln(worth) - gammaln(worth + counts.sum(-1))).sum(1)
+    # The density is that of logarithms, in which steps are symmetric: exponents are alpha, not alpha - 1.
     return np.asarray(density + (np.concatenate([[RIGHT], others]) * np.log(row)).sum(-1))
 
 
@@ -200,6 +202,7 @@ def _fold(counts: Floats) -> _Rows:
 
 def _expand(rows: _Rows) -> Floats:
     """Return matrices `[..., class, answer]` of their rows."""
+    # With the systems turned round either other answer to a tie is as likely.
     better, ties = rows[0], [np.stack([of[..., 1] / 2, of[..., 0], of[..., 1] / 2], axis=-1) for of in rows[1:]]
     return np.stack([better, *ties, better[..., ::-1]], axis=-2)
 
@@ -212,6 +215,7 @@ def _mark_most_frequent(row: Floats, others: Floats) -> Bools:
 def _draw_shares(rng: np.random.Generator, hard: Floats, easy: Floats) -> Floats:
     """Draw the share of hard items `[chain, class]`, one for both systems and one for ties."""
     hard, easy = (n + n[:, ::-1] for n in (hard, easy))
+    # Ties are their own mirror image, so that the sum above has counted them twice.
     of_ties = np.arange(hard.shape[1]) * 2 == hard.shape[1] - 1
     drawn = rng.beta(1 + np.where(of_ties, hard / 2, hard), SELDOM + np.where(of_ties, easy / 2, easy))
     drawn[:, -1] = drawn[:, 0]

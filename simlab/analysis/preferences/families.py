@@ -76,6 +76,7 @@ def e_bh(log_e: Floats, level: float) -> Bools:
     order = np.argsort(-log_e, axis=-1)
     e = np.exp(np.minimum(np.take_along_axis(log_e, order, axis=-1), LARGEST))
     enough = e * np.arange(1, n + 1) >= n / level * (1 - SLACK)
+    # The largest k that passes counts, also where smaller ones fail: hence from the end.
     passed = np.logical_or.accumulate(enough[..., ::-1], axis=-1)[..., ::-1]
     return _restore_order(passed, order)
 
@@ -116,6 +117,7 @@ def was_ever_crossed(crossed: Callable[[float], Bools], campaigns: int, level: f
     rejected = np.zeros(nested.shape[1:], bool)
     for look in range(1, nested.shape[3]):
         rejected[:, :, look] = rejected[:, :, look - 1]
+        # Each rejection raises the level of the others at the same look, so that one may bring about the next.
         for _ in range(n_pairs):
             left = n_pairs - rejected[:, :, look].sum(1)
             rejected[:, :, look] |= nested[np.maximum(left, 1) - 1, np.arange(campaigns), :, look]

@@ -91,6 +91,7 @@ def weigh_votes(
         p_value, adjusted, critical, critical_open, sd, (low, high) = _test_by_flips(
             rng, votes, way, tested, level, contributed, n_patterns
         )
+    # A total of 0 has no direction, whatever its p-value.
     claimed = tested & (np.nan_to_num(adjusted, nan=1.0) <= level + SLACK) & (np.abs(total) > SLACK)
     with np.errstate(invalid="ignore", divide="ignore"):
         difference = total / weight
@@ -131,6 +132,7 @@ def bounds(total: Floats, n: Floats, spreads: Sequence[ClusterSquares], critical
     """
     nothing = np.zeros_like(n)
     ranges = [_roots(total, n, spread, critical) for spread in spreads]
+    # These sums are n (|d| - d^2), the least variance of votes whose mean is d, for positive and then negative d.
     low_part, high_part = _roots(total, n, ClusterSquares(nothing, -n / 2, -n), critical)
     ranges.append(
         (np.where(high_part >= 0, np.maximum(low_part, 0), np.nan), np.where(high_part >= 0, high_part, np.nan))
@@ -167,6 +169,7 @@ def _apply_exact_test(votes: Votes, compared: Bools, level: float) -> tuple[Floa
     adjusted = np.full(len(p_value), np.nan)
     adjusted[compared] = holm(p_value[compared])
     m = max(int(compared.sum()), 1)
+    # Bounds of one step are Bonferroni's; what an open pair needs falls with the pairs claimed, as Holm has it.
     left = max(m - int((adjusted[compared] <= level + SLACK).sum()), 1)
     return p_value, adjusted, float(ndtri(1 - level / 2 / m)), float(ndtri(1 - level / 2 / left))
 

@@ -58,7 +58,9 @@ def sample_posterior(
         p, divergences = draw(seed, human[row], learned_from, metric[row])
         above = (p[..., 0] > p[..., 2]).astype(float)
         theta = above.mean()
+        # An indicator that never varies has no autocorrelation, and no sample is worth more than its draws here.
         ess = above.size if above.std() == 0 else min(float(effective_sample_size(above)), above.size)
+        # Draws that are all on one side do not say that theta is 0 or 1 without an error.
         error = np.sqrt(max(theta * (1 - theta), 1 / ess) / ess)
         flat = p.reshape(-1, 3)
         low, high = np.quantile(flat, [(1 - MASS) / 2, (1 + MASS) / 2], axis=0)

@@ -40,6 +40,7 @@ def partial_order(verdict: Sequence[int] | Array, names: Sequence[str]) -> Parti
     for better, worse in np.argwhere(beats):
         condensed[label[better], label[worse]] |= label[better] != label[worse]
     reachable = closure(condensed)
+    # An edge follows from others where another group that is beaten leads to its end, too.
     direct = condensed & ~((condensed.astype(int) @ reachable.astype(int)) > 0)
     groups = [tuple(name for name, own in zip(names, label, strict=True) if own == k) for k in range(n)]
     depth = _depths(condensed)
@@ -68,6 +69,7 @@ def is_on_cycle(verdict: Array) -> Bools:
 def closure(beats: Bools) -> Bools:
     """Follow edges any number of times (at least once)."""
     reached = beats.astype(np.float32)
+    # Each squaring doubles the length of the paths that are followed.
     for _ in range(max(1, int(np.ceil(np.log2(max(2, beats.shape[-1])))))):
         reached = np.minimum(1, reached + reached @ reached)
     return np.asarray(reached > 0)

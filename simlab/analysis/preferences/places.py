@@ -92,6 +92,7 @@ def join_orders(votes: Votes) -> BothOrders:
     answer = np.sign(ahead)
     same = answer[0] == answer[1]
     inside = known & both[cell]
+    # Votes that are not joined have a number of their own, so that each of them is kept as its own earliest.
     _, earliest = np.unique(np.where(inside, cell, n_cells + np.arange(len(cell))), return_index=True)
     kept = ~inside
     kept[earliest] = True
@@ -106,6 +107,7 @@ def _cells(votes: Votes, known: Bools) -> Ints:
     """Number what the same rater, or nobody in particular, said of the same outputs; 0 where that is not known."""
     key = np.zeros(len(known), np.int64)
     for column in (votes.pair, votes.item, votes.rater):
+        # Nobody in particular is -1, hence one more.
         _, key = np.unique(key * (int(column.max(initial=0)) + 2) + column + 1, return_inverse=True)
     return np.asarray(np.where(known, key, 0))
 
@@ -199,6 +201,7 @@ def fisher_p_values_of_places(votes: Votes) -> Floats:
         (side, won): np.bincount(votes.pair[(place == side) & (votes.value == won)], minlength=votes.n_pairs)
         for side in (1, -1, 0) for won in (1, -1)
     }  # fmt: skip
+    # Columns are wins and losses of the first place: in the second order those of the second system.
     p_value = fisher_p_values(wins[1, 1], wins[1, -1], wins[-1, -1], wins[-1, 1])
     free = np.stack([wins[0, 1], np.zeros_like(wins[0, 1]), wins[0, -1]], axis=1)
     there = free.any(1)
@@ -246,6 +249,7 @@ def list_followers(votes: Votes) -> list[Follower]:
     first = won_first >= 0.5
     share = np.where(first, won_first, 1 - won_first)
     chance = np.where(first, expected_first, 1 - expected_first)
+    # bdtrc of k - 1 is the chance of k or more.
     likely = bdtrc(np.round(share * n) - 1, n, chance)
     followers = np.flatnonzero((n >= OFTEN) & (share >= NEARLY_ALL) & (likely < UNLIKELY)).tolist()
     return [Follower(int(raters[k]), bool(first[k]), int(n[k]), float(share[k]), float(chance[k])) for k in followers]

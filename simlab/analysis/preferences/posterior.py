@@ -33,6 +33,7 @@ _DRAWN_AT_ONCE = 256
 """Rows whose draws are held at once; a whole number of batches, so that rows keep their bits."""
 Method: TypeAlias = Literal["auto", "tempering", "nuts"]
 Sharing: TypeAlias = Literal["own", "joint", "partial"]
+# Middles of equal parts stand for the uniform prior of s on (0, 1).
 _SPREADS = (np.arange(24) + 0.5) / 24
 _LEAST = 1 / 3
 """Fewest pseudo-counts of a cell: what the others never say (a draw, say) may be said here; a uniform prior has 1."""
@@ -218,6 +219,7 @@ def priors(confusion: Ints | Floats, pairs: int, sharing: Sharing, *, two_outcom
     kept = reversal.kept_outcomes(n_outcomes, two_outcomes=two_outcomes)
     columns = _columns(np.asarray(confusion, float)[:, kept].reshape(-1, pairs, len(kept), 3))
     decided, drawn = _draw_jointly(columns) if sharing == "joint" else _dirichlet_of_further_pair(columns)
+    # Who comes first is a matter of names: column `<` is column `>` upside down.
     counts = np.stack([decided, drawn, decided[:, :, ::-1]], axis=3)
     uniform[:, kept] = np.maximum(counts.reshape(-1, len(kept), 3), _LEAST)
     return uniform
@@ -250,6 +252,7 @@ def _dirichlet_of_further_pair(columns: Floats) -> tuple[Floats, Floats]:
 def _means(columns: Floats, square: Floats) -> list[tuple[Floats, Floats]]:
     """Average the others' columns `>` and `=`, and say how many ratings each is worth `[campaign, pair, 1]`."""
     n = columns.sum(3, keepdims=True)
+    # Where pairs vary by s, n ratings of a pair tell as much of others as n / (1 + (n - 1) s^2) do (Kleinman 1973).
     weighed = columns / (1 + np.maximum(n - 1, 0) * square[:, :, None, None])
     cells = columns.shape[3]
     means = []
@@ -264,6 +267,7 @@ def _squared_spread(columns: Floats, means: list[Floats]) -> Floats:
     kappa = _SPREADS**-2.0 - 1
     a = np.stack([means[0], means[0], means[1]], axis=2)[..., None] * kappa
     n = columns[..., None]
+    # The likelihood of a spread is that of Dirichlet-multinomial counts, column by column.
     of_column = (gammaln(a + n) - gammaln(a)).sum(3) + gammaln(kappa) - gammaln(kappa + n.sum(3))
     log_l = of_column.sum(2)
     others = log_l.sum(1, keepdims=True) - log_l

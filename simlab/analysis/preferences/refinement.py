@@ -222,6 +222,7 @@ class RefinedRows:
         theta = means[:, 0].mean()
         self.theta[row], self.mean[row], self.second[row] = theta, means[:, 1:4].mean(0), means[:, 4:7].mean(0)
         spread = means[:, 0].std(ddof=1) / np.sqrt(len(means))
+        # Replicates that all agree do not say that there is no error.
         self.ess[row] = theta * (1 - theta) / spread**2 if spread > 0 else 1.0 / ERROR_NEAR
         self.error[row] = max(spread, 0.5 / self.ess[row]) if spread > 0 else ERROR_NEAR
 
@@ -261,6 +262,7 @@ class Care(NamedTuple):
     """Say how carefully to integrate: nodes each way, and how far (in logarithms) below the maximum to go."""
 
     nodes: int
+    # e^-40 is 4e-18: what lies lower adds nothing that double precision holds.
     depth: float = 40.0
 
 

@@ -44,6 +44,7 @@ _AT_ONCE = 2048
 """Lines that are followed at once: as many as fit into the cache."""
 _CENTRES = 2
 _LONGEST = 512
+# Nine gammas of J and three of the metric's ratings, one normal number each.
 _DIMENSIONS = 12
 # First components of an embedded rank-1 lattice for up to 2^20 points (Cools, Kuo and Nuyens 2006).
 LATTICE = (
@@ -137,6 +138,7 @@ def sums(
 def add_weighted_sums(total: Floats, scale: Floats, more: Floats, other: Floats) -> tuple[Floats, Floats]:
     """Add weighted sums `[row, replicate, 11]` that are on other scales `[row]`."""
     top = np.maximum(scale, other)
+    # Sums of squared weights change with the square of the scale.
     power = np.array([1, 2, 1, 2, 2, *[1] * 6])
     mine, theirs = (np.exp(power * (one - top)[:, None, None]) for one in (scale, other))
     return total * mine + more * theirs, top
@@ -162,6 +164,7 @@ def _lattice(n: int, seed: int, lattice: int, chunk: int) -> Floats:
     """Shift a lattice for each replicate: normals `[12, point]`."""
     shift = stream(seed, "analysis", "lattice", lattice, chunk).random((_DIMENSIONS, REPLICATES, 1))
     unit = (np.array(LATTICE[:_DIMENSIONS])[:, None, None] * (np.arange(n) / n) + shift) % 1.0
+    # The normal numbers of these ends are -4.75 and 4.75, within FARTHEST, up to which curves are fitted.
     unit = np.clip(unit, 1e-6, 1 - 1e-6).reshape(_DIMENSIONS, -1)
     return np.asarray(ndtri(unit), np.float32)
 
@@ -242,6 +245,7 @@ def _draw_joint(batch: _Batch, curve: Floats, normal: Floats) -> Floats:
     k = len(batch.kept)
     value = values(curve[:, :, None, None], normal)
     g, h = value[: 3 * k].reshape(k, 3, *value.shape[1:]), value[3 * k :]
+    # Curves give cube roots of gammas, which are cubed here in place.
     h *= h * h
     h *= (batch.metric.T > 0)[..., None, None]
     if batch.easy:
@@ -263,6 +267,7 @@ def _weigh_draws(batch: _Batch, joint: Floats) -> ReversalDraws:
     if batch.easy:
         return _weigh_easy_draws(batch, joint)
     top = joint.max((0, 1))
+    # Single precision has no normal number below 1e-38, and p must keep a finite logarithm.
     p = [np.maximum(np.exp(joint[:, k] - top).sum(0), 1e-37) for k in range(3)]
     p_power, mu_power = batch.p_power[..., None, None], batch.mu_power[..., None, None]
     log_w = -p_power.sum(1) * np.log(p[0] + p[1] + p[2])
@@ -330,6 +335,7 @@ def _integrate_above(series: Floats, height: Floats) -> Floats:
         before, term = term, t * term - (k - 1) * before
     rest *= np.exp(-0.5 * t * t) * np.float32((2 * np.pi) ** -0.5)
     rest += series[:, 0] * ndtr(-t)
+    # The series is cut off, but a part of a weight is neither negative nor more than the whole.
     return np.clip(rest, 0, series[:, 0], out=rest)
 
 
@@ -340,6 +346,7 @@ def _crossing(height: Floats) -> Floats:
     low, high = _EDGES[below], _EDGES[below + 1]
     steep = np.maximum(terms[:, 1], 1e-30)
     t = np.clip(-terms[:, 0] / steep, low, high)
+    # Newton's step must not divide by a slope near 0: a tenth of that in the middle is the least.
     steep *= 0.1
     for _ in range(_STEPS):
         value, slope = terms[:, -1], np.zeros_like(t)
@@ -407,6 +414,7 @@ def _fit_roots() -> tuple[Floats, Floats]:
 
 
 def _quantile(shape: Floats, x: Floats) -> Floats:
+    # Each tail has its own function, since 1 - ndtr(x) has no digits left far up.
     return np.asarray(np.where(x < 0, gammaincinv(shape, ndtr(x)), gammainccinv(shape, ndtr(-x))))
 
 

@@ -29,6 +29,7 @@ _FREEDOM = 6.0
 """Degrees of freedom of the Student law: tails of the posterior fall exponentially, its own do not."""
 
 _STEPS = 40
+# Central differences are off by its square, 1e-8, and rounding over it is less: a proposal needs no more.
 _STRIDE = 1e-4
 _WIDEST = 5.0
 """Largest standard deviation of a coordinate: what nothing is known of is not looked for further away."""
@@ -97,9 +98,11 @@ def peaks(model: RidgeModel) -> Peak:
         slope = _gradient(part, y[open_])
         size, turn = np.linalg.eigh(-_curvature(part, y[open_]))
         along = (turn.swapaxes(1, 2) @ slope[:, :, None])[:, :, 0]
+        # Absolute curvatures make every step lead uphill, even where the density is not concave.
         step = (turn @ (along / (np.abs(size) + damping[open_, None]))[:, :, None])[:, :, 0]
         step *= np.minimum(1.0, 3.0 / np.maximum(np.abs(step).max(1), 1e-12))[:, None]
         tried = _log_density(part, y[open_] + step)
+        # At the peak a step may lose by rounding alone, and must then count as taken.
         better = tried >= height[open_] - 1e-9
         y[open_[better]] += step[better]
         height[open_[better]] = tried[better]
@@ -184,6 +187,7 @@ def _points(lattice: int, seed: int, chunk: int, dimensions: int) -> tuple[Float
     grid = np.arange(LATTICES[lattice]) / LATTICES[lattice]
     unit = (np.array(LATTICE[: dimensions + 1])[:, None, None] * grid + shift) % 1.0
     unit = np.clip(unit.reshape(dimensions + 1, -1), 1e-12, 1 - 1e-12)
+    # Twice a gamma number is a chi-squared one: normal numbers over its root are Student's.
     spread = np.sqrt(_FREEDOM / (2 * gammaincinv(_FREEDOM / 2, unit[-1])))
     point = ndtri(unit[:-1]) * spread
     return point, -(_FREEDOM + dimensions) / 2 * np.log1p((point**2).sum(0) / _FREEDOM)
@@ -191,6 +195,7 @@ def _points(lattice: int, seed: int, chunk: int, dimensions: int) -> tuple[Float
 
 def _draws(model: RidgeModel, peak: Peak, point: Floats) -> tuple[list[Floats], Floats]:
     """Turn points into p, a list of three `[row, point]`, and the log density of each; loops keep arrays flat."""
+    # Exponentials of log-ratios, and products of them, must stay finite.
     y = np.clip(peak.at[:, :, None] + peak.root @ point, -250, 250)
     n_rows = model.reach.shape[1]
     log_q, q = _simplex(y[:, : n_rows - 1])

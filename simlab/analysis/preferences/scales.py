@@ -69,11 +69,13 @@ def scale(rng: np.random.Generator, votes: Votes, way: Way, fitted: Strengths, l
     together = np.equal(*(fitted.part[k] for k in np.triu_indices(fitted.n_systems, 1)))
     difference = np.where(together, distances(fitted.value), np.nan)
     error = contrast_errors(contrasts, covariance)
+    # Last stands that of independent votes, before it that of all ways in which votes cluster together.
     joint = covariance[-2]
     critical = _critical_value(rng, contrasts[together], joint, freedom, level)
     low, high = difference - critical * error, difference + critical * error
     low, high = _remove_prior_bounds(fitted, low, high)
     verdict = np.where(low > 0, 1, np.where(high < 0, -1, 0))
+    # A single strength is told about the mean of its part, since no level of all is known.
     own = np.zeros((fitted.n_systems, fitted.n_systems + 1))
     own[:, :-1] = (
         np.eye(fitted.n_systems) - (fitted.part[:, None] == fitted.part) / np.bincount(fitted.part)[fitted.part]
@@ -103,6 +105,7 @@ def explain_scale(votes: Votes, way: Way, fitted: Strengths) -> Explained:
     chance = probabilities(distances(fitted.value), fitted.log_ties)
     net = chance[:, 0] - chance[:, 2]
     variance = n * (chance[:, 0] + chance[:, 2] - net**2)
+    # Each part whose systems are compared has one strength fewer than systems, since only distances count.
     freedom = int(seen.sum()) - fitted.n_systems + int(fitted.part.max()) + 1
     if freedom <= 0 or not variance[seen].all():
         return Explained(np.nan, max(freedom, 0), np.nan, np.nan)
@@ -133,6 +136,7 @@ def _critical_value(
 ) -> float:
     """Return the largest of all contrasts in units of their errors that is exceeded with probability `level`."""
     value, vector = np.linalg.eigh(covariance)
+    # V_r + V_x - V_rx may have negative eigenvalues (Cameron, Gelbach and Miller 2011).
     root = contrasts @ (vector * np.sqrt(np.maximum(value, 0.0)))
     sd = np.sqrt((root**2).sum(1))
     root = root[sd > 0] / sd[sd > 0, None]
@@ -194,6 +198,7 @@ def _count_fewest_votes(counts: Array, fitted: Strengths, top: int, rival: int, 
         if does - fails <= 1:
             break
         middle = guess if fails < guess < does else (fails + does) // 2
+        # The guess is tried once; from then on the bracket is halved.
         guess = -1
         if _has_passed(_remove_votes(counts, fitted, top, rival, middle), fitted.n_systems, top, rival):
             does = middle

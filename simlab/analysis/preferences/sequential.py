@@ -24,6 +24,7 @@ from simlab.formulas import grade_preferences
 from simlab.types import Array, Bools, Evidence, Floats, InputError, Ints, Verdicts
 
 Spending: TypeAlias = Literal["obrien_fleming", "pocock"]
+# The largest stake times the largest |y|, .35 (1 + .75 * 2) = .875, stays below 1: no bet can ruin.
 BETS = (0.02, 0.05, 0.1, 0.2, 0.35)
 LEANINGS = (0.0, 0.25, 0.5, 0.75)
 """Stakes on the mean, both ways, and coefficients of the metric, over which the bets are spread evenly."""
@@ -134,6 +135,7 @@ def _has_crossed(lead: Ints, steps: Mapping[int, Ints], farthest: int, allowed: 
         # With t = 1 rounding must not forbid what is allowed.
         fits = tail <= (allowed[look] - spent)[:, None] + 1e-12
         bound = np.where(fits.any(1), fits.argmax(1), weight.shape[1])
+        # Without a lead there is nothing to claim, even where the level would allow it.
         over = np.arange(weight.shape[1]) >= np.maximum(bound, 1)[:, None]
         spent += np.where(over, weight, 0.0).sum(1)
         weight = np.where(over, 0.0, weight)
@@ -216,6 +218,7 @@ def claims(rule: Callable[[Evidence], Verdicts], p: Floats, annotations: Ints) -
 
 
 def _ask(rule: Callable[[Evidence], Verdicts], chance: Floats, done: int, planned: int) -> tuple[Array, Bools]:
+    # The rule is not asked about counts so unlikely that they change no probability.
     wins, losses = np.nonzero(chance > 1e-15)
     counts = np.stack([wins, done - wins - losses, losses], axis=1)
     # The last look is planned: nothing has come of it yet, but a rule may know that it will.
@@ -251,8 +254,10 @@ def corrected_statistic(evidence: Evidence) -> Floats:
     alone = evidence.human - evidence.confusion.sum(-2)
     d = (evidence.human @ _SIGN - c * (evidence.confusion * g).sum((-1, -2))) / rate
     of_x = (alone[..., 0] + alone[..., 2]) + _SMOOTHING * (alone.sum(-1) > 0)
+    # The mean of g over all n_all outputs errs, too: the last term.
     variance = (both * left + of_x + c**2 * variance_g * both**2 / n_all) / rate**2
     z = d / np.sqrt(np.maximum(variance, 1e-12))
+    # Mean and slope take two degrees of freedom, so that of two annotations nothing is left.
     few = n < 3
     tail = stdtr(np.maximum(n - 2, 1), -np.abs(z))
     return np.where(few, 0.0, -np.sign(z) * ndtri(np.maximum(tail, 1e-300)))
@@ -279,6 +284,7 @@ def boundaries(annotations: tuple[int, ...], level: float, spending: Spending) -
     steps = np.sqrt(np.diff(share))
     for look, step in enumerate(steps, 1):
         spend = allowed[look] - spent
+        # Where nothing may be spent, 12 standard deviations hold all of the motion.
         edge = 12 * np.sqrt(share[look])
         if spend > _NOTHING:
             edge = min(_edge(place, mass, step, spend), edge)

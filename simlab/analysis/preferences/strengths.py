@@ -80,11 +80,13 @@ def _fit_strengths(counts: Array, n_systems: int, *, ties_bound: bool) -> Streng
     met[first, second] = counts.sum(1) > 0
     part = _connected_groups(met, directed=False)
     upper, lower = _mark_unbounded(beats)
+    # The prior is there only where comparisons leave a strength without bounds; else the fit is maximum likelihood.
     weak = WEAK * float((upper | lower).any() or not ties_bound)
     ties = bool(counts[:, 1].any())
     theta = np.zeros(n_systems + 1)
     theta[-1] = 0.0 if ties else _LEAST_TIES
     anchor = np.zeros((n_systems + 1, n_systems + 1))
+    # Strengths of a part are known up to a constant: this makes the curvature invertible and moves no distance.
     anchor[:-1, :-1] = part[:, None] == part
     for _ in range(_STEPS):
         slope, curve = _derivatives(counts, theta, first, second, weak)
@@ -92,6 +94,7 @@ def _fit_strengths(counts: Array, n_systems: int, *, ties_bound: bool) -> Streng
             slope[-1] -= weak * theta[-1]
             curve[-1, -1] += weak
         if not ties:
+            # Without ties their parameter stays where it is: a step of it is 0.
             slope[-1], curve[-1], curve[:, -1], curve[-1, -1] = 0.0, 0.0, 0.0, 1.0
         step = np.linalg.solve(curve + anchor, slope)
         theta += step * min(1.0, 4.0 / max(float(np.abs(step).max()), 1e-300))
@@ -192,6 +195,7 @@ def _derivatives(counts: Array, theta: Floats, first: Ints, second: Ints, weak: 
         np.add.at(curve[:, -1], i, sign * across)
         np.add.at(curve[-1], i, sign * across)
     curve[-1, -1] = (n * tie * (1 - tie)).sum()
+    # The prior is about distances; of the level of all strengths nothing is known or needed.
     centred = theta[:-1] - theta[:-1].mean()
     slope[:-1] -= weak * centred
     curve[:-1, :-1] += weak * np.eye(n_systems)

@@ -125,6 +125,7 @@ def _begin(rng: np.random.Generator, pair: TemperedPair) -> Floats:
 def _log_gamma(rng: np.random.Generator, shape: Floats, size: tuple[int, ...]) -> Floats:
     """Draw logarithms of gammas, of shapes far below 1, too."""
     full = (*size, *shape.shape)
+    # Gamma(s) is Gamma(s + 1) U^(1 / s); by logarithms, since draws of tiny shapes underflow.
     return np.asarray(np.log(rng.standard_gamma(shape + 1.0, full)) + np.log(rng.random(full)) / shape)
 
 
@@ -146,6 +147,7 @@ def _step(difference: Floats, left: float) -> float:
     for _ in range(30):
         middle = (low + high) / 2
         low, high = (middle, high) if share(middle) >= _KEPT else (low, middle)
+    # A step of 0 would never reach the posterior.
     return max(low, 1e-6)
 
 
@@ -172,9 +174,11 @@ def _move(
     first = rng.integers(0, len(still), (len(x), len(moving)))
     second = (first + rng.integers(1, len(still), first.shape)) % len(still)
     rows = np.arange(len(x))[:, None]
+    # The scale that ter Braak 2006 has for k coordinates.
     base = 2.38 / np.sqrt(2 * k)
     scale = base * np.exp(rng.normal(-0.1, 0.7, (*first.shape, 1)))
     at = x[:, moving]
+    # A little noise leaves every place within reach, whichever directions the other particles span.
     proposed = at + scale * (x[rows, still[first]] - x[rows, still[second]]) + 1e-4 * rng.standard_normal(at.shape)
     new_g, new_f = _densities(pair, proposed)
     old = (1 - reached) * log_g[:, moving] + reached * log_f[:, moving]

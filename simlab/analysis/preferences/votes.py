@@ -133,6 +133,7 @@ def _clusters(votes: Votes, of: Ints) -> int:
 def _count_distinct(*columns: Ints) -> int:
     key = np.zeros(len(columns[0]), np.int64)
     for column in columns:
+        # Numbered anew after each column, keys stay small enough for 64 bits.
         _, key = np.unique(key * (int(column.max(initial=0)) + 1) + column, return_inverse=True)
     return int(key.max(initial=-1)) + 1
 
@@ -142,4 +143,5 @@ def _has_enough(votes: Votes, of: Ints) -> bool:
     if len(np.unique(own_number(of))) < FEWEST:
         return False
     there = np.bincount(votes.pair, minlength=votes.n_pairs) >= FEWEST
+    # Pairs with too few votes for that many clusters do not say what the design is like.
     return not there.any() or bool(np.median(count_per_pair(votes, of)[there]) >= FEWEST)

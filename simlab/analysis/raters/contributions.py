@@ -118,6 +118,7 @@ def spread(sides: Sides, label: Ints) -> DifferenceVariance:
     """
     share, residual = (gather_by_label(values, label) for values in (sides.share, sides.residual))
     alone = (share >= ALL).any((0, 1)) | (sides.size == 0).any(0)
+    # A cluster that is a system's only one gets NaN in the end, and must not divide by 0 on the way.
     stretch = 1 / np.sqrt(1 - np.minimum(share, ALL))
     apart = residual[0] * stretch[0] - residual[1] * stretch[1]
     variance = np.einsum("gp,gp->p", apart, apart)
@@ -138,5 +139,6 @@ def _degrees(share: Floats, stretch: Floats, size: Floats) -> Floats:
     for first, second, times in ((0, 0, 1), (1, 1, 1), (0, 1, 2)):
         cross = q[first] * q[second]
         diagonal = (share[first] * share[second]).sum(0)
+        # The square of the sum less the squares is the sum over different clusters, without a matrix of them.
         squared += times * per[first] * per[second] * (diagonal + cross.sum(0) ** 2 - (cross**2).sum(0))
     return np.asarray(np.divide(per.sum(0) ** 2, squared, out=np.zeros_like(squared), where=squared > 0))

@@ -68,6 +68,7 @@ def compare_by_crossed_flips(rng: np.random.Generator, rated: ScoredRatings, *, 
 def flip_family(rng: np.random.Generator, rated: ScoredRatings, of: Crossed, gap: Floats, flips: int) -> FlipFamily:
     """Flip contributions of raters and documents; a total of another sign than that of the `gap` is none."""
     length = np.sqrt(np.einsum("rp,rp->p", of.raters, of.raters) + np.einsum("xp,xp->p", of.documents, of.documents))
+    # Contributions of a pair are scaled to length 1, so that one tolerance serves the statistics of all pairs.
     per = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)
     raters, documents = of.raters * per, of.documents * per
     total = raters.sum(0)
@@ -78,6 +79,7 @@ def flip_family(rng: np.random.Generator, rated: ScoredRatings, of: Crossed, gap
     counts = (
         differs_beyond_rounding(rated, gap) & differs_beyond_rounding(rated, length) & (np.sign(total) == np.sign(gap))
     )
+    # One rater, or one document, says nothing of how others would vary.
     counts &= (of.n_raters > 1) & (of.n_documents != 1)
     left = (
         (np.einsum("rp,rp->p", raters, raters), of.n_raters),

@@ -52,6 +52,7 @@ def rater_contributions(rated: ScoredRatings, sides: Sides) -> Floats:
     What is left of a rating is what neither the rater's own level nor the mean of the two systems explains.
     """
     share, part = (gather_by_label(values, sides.rater) for values in (sides.share, sides.part))
+    # If systems are equal both sides have the same mean, for which the middle of the two stands.
     explained = levels(rated)[np.unique(sides.rater)][:, None] + sides.mean.mean(0)
     centred = part - share * explained
     return np.asarray(centred[0] - centred[1])

@@ -75,6 +75,7 @@ def _estimate_leniency(rated: ScoredRatings, apart: Floats, outputs: Bools, leve
         # Differences that are all alike do not say how far others would be; their spread is rounding, not exactly 0.
         if seen.sum() < 2 or spread <= 1e-9 * np.abs(rated.value).max():
             continue
+        # Centred contributions of loads w have the covariance M = diag(w) - w w': tr(M), then tr(M)^2 / tr(M^2).
         variance = (contribution[seen] ** 2).sum() / (1 - squares) + (contribution[~seen] ** 2).sum()
         spare = (1 - squares) ** 2 / (squares - 2 * cubes + squares**2)
         here, elsewhere = (net[seen] ** 2).sum(), (net[~seen] ** 2).sum()

@@ -176,6 +176,7 @@ def sum_scores(design: DesignProducts, value: Floats) -> ScoreSums:
 def solve(design: DesignProducts, ratio: Floats) -> Solved:
     """Solve the mixed-model equations; `ratio[..., term]` is each component over that of the noise, from 0 on."""
     p, n_columns = design.n_systems, len(design.cross)
+    # Levels of a term share no rating, so that eliminating the last one is a single number for each level.
     weight = 1 / (1 + ratio[..., -1:] * design.n_last)
     reduced = design.cross - _weighted_cross_products(design, ratio[..., -1:] * weight)
     per_column = np.ones((*ratio.shape[:-1], n_columns))
@@ -184,6 +185,7 @@ def solve(design: DesignProducts, ratio: Floats) -> Solved:
     scale = np.sqrt(per_column)
     equations = scale[..., :, None] * reduced * scale[..., None, :]
     diagonal = np.arange(n_columns)
+    # Scaled by the roots of their ratios random effects have precision 1, so that a component of 0 divides nothing.
     equations[..., diagonal[p:], diagonal[p:]] += 1.0
     # A system that nobody rated has no equation.
     equations[..., diagonal[:p], diagonal[:p]] += equations[..., diagonal[:p], diagonal[:p]] == 0
@@ -195,6 +197,7 @@ def solve(design: DesignProducts, ratio: Floats) -> Solved:
     last = weight[..., None] * _multiply_by_last(design.to_last, weights)
     load = (*(by_column[..., block, :] for block in design.block), last)
     shares = np.moveaxis(ratio, -1, 0)[..., None, None]
+    # The inverse holds the covariance by all components; without what terms add that by the noise is left.
     noise = weights[..., :p, :] - sum(share * one.mT @ one for share, one in zip(shares, load, strict=True))
     information = _information(design, ratio, per_column, reduced, inverse, weight)
     return Solved(ratio, per_column, reduced, inverse, weight, load, noise, log_determinant, information)
@@ -419,6 +422,7 @@ def fit_each(design: DesignProducts, value: Floats) -> Fits:
         lambda ratio, study: solve(design, ratio),
         lambda at, study: quadratic_forms(design, at, _some_sums(sums, study)),
     )
+    # At given ratios the noise that REML finds is y'P y over its degrees of freedom.
     component = forms.residual / max(free, 1) * np.vstack([np.ones(n_studies), at.ratio.T])
     return Fits(component, forms.effect[: design.n_systems], at, scattered, converged)
 
@@ -446,6 +450,7 @@ def step_to_reml(
         if not len(going):
             break
         start = at.ratio[going]
+        # A noise of 0 would make all ratios infinite.
         path = (aim[1:] / np.maximum(aim[0], LEAST_NOISE * aim.sum(0))).T - start
         waiting, step = np.arange(len(going)), 1.0
         while len(waiting):
@@ -453,6 +458,7 @@ def step_to_reml(
             tried = solve_at(start[waiting] + step * path[waiting], study)
             forms_there = forms_at(tried, study)
             there = _deviance(free, tried, forms_there.residual)
+            # Steps are halved until the deviance does not rise; the least one is taken anyway, so that steps end.
             taken = (there <= deviance[study] + SLACK) | (step < LEAST_STEP)
             at.put(study[taken], tried.select(taken))
             for all_studies, of_some in zip(forms, forms_there, strict=True):
@@ -498,6 +504,7 @@ def is_identified(information: Floats) -> bool:
     own = np.diag(information)
     if own.min() <= SINGULAR * own.max():
         return False
+    # Scaled to a diagonal of 1, so that a component with much information does not hide another.
     return bool(np.linalg.eigvalsh(information / np.sqrt(np.outer(own, own)))[0] > SINGULAR)
 
 
@@ -520,6 +527,7 @@ def nearest_components(information: Floats, form: Floats) -> Floats:
     aim = _times((vectors * shrunk[..., None, :]).mT, (form.T / size).T)
     free = (_times(vectors * shrunk[..., None, :], aim).T / size).T
     inside = (free >= 0).all(0) & known.all(-1)
+    # Only studies whose free solution has a component below 0 need the constrained one, which is slower.
     for study in np.flatnonzero(~inside):
         roots = root if root.ndim == 2 else root[study]
         sizes = size if size.ndim == 1 else size[study]

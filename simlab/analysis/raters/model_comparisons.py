@@ -127,6 +127,7 @@ def t_statistics(
     size = np.abs(difference)
     t = np.divide(size, np.sqrt(variance), out=np.zeros_like(size), where=scattered)
     alike = comparable & (variance == 0) & (size > 0)
+    # 2^-units is the one-sided p-value of a sign test in which all units agree.
     t = np.where(alike, -ndtri(2.0 ** -np.maximum(units, 1.0)), t)
     return t, np.where(scattered, np.clip(freedom, LEAST_FREEDOM, MOST_FREEDOM), MOST_FREEDOM)
 
@@ -348,6 +349,7 @@ class ComparisonLayout(NamedTuple):
                 parts.append(satterthwaite_freedom(*within, share_within, zeros_known=False))
         total = np.asarray(sum(variance for variance, _ in parts))
         squares = sum(np.divide(variance**2, df, out=np.zeros_like(variance), where=df > 0) for variance, df in parts)
+        # Satterthwaite 1946, for a sum of estimates that are independent.
         spare = np.divide(total**2, squares, out=np.zeros_like(total), where=np.asarray(squares) > 0)
         return np.where(given, total, variance), np.where(given, spare, freedom)
 
@@ -384,6 +386,7 @@ def rounding_variance(component: Floats, size: Floats) -> Floats:
     """Return the variance that is rounding, `[study, 1]`: nothing scatters where terms explain all systems do not."""
     total = component.sum(0)
     rounding = (ROUNDING * np.maximum(1.0, size)) ** 2
+    # Steps of REML keep the noise at LEAST_NOISE of the components, so that a noise this small stands for none.
     explained = component[0] <= 2 * LEAST_NOISE * total
     return np.where(explained, np.maximum(rounding, 4 * LEAST_NOISE * total), rounding)[:, None]
 
@@ -453,9 +456,12 @@ def satterthwaite_freedom(
     variance = component.T @ share if share.ndim == 2 else (component.T[:, None] @ share)[:, 0]
     positive, spread = (component > 1e-8 * component.sum(0)).T, np.empty_like(variance)
     counted = positive if zeros_known else np.ones_like(positive)
+    # Studies with the same components at 0 share an inverse.
     for known in map(np.array, set(map(tuple, counted.tolist()))):
+        # Components at 0 that count may be all but unidentified: the larger cut leaves out what nothing tells.
         rounding = 1e-15 if zeros_known else SINGULAR
         study = (counted == known).all(1)
+        # Only the components that count are inverted: those known to be 0 add no uncertainty.
         own = information[..., known, :][..., known]
         inverse = np.linalg.pinv(own if own.ndim == 2 else own[study], rounding, hermitian=True)
         unit = (share if share.ndim == 2 else share[study])[..., known, :]
@@ -478,8 +484,10 @@ def _layout(
         cell = _number_labels(of_rater, of_document, of_system)
         n_averaged = np.bincount(cell)
         at = np.empty(len(n_averaged), np.int64)
+        # Any rating of a cell will do, since all of them have the cell's labels.
         at[cell] = np.arange(len(cell))
         averages = incidence(len(n_averaged), cell)
+        # Averaged within documents there are no segments left: documents stand for items.
         terms = list_terms(of_system[at], of_rater[at], of_document[at], of_document[at])
     there = np.zeros((_count(of_document), n_systems))
     there[of_document, of_system] = 1.0
@@ -491,6 +499,7 @@ def _layout(
     dealt = (met.astype(float).T @ met)[first, second] == 0
     apart = (pool[first] != pool[second]) & ~(single[pool[first]] & single[pool[second]])
     refused = apart & (pools == "apart")
+    # One document shows no spread, and a lone rater's taste cannot be told from the system that nobody else rated.
     comparable = (documents > 1) & ~refused & (~dealt | (thinner > 1))
     load = np.bincount(of_rater * n_systems + of_system, minlength=met.size).reshape(met.shape).astype(float)
     effective = load.sum(0) ** 2 / np.maximum((load**2).sum(0), 1.0)
@@ -571,6 +580,7 @@ def _number_labels(*columns: Ints) -> Ints:
     """Number the combinations of labels that occur, from 0."""
     code = _number_in_order(columns[0])
     for column in columns[1:]:
+        # Numbered anew after each column, codes stay small enough for 64 bits.
         code = _number_in_order(code * _count(column) + column)
     return code
 

@@ -306,18 +306,21 @@ def _studies_of_equals(
         np.matmul(estimate, minus, out=null[part])
     np.maximum(squares, NOTHING, out=squares)
     expected, variance = squares.mean(0), each.sum(0)
+    # Raters who add v_r to a variance tell as much as (sum v)^2 / sum v^2 equal ones, less one for their mean.
     freedom = PRIOR + np.maximum(variance**2 / (each**2).sum(0) - 1, LEAST_FREEDOM)
     for part in parts:
         ratio = squares[part]
         ratio /= expected
         null[part] /= np.sqrt(variance * _moderated_ratio(ratio, freedom, comparable))
     np.abs(null, out=null)
+    # A pair that cannot be compared must not set the bar for others.
     null[:, ~comparable] = 0.0
     return Equals(expected, freedom, null)
 
 
 def _moderated_ratio(ratio: Floats, freedom: Floats, comparable: Bools) -> Floats:
     """Shrink variances over their expectation, `[..., pair]`, towards the median of the pairs that are compared."""
+    # A mean would let the few pairs that vary most raise the variances of all.
     middle = _medians(ratio if comparable.all() else ratio[..., comparable])
     shrunken = ratio * ((freedom - PRIOR) / freedom)
     shrunken += middle * (PRIOR / freedom)
@@ -333,6 +336,7 @@ def make_judge(layout: ComparisonLayout, fit: MixedModelFit, value: Floats, draw
     weight = np.ones(n_cells)
     for term in layout.design.terms:
         if term.name == WITHIN_RATERS:
+            # n ratings that share an effect of this ratio are together worth n / (1 + ratio n).
             weight = 1 / (1 + ratio[term.name] * np.bincount(term.label)[term.label])
     size = np.bincount(at, weight, layout.met.size)
     added = sparse.csr_matrix((weight / size[at], (at, np.arange(n_cells))), shape=(layout.met.size, n_cells))
@@ -342,8 +346,10 @@ def make_judge(layout: ComparisonLayout, fit: MixedModelFit, value: Floats, draw
     shrunk = leniency / (1 + leniency * precision.sum(1))
     information = np.diag(precision.sum(0)) - (precision * shrunk[:, None]).T @ precision
     unit, nothing = np.append(1.0, fit.at.ratio) @ layout.shares(fit.at).large, np.zeros(0)
+    # A system that nobody rated has no information, and a matrix with such a row no inverse.
     inverse = np.linalg.pinv(information, hermitian=True)
     judge = Judge(layout, fit.at, precision, leniency, inverse, added, unit, *(nothing,) * 4)
+    # Sorted scores are the seed, so that a table has the same p-values whatever the order of its rows.
     rng = np.random.default_rng(zlib.crc32(np.sort(value).tobytes()))
     spread = _spread(judge, layout.average_cells(value), at, weight)
     judge = judge.train_on_equals(spread, rng, draws)

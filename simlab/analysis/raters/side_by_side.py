@@ -90,6 +90,7 @@ def find_whole_documents(rated: ScoredRatings) -> WholeDocuments | None:
     n_raters = int(number.max()) + 1
     load = _membership(number) @ count.reshape(n, n_systems)
     effective = load.sum(0) ** 2 / (load**2).sum(0)
+    # With one document of each rater nothing tells tastes from what documents do to systems.
     if n_raters < FEW_RATERS or n_systems < 2 or n == n_raters or effective.min() < FEW_EFFECTIVE:
         return None
     if not _is_averaged(rated, n_raters):
@@ -125,6 +126,7 @@ def sum_by_rater(table: WholeDocuments) -> RaterSums:
     each = np.einsum("ds,ds->s", left, left)
     of_mean = score.shape[1] * (of_document @ of_document)
     of_rater = mean - mean.mean(0)
+    # Times the root of the number of systems their mean has the noise's variance, as contrasts have.
     level = np.sqrt(score.shape[1]) * of_rater.mean(1)
     contrast = of_rater - of_rater.mean(1, keepdims=True)
     gram = np.stack([contrast @ contrast.T, np.outer(level, level)])
@@ -139,6 +141,7 @@ def solve(load: Floats, n_systems: int, ratio: Floats) -> RaterEquations:
     total = level[..., None] + shared[..., None] * load
     weight = load / total
     precision = weight.sum(-1)
+    # Systems are one mean and one contrast fewer than there are systems, with equations of their own.
     times = np.array([n_systems - 1.0, 1.0])
     determinant = (load.sum() - len(load)) * np.log(level) + np.log(total).sum(-1) + np.log(precision)
     return RaterEquations(ratio, level, total, determinant @ times, _information(load, n_systems, level, total))
@@ -216,5 +219,6 @@ def fit(sums: RaterSums) -> RaterFit | None:
 
 def scatter_within_raters(sums: RaterSums, ratio: Floats) -> Floats:
     """Return sums of squares within raters, `[system]`, of scores less the predicted effects of documents."""
+    # This is how far the best linear prediction shrinks a document's mean over systems.
     share = sums.n_systems * ratio[DOCUMENT] / (1 + sums.n_systems * ratio[DOCUMENT])
     return np.asarray(sums.each - 2 * share * sums.product + share**2 * sums.within[1] / sums.n_systems)

@@ -94,6 +94,7 @@ def segment_t(score: Floats, system: Ints, item: Ints, n_systems: int) -> Floats
     centre = (sums[:, first, second] - sums[:, second, first]) / size
     whole = squares[:, first, second] + squares[:, second, first] - 2 * products
     left = whole - size * centre**2
+    # Where all differences are alike the subtraction leaves rounding, which is no spread.
     variance = np.where(left > ROUNDING * whole, left, 0.0) / np.maximum(n - 1, 1) / size
     known = (n >= FEWEST) & (np.abs(centre) > ROUNDING * np.abs(studies).max(1, initial=0.0)[:, None])
     t = np.divide(np.abs(centre), np.sqrt(variance), out=np.full_like(centre, np.inf), where=variance > 0)

@@ -141,6 +141,7 @@ def _sum_variances(
 ) -> Uncertainty:
     within = _variance_within_raters(sides, cells, weight) if lasting else variance
     known = np.isfinite(variance)
+    # What raters' own mean differences take out of the variance is theirs, and no document shrinks it.
     lasts = np.where(known, np.maximum(np.where(known, variance, 0.0) - np.where(known, within, 0.0), 0.0), 0.0)
     raters, documents = _count_clusters(weight, sides.rater), _count_clusters(weight, sides.document)
     return Uncertainty(_means(sides), cells.sum(0), variance, lasts, freedom, raters, documents)
@@ -188,6 +189,7 @@ def _variance_within_raters(sides: Sides, cells: Floats, weight: Floats) -> Floa
     own = np.divide(add_by_label(cells, sides.rater), load, out=np.zeros_like(load), where=load > 0)
     by_document = add_by_label(cells - weight * own[at], sides.document)
     n, taken = _count_clusters(weight, sides.document), np.count_nonzero(load, axis=0)
+    # Each rater's own mean difference costs a degree of freedom of the documents.
     spare = np.divide(n, n - taken, out=np.zeros_like(n), where=n > taken)
     return np.asarray(np.einsum("xp,xp->p", by_document, by_document) * spare)
 
