@@ -265,7 +265,9 @@ def work(plan: StudyPlan) -> str:
     of = "" if loads.outputs == loads.ratings else f" of {loads.outputs:,.0f} outputs"
     each = f"{loads.per_rater:,.0f} for each of {pluralise(loads.raters, 'rater')} (most: {loads.most:,.0f})"
     some = "" if loads.per_rater_documents.is_integer() else "some "
-    return f"{covers}{loads.ratings:,.0f} ratings{of}, {each}, each on {some}{loads.per_rater_documents:,.0f} documents."
+    return (
+        f"{covers}{loads.ratings:,.0f} ratings{of}, {each}, each on {some}{loads.per_rater_documents:,.0f} documents."
+    )
 
 
 def other_money(plan: StudyPlan) -> str:
