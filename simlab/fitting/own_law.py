@@ -320,6 +320,7 @@ def content(path: str, simulate: _Simulator, fitted: Fitted) -> Mapping[str, Any
     at = np.linspace(0, len(fitted.effects) - 1, n_draws).round().astype(int)
     answers = np.stack([_draw_kept_answers(rng, simulate, fitted.effects[k], pilot, sizes) for k in at])
     least, step = float(answers.min()), fitted.effects[0].scale.step
+    # Scores without steps are cut into as many as two bytes hold; equal answers have no range to cut.
     step = step or float(np.ptp(answers)) / MOST_STEPS or 1.0
     code = np.rint((answers - least) / step)
     if code.max() > MOST_STEPS:
