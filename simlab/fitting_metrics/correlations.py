@@ -67,6 +67,7 @@ def correlation(outputs: JudgedOutputs, name: str, *, signs: tuple[int, int]) ->
     errors = _errors(np.array([estimate.parts for estimate in left]))
     return Correlation(
         value=float(np.clip(whole.value, -1, 1)),
+        # Fisher's z has the derivative 1 / (1 - r^2).
         z_error=errors[0] / (1 - _clip_correlation(whole.value) ** 2),
         freedom=max(len(left) - 1, 1),
         system_sd=_system_sd(human, g, system, whole.value),
@@ -145,6 +146,7 @@ def leave_out_items(item: Ints) -> list[Bools]:
     index = np.unique(item, return_inverse=True)[1]
     n_items = int(index.max()) + 1
     groups = min(GROUPS, n_items)
+    # The seed is fixed, so that a table has one standard error.
     part = stream(0, "fit_metric", "groups").permutation(n_items)[index] % groups
     return [part != group for group in range(groups)]
 
@@ -171,6 +173,7 @@ def _system_sd(human: Floats, g: Floats, system: Ints, value: float) -> float:
         if of.sum() >= 8 and np.ptp(y[of]) > 0 and np.ptp(g[of]) > 0:
             r = float(np.corrcoef(y[of], g[of])[0, 1])
             own.append(r)
+            # The variance of a correlation in large samples.
             error.append((1 - r**2) ** 2 / (int(of.sum()) - 1))
     if len(own) < 3:
         return 0.0
@@ -193,6 +196,7 @@ def _varies(value: Floats, system: Ints) -> bool:
 
 
 def _clip_correlation(value: float) -> float:
+    # Fisher's z is infinite at -1 and 1.
     return min(max(value, -0.999), 0.999)
 
 

@@ -128,8 +128,10 @@ def _cut(ordered: Floats, adequate: Floats) -> float | None:
     apart = np.flatnonzero(np.diff(ordered) > 0)
     if not len(apart):
         return None
+    # Slopes of all cuts have one denominator, so this sum is largest where rho + eta is.
     above = -np.cumsum(adequate - adequate.mean())[apart]
     cut = int(apart[above.argmax()])
+    # Halved first, since the sum of two large scores may overflow.
     return float(ordered[cut] / 2 + ordered[cut + 1] / 2)
 
 
@@ -175,6 +177,7 @@ def shares_by_score(says: Floats, mean: Floats, sd: Floats, item: Ints) -> tuple
     items.
     """
     whole = _rates_by_score(says, mean, sd, np.zeros(2))
+    # Each starts from what the whole table gave, a step or two away.
     left = [_rates_by_score(says[k], mean[k], sd[k], whole[1]) for k in leave_out_items(item)]
     shares = np.array([share for share, _ in left])
     n = len(left)
@@ -183,6 +186,7 @@ def shares_by_score(says: Floats, mean: Floats, sd: Floats, item: Ints) -> tuple
 
 def _rates_by_score(says: Floats, mean: Floats, sd: Floats, start: Floats) -> tuple[Floats, Floats]:
     a, b = _probit(says, mean, sd, start)
+    # A probit averaged over a normal f is a probit again, flatter by this factor.
     scale = 1 / np.sqrt(1 + (b * sd) ** 2)
     both = compute_normal_orthant(mean / sd, (a + b * mean) * scale, b * sd * scale)
     above, called = ndtr(mean / sd), ndtr((a + b * mean) * scale)
@@ -195,6 +199,7 @@ def _probit(says: Floats, mean: Floats, sd: Floats, start: Floats) -> Floats:
     for _ in range(_STEPS):
         scale = 1 / np.sqrt(1 + (coefficient[1] * sd) ** 2)
         design = np.stack([scale, scale * mean], axis=1)
+        # Far out p is 0 or 1 to the last bit, and weights would be 0 / 0.
         at = np.clip(design @ coefficient, -6, 6)
         p, density = ndtr(at), np.exp(-(at**2) / 2) / np.sqrt(2 * np.pi)
         weight = density / (p * (1 - p))

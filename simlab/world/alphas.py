@@ -52,6 +52,7 @@ def alpha_optimal(
         given = rng.beta(beta[0], beta[1], n_systems)
     else:
         given = alpha + spacing * (np.arange(n_systems)[::-1] - (n_systems - 1) / 2)
+    # Spacings that add up to 0 or 1 miss it by rounding.
     wrong = ~((given >= -1e-12) & (given <= 1 + 1e-12))
     if wrong.any():
         raise InputError(

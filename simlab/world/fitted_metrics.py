@@ -161,6 +161,7 @@ def fitted_correlation(
 
 def posterior_mean(weight: Floats, *, mirrored: bool) -> Floats:
     """Return the mean of a mixture matrix whose columns are Dirichlet(weight); see `fitted_mu` for `mirrored`."""
+    # A mean draws nothing, so it does not matter which generator is handed on.
     return _columns(np.random.default_rng(0), weight, mirrored=mirrored, parameters="estimated")
 
 

@@ -71,6 +71,7 @@ def free(
 
     Raises InputError for a mean that is no three probabilities.
     """
+    # A mean of 0 gives a parameter of 0, for which a Dirichlet law is not defined.
     p = rng.dirichlet(concentration * _probabilities(mean, "systems.mean") + 1e-12, n_systems * (n_systems - 1) // 2)
     return Contest(
         name_things("system", n_systems),

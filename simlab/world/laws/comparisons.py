@@ -245,6 +245,7 @@ def _apply_confusion(rng: np.random.Generator, outcome: Array, confusion: Floats
     below = np.cumsum(confusion, axis=1)[:, :2]
     u = rng.random(outcome.shape)
     rows = np.arange(len(outcome))[:, None] % len(confusion)
+    # Gaps are looked up like wins, and put back below.
     true: Bools | Array = np.maximum(outcome, 0)
     passed = (u >= below[rows, 0, true]).astype(np.int8) + (u >= below[rows, 1, true])
     return np.where(outcome < 0, GAP, passed).astype(np.int8)

@@ -136,6 +136,7 @@ def count_quantile(probability: Floats, mean: Floats, dispersion: float) -> Ints
     levels, mu = probability.ravel(), mean.ravel()
     for start in range(0, count.size, CHUNK):
         part = slice(start, start + CHUNK)
+        # A level that rounds to 1 is covered by no count.
         count[part] = _quantile(np.minimum(levels[part], 1 - 1e-13), mu[part], dispersion)
     return count.reshape(probability.shape)
 
@@ -296,6 +297,7 @@ def make_error_law(
 ) -> ErrorCounts:
     """Return how many errors of each kind the raters are expected to mark, and how they come about."""
     points = (1 - marking.major_share) * marking.minor_weight + marking.major_share * marking.major_weight
+    # Whoever rates an item rates it for all systems, so one system's seats are all.
     rater = frame.rater[0]
     major = expit(logit(marking.major_share) + np.log(people.severity))[rater]
     marked = (outputs.quality / points)[:, :, None] * people.leniency[rater]

@@ -354,4 +354,5 @@ def deviations(latent: Floats, law: Latent) -> Floats:
 
 def exponential_deviates(normal: Floats) -> Floats:
     """Turn standard normal deviations into exponential ones of mean 0 and standard deviation 1, in the same order."""
+    # -log(1 - Phi(z)) is exponential; the logarithm of the mirrored tail keeps its digits far out.
     return np.asarray(-log_ndtr(-normal) - 1)

@@ -353,6 +353,7 @@ def _mean_score_of_normal(scale: Scale, mean: Floats, sd: float) -> Floats:
     if values is None:
         return _censored_mean(scale, mean, sd)
     above = ndtr((mean[..., None] - cuts) / sd)
+    # The mean is the least score, plus each step by how likely its cut is passed.
     return np.asarray(values[0] + above @ np.diff(values))
 
 
