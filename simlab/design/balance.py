@@ -114,7 +114,9 @@ def _walk(rng: np.random.Generator, table: DealTable, units: Ints, piece: Ints, 
     options = _options(rng, table, units, piece)
     weight = np.bincount(piece, weights=table.weight[units]).astype(int).tolist()
     total = sum(weight) * table.slots.shape[2]
+    # Of the loads the entropy needs n log n only, so that a table spares a logarithm for each rater tried.
     n_log_n = _tabulate_n_log_n(total)
+    # With one rater there is no entropy to normalise.
     scale = np.log(max(table.n_raters, 2))
     wanted = total * (np.log(total) - target * scale)  # the sum of n log n at which the entropy is the target
     choice = [candidates[0][0] for candidates in options]
@@ -130,6 +132,7 @@ def _walk(rng: np.random.Generator, table: DealTable, units: Ints, piece: Ints, 
         best, taken, taken_raters = np.inf, -1, []
         for c, raters in options[p]:
             off = abs(rest + sum(n_log_n[loads[r] + w] - n_log_n[loads[r]] for r in raters) - wanted)
+            # Sums of logarithms differ in their last bits: without a margin ties would fall by rounding and not at random.
             if off < best - 1e-7:
                 best, taken, taken_raters = off, c, raters
         choice[p] = taken
@@ -155,6 +158,7 @@ def _options(rng: np.random.Generator, table: DealTable, units: Ints, piece: Int
 
 def _tabulate_n_log_n(total: int) -> list[float]:
     n = np.arange(total + 1, dtype=float)
+    # 0 log 0 counts as 0.
     values: list[float] = (n * np.log(np.maximum(n, 1.0))).tolist()
     return values
 
@@ -240,6 +244,7 @@ def deal_twin(
     turn = np.empty(len(units), np.int64)
     turn[order] = np.arange(len(units)) - np.searchsorted(seat[order], seat[order])
     shift = rng.random((int(pile.max()) + 1, int(turn.max()) + 1))[pile, turn]
+    # A shift of 1 to n - 1 seats never leads back to who was asked before.
     return _list_asked_ratings(
         table, units, (before + 1 + (shift * (n_seats - 1)).astype(np.int64)) % n_seats, documents
     )

@@ -110,6 +110,7 @@ def find_last_looks(stop: Bools, cost: Ints, budget: int | None, order: Ints) ->
     left = np.full(len(stop), np.iinfo(np.int64).max if budget is None else budget)
     for look in range(1, stop.shape[2]):
         batch = np.where(open_, cost[:, :, look], 0)
+        # The argsort of an order is its inverse, which puts sums back in the order of pairs.
         spent = np.take_along_axis(np.cumsum(np.take_along_axis(batch, order, 1), axis=1), np.argsort(order, axis=1), 1)
         paid = open_ & (spent <= left[:, None])
         end[paid] = look

@@ -287,6 +287,7 @@ def _try_call(carry_out: Callable[[], Value]) -> Value | Failed:
     try:
         with notice_writing():
             return carry_out()
+    # A part that calls sys.exit raises no Exception, and must fail its own block only.
     except (Exception, SystemExit) as error:
         return error
 

@@ -228,6 +228,7 @@ def _collect_answers(
 def load_entropy(carried: ClockedAnswers, person: Ints) -> float:
     """Return how evenly the answers that count were spread over all people who were there; NaN where there are none."""
     load = np.bincount(person, minlength=len(carried.seat))
+    # Adding 0.0 turns -0.0 into 0.0.
     return normalized_entropy(load) + 0.0 if len(person) else NAN
 
 
@@ -263,6 +264,7 @@ def cut_unpaid(prices: Prices, log: Log, money: float | None, calibration: int) 
     amount = np.concatenate([np.full(int(arrived.sum()), prices.rater), entry]) * (1 + prices.fee)
     order = np.argsort(hour, kind="stable")
     spent = np.cumsum(amount[order])
+    # Sums of prices miss the money by rounding.
     over = np.flatnonzero(spent > money * (1 + 1e-12))
     if not len(over):
         return log, None

@@ -105,6 +105,7 @@ def name_failures(name: str) -> Iterator[None]:
 @contextmanager
 def _limit_time(name: str) -> Iterator[None]:
     """End what takes for ever: seconds of this process are counted, whatever else the machine does."""
+    # Signals can be set in the main thread only, and this timer is not on every system.
     if not hasattr(signal, "ITIMER_VIRTUAL") or threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -161,6 +161,7 @@ def _mark_wrong(outcome: Outcome, array: Array) -> Bools:
     low, high = _bounds(outcome)
     right = (array >= low) & (array <= high)
     if outcome.gap:
+        # Only NaN differs from itself.
         right |= np.isnan(array) if outcome.fill != outcome.fill else array == outcome.fill
     return ~right
 

@@ -89,6 +89,7 @@ def _adjust(
         return {"adjusted_p_value": adjust_p_values(p_value, prepared.multiplicity)}
     if prepared.family is None or rated is None:
         raise ValueError("max-T was asked of a test without flips, which a check refuses")
+    # A family may rest on another reference than the pair's own test; adjusting never makes a claim easier.
     return {"adjusted_p_value": np.maximum(prepared.family(rng, rated).max_t(), p_value)}
 
 
@@ -119,6 +120,7 @@ def _measure_tested_lead(
     if prepared.differences is None or rated is None:
         return _sum_leads(total, lower_is_better=collected.frame.lower_is_better)
     gap = prepared.differences(rated)
+    # Estimates that differ by rounding only have no direction.
     gap = np.where(np.abs(gap) <= RELATIVE_TOLERANCE * np.abs(rated.value).max(initial=0.0), 0.0, gap)
     return np.asarray(-gap if collected.frame.lower_is_better else gap)
 
