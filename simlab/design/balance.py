@@ -132,7 +132,7 @@ def _walk(rng: np.random.Generator, table: DealTable, units: Ints, piece: Ints, 
         best, taken, taken_raters = np.inf, -1, []
         for c, raters in options[p]:
             off = abs(rest + sum(n_log_n[loads[r] + w] - n_log_n[loads[r]] for r in raters) - wanted)
-            # Sums of logarithms differ in their last bits: without a margin ties would fall by rounding and not at random.
+            # Sums of logarithms differ in their last bits: without a margin ties would be broken by rounding.
             if off < best - 1e-7:
                 best, taken, taken_raters = off, c, raters
         choice[p] = taken

@@ -223,7 +223,7 @@ def _influence(parts: list[Estimates]) -> Floats | None:
     joint = np.zeros((len(rows), most))
     for k, row in enumerate(rows):
         n = row.shape[1]
-        # The variance of a mean is its sum of squares over n (n - 1), which must stay the same with `most` in place of n.
+        # The variance of a mean is its sum of squares over n (n - 1); it must be the same with `most` in place of n.
         joint[k, :n] = row[0] * np.sqrt(most * (most - 1) / (n * (n - 1)))
     return joint
 
