@@ -72,6 +72,7 @@ def deal_evenly(rng: np.random.Generator, table: DealTable, documents: Bools) ->
     bucket = table.bucket[units]
     choice = shuffled[table.groups.pile[units], rank % table.n_choices[bucket]]
     mended = rng.random((len(units), table.possible.shape[1]))
+    # Random keys are not negative, so that nothing impossible is taken where anything is possible.
     mended[~table.possible[units]] = -1.0
     choice = np.where(table.possible[units, choice], choice, mended.argmax(1))
     return _list_asked_ratings(table, units, choice, documents)
@@ -213,6 +214,7 @@ def _shuffled_choices(rng: np.random.Generator, table: DealTable, n_piles: int) 
     bucket_of_pile = np.zeros(n_piles, np.int64)
     bucket_of_pile[table.groups.pile] = table.bucket
     key = rng.random((n_piles, table.slots.shape[1]))
+    # Random keys lie below 1, so that these come last.
     key[np.arange(table.slots.shape[1]) >= table.n_choices[bucket_of_pile][:, None]] = 2.0
     return key.argsort(1)
 
@@ -276,6 +278,7 @@ def overlap(
         others = _list_other_choices(table, unit, int(first[unit]))
         if len(others):
             raters = table.raters[table.bucket[unit], others, 0]
+            # Ties of load fall at random.
             taken = int(np.lexsort((rng.random(len(others)), loads[raters]))[0])
             second[unit] = table.slots[table.bucket[unit], others[taken], 0]
             loads[raters[taken]] += table.weight[unit]

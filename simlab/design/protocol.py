@@ -84,6 +84,7 @@ def count_looks(
         looks = counts.shape[:2]
         return Evidence(annotations, counts, np.zeros((*looks, n, 3), np.int64), np.zeros((*looks, n), np.int64))
     both = (human >= 0) & (metric >= 0)
+    # Both outcomes make one number, so that they are counted like one.
     confusion = _count_cumulatively(np.where(both, 3 * metric + human, -1), 3 * n, annotations)
     confusion = confusion.reshape(*confusion.shape[:-1], n, 3)
     total = np.stack([(verdicts == outcome).sum(1) for outcome in range(n)], axis=1)

@@ -95,8 +95,8 @@ def _alpha_by_squares(rated: RatedOutputs) -> Callable[[Floats], Floats]:
     score = rated.score - rated.score.mean()
     count = np.bincount(rated.output)
     deviation = score - (np.bincount(rated.output, score) / count)[rated.output]
-    # Squared differences of all pairs of m values are 2 m times their squares about the mean, so no pairs are listed;
-    # the 2 drops out of the ratio.
+    # Squared differences of all ordered pairs of m values are 2 m times their squares about the mean: no pair
+    # need be listed, and the 2 drops out of the ratio.
     within = np.bincount(rated.output, deviation**2) * count / (count - 1)
     of = rated.document[rated.output]
     sums = np.stack(

@@ -34,6 +34,7 @@ SHARE_MARGIN, SPREAD_MARGIN = 0.02, 0.05
 POINTS = (0.1, 0.25, 0.5, 0.75, 0.9, 0.97)
 COMMON_EDGE = 0.02
 """An end of the scale is looked at where so many of the pilot's scores lie there."""
+# All pairs of fifteen systems; where there are more systems as many pairs are drawn.
 MAX_PAIRS, MAX_RATER_PAIRS = 105, 200
 SPLITS = 10
 FEWEST_DOCUMENTS = 6
@@ -136,6 +137,7 @@ def judge(names: Sequence[str], values: Floats, pilot: Ratings) -> list[Check]:
 def _resolution(names: Sequence[str], known: Bools, pilot: Ratings) -> Floats:
     """Return the least step of each trait: a share cannot be known better than one rating makes it."""
     shares = np.array([name.startswith("share") for name in names])[known]
+    # Other traits have no step, and a width of 0 would be divided by.
     return np.where(shares, 1 / len(pilot.score), 1e-9)
 
 

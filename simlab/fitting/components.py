@@ -41,6 +41,7 @@ EFFECTS: Mapping[str, frozenset[int]] = {
     "residual": frozenset({RATER, SYSTEM, DOCUMENT, SEGMENT}),
 }
 """What an effect is one of; segments lie within documents."""
+# A draw is asked for about CELLS answers: the fewer systems and segments, the more documents.
 RATERS, CELLS, MOST_SEGMENTS, MOST_DRAWS = 10, 12_000, 3, 100
 INTERVAL = (0.025, 0.5, 0.975)
 UNKNOWN = float("nan")
@@ -85,7 +86,6 @@ def components(law: FittableLaw, fitted: Fitted, seed: int = 0) -> PilotComponen
     """Analyse what each draw of a law answers to a balanced design, raters drawn anew."""
     pilot = fitted.ratings
     size = len(pilot.document) / pilot.n_documents
-    # Where hardly a document has two segments, segments and documents cannot be told apart.
     n_segments = 1 if size < 1.5 else min(MOST_SEGMENTS, round(size))
     shape = pilot.n_systems, max(CELLS // (pilot.n_systems * n_segments * RATERS), 8), n_segments, RATERS
     design = balanced_design(pilot, *shape)

@@ -55,6 +55,7 @@ AT_LARGE = 16
 """Raters at large whose answers are kept beside those of the pilot's."""
 KEPT_ANSWERS, DOCUMENTS = 6_000_000, (20, 300)
 """Answers that a file keeps at most, as long as they are about so many documents at least; and at most."""
+# The largest number that two bytes hold.
 MOST_STEPS = 65_535
 
 Model = Callable[..., None]

@@ -192,7 +192,7 @@ def make_equal_over(effects: Any, load: Floats) -> Any:
     pull = load * effects.sharpness
     system = even.system - (effects.taste * load).sum(1) / pull.sum()
     system += even.system.mean() - system.mean()
-    # Without ends and steps mean scores are linear in the system's place, and one step is exact.
+    # Without floor and ceiling mean scores are linear in the system's place, and one step is exact.
     if effects.scale.law == "gaussian" and not np.isfinite([effects.scale.low, effects.scale.high]).any():
         return replace(even, system=system)
     # Heavy tails and fine steps cost much and move means of scores by next to nothing.

@@ -174,6 +174,7 @@ def mean_seconds_per_answer(draws: Floats) -> Floats:
 
 def log_sd(variation: float) -> float:
     """Return the spread of the logarithm of a lognormal with a coefficient of variation."""
+    # A lognormal has squared variation exp(sd^2) - 1.
     return math.sqrt(math.log1p(variation**2))
 
 
@@ -198,6 +199,7 @@ def _fit_lognormal(seconds: Floats) -> dict[str, float | int]:
     mean = float(seconds.mean())
     spread = log_sd(float(seconds.std(ddof=1)) / mean)
     return {
+        # The median of a lognormal is its mean times exp(-sd^2 / 2).
         "median_seconds": float(f"{mean * math.exp(-(spread**2) / 2):.4g}"),
         "log_sd": float(f"{spread:.4g}"),
         "segments": len(seconds),

@@ -94,6 +94,7 @@ class _Estimate:
 
 def _estimate(human: Floats, g: Floats, system: Ints, *, repeated: bool) -> _Estimate:
     ratings, metric = human - _means(np.nanmean(human, axis=1), system)[:, None], g - _means(g, system)
+    # Deviations from a system's mean lose a degree of freedom for each system.
     freedom = len(g) / max(len(g) - len(np.unique(system)), 1)
     spread = math.sqrt(float(np.mean(metric**2)) * freedom)
     if spread == 0:
@@ -192,6 +193,7 @@ def _means(value: Floats, system: Ints) -> Floats:
 
 def _varies(value: Floats, system: Ints) -> bool:
     apart = value - _means(value, system)
+    # Where all scores of a system are one number, taking off their mean leaves a rounding error.
     return bool(np.abs(apart).max() > 1e-12 * max(1.0, float(np.abs(value).max())))
 
 

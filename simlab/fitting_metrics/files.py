@@ -127,7 +127,7 @@ def _correlation(correlation: Correlation) -> Iterator[str]:
     yield f"# Within systems, {how}: {correlation.value:.3f} ({low:.3f} to {high:.3f})."
     yield "# Worlds draw tanh(atanh(value) + z_error * normal); systems' own have a standard deviation of system_sd."
     yield "correlation:"
-    # An error that is not known is infinite; 10 on the scale of z says as little, and worlds can draw from it.
+    # Worlds take errors up to 10 (see `fitted_correlation`), which on the scale of z say nothing either.
     yield from _keys(
         {"value": correlation.value, "z_error": min(correlation.z_error, 10.0), "system_sd": correlation.system_sd}
     )

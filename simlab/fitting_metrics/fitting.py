@@ -261,6 +261,7 @@ def _known_quality(human: Floats, system: Ints, bound: float, signal: float, noi
 
 def _alphas(known: _Known, system: Ints, n_systems: int) -> tuple[Floats, Floats]:
     """Return `alpha[system]`, and `counts[system, 2]` of independent outputs that would tell it as well."""
+    # A system without outputs keeps the mean of the uniform prior, and no counts.
     alpha, counts = np.full(n_systems, 0.5), np.zeros((n_systems, 2))
     z = known.mean / known.sd
     weight, slope = ndtr(z), (1 - known.kept) * np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) / known.sd

@@ -15,6 +15,7 @@ from simlab.types import Array, Bools, Floats, Ints
 
 FOLDS = 10
 _ALIKE = 1e-9
+# A slope of 20 over the spread of scores is as good as a step.
 _STEPS, _STEEP = 100, 20.0
 PARTITIONS = 5
 """Items are parted into folds as often, so that how they fell hardly matters."""
@@ -160,6 +161,7 @@ def _shares(says: Floats, adequate: Floats, item: Ints) -> tuple[Floats, Floats]
     Least squares of what is said on (adequate, 1 - adequate); with labels of 0 and 1 these are plain shares.
     """
     design = np.stack([adequate, 1 - adequate], axis=1)
+    # It can be inverted: `rates` wants at least one output of either kind.
     inverse = np.linalg.inv(design.T @ design)
     share = inverse @ design.T @ says
     index = np.unique(item, return_inverse=True)[1]
@@ -203,6 +205,7 @@ def _probit(says: Floats, mean: Floats, sd: Floats, start: Floats) -> Floats:
         at = np.clip(design @ coefficient, -6, 6)
         p, density = ndtr(at), np.exp(-(at**2) / 2) / np.sqrt(2 * np.pi)
         weight = density / (p * (1 - p))
+        # Where the metric says the same of nearly all outputs there is hardly any information to invert.
         information = (design * (weight * density)[:, None]).T @ design + 1e-9 * np.eye(2)
         step = np.linalg.solve(information, design.T @ (weight * (says - p)))
         coefficient = np.clip(coefficient + step, -_STEEP / spread, _STEEP / spread)

@@ -195,9 +195,11 @@ def _collect_answers(
     came = answers & (log.fate == HANDED_IN)
     state = np.zeros(planned.n_answers, np.int8)
     state[planned.number(log, answers & ~came)] = 1
+    # Written last: an answer that was void and was given again counts as one that came.
     state[planned.number(log, came)] = 2
     ended_by, end = ending(clock.deadline, log, ran_out, all_came=bool((state == 2).all()))
     on_board = log.arrived <= end
+    # Void answers are paid like others; one that its person left amid is not.
     handed = log.fate != DROPPED_OUT
     for_calibration = int((handed & mark_calibration(log, calibration)).sum())
     paid = bill(

@@ -151,6 +151,7 @@ def _misfits(log: Log, planned: CampaignTasks, deadline: float | None) -> Iterat
     # Of what everybody did first and last, the rest follows.
     first, last = np.full(len(log.seat), np.inf), np.full(len(log.seat), -np.inf)
     np.minimum.at(first, person, log.began)
+    # Entries are in the order in which they ended, so that the last one that is written stays.
     last[person] = log.ended
     yield bool((first < log.arrived - ROUNDING).any()), "somebody works before they come"
     yield bool((last > log.left + ROUNDING).any()), "somebody works after they have left"

@@ -154,6 +154,7 @@ def find_impossible(declared: Mapping[str, Outcome], arrays: Mapping[str, Array]
 def _are_possible(outcome: Outcome, array: Array) -> bool:
     """Check quickly, for nearly all arrays, that all of their values can be."""
     low, high = _bounds(outcome)
+    # With a NaN among them the comparison is false, and values are looked at one by one.
     return array.dtype.kind == "b" or not array.size or bool(array.min() >= low and array.max() <= high)
 
 

@@ -125,6 +125,7 @@ def probabilities(law: Latent) -> Floats:
     """Integrate over items how often each pair wins, draws and loses: `p[pair, outcome]`."""
     first, second = np.triu_indices(len(law.quality), 1)
     difference = law.quality[first] - law.quality[second]
+    # What the outputs of an item share cancels in their difference.
     spread = np.sqrt(2) * law.output_sd
     win, loss = np.zeros((2, len(difference)))
     for factor, weight in zip(*item_factors(law), strict=True):

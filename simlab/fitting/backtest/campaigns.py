@@ -104,6 +104,7 @@ def sums(worlds: Sequence[World]) -> DocumentSums:
     ratings = [fixed_ratings(world) for world in worlds]
     if any(rating is None for rating in ratings):
         raise ValueError("only fixed ratings can be added up once for all studies")
+    # Stable, so that the segments of a document are added up in their own order and sums keep their bits.
     order = np.argsort(frame.document, kind="stable")
     start = np.searchsorted(frame.document[order], np.arange(frame.n_documents))
 

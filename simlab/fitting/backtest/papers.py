@@ -156,7 +156,7 @@ def measure_arm(
     """Carry out studies of a design; return what they show, or why it cannot be carried out."""
     design = arm.design(setting.documents)
     world = world if arm.metric else replace(world, metric=None)
-    # One document may be left out to make the number even; otherwise all studies ask about one set.
+    # All documents, or all but one where their number is odd: all studies then share one set.
     whole = setting.documents >= world.frame.n_documents - 1
     # SRP compares studies of one set, so that a set needs two.
     per_set = 1 if not setting.same else studies if whole else max(studies // 3, 2)

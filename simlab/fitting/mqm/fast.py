@@ -146,6 +146,7 @@ def build_effects(pilot: MqmPilot, margins: Margins, theta: Floats) -> Effects:
     Margins of raters are those of scores; how many errors they mark follows from these and from how many are major.
     """
     odds = margins.severity - margins.severity.mean()
+    # The log odds of shares of 0 and 1 are infinite.
     major_share = float(np.clip(expit(margins.severity.mean()), 0.01, 0.99)) if pilot.counts[1].any() else 0.01
     # Margins are those of all points; punctuation is drawn beside the law's minor and major errors.
     reduced = 1 - float(0.1 * pilot.counts[2].sum() / pilot.score.sum())

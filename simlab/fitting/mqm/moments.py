@@ -222,6 +222,7 @@ def _zeros(pilot: MqmPilot) -> tuple[float, float]:
     # Tenths are not exact in binary: a score of one minor error must not fall below it.
     zero = (pilot.score < pilot.minor_weight - 1e-9).astype(float)
     n, sum_ = len(zero), zero.sum()
+    # Half a rating is added on either side, so that log odds are finite.
     odds = float(np.log((sum_ + 0.5) / (n - sum_ + 0.5)))
     total, number = (_sum_by_sharing(sums[2]) for sums in (pilot.layout.sums(zero), pilot.layout.ones))
     return odds, float(np.log((sum(total[:2]) + 0.5) / (sum(number[:2]) + 0.5)) - 2 * np.log((sum_ + 0.5) / (n + 0.5)))

@@ -37,6 +37,7 @@ PRIOR_SCALE = np.array([0.3, 0.5, 0.2, 0.2, 0.3, 0.2, 0.3, np.inf, 0.2, 0.2, 0.3
 sum of the variances: scales of .5 each would expect scores to vary far more than any table shows."""
 
 MOST = np.array([3, 3, 3, 3, 3, 3, 20, 1, 3, 3, 3, 3, 1, 1])
+# Of NAMES those that lie between 0 and 1: noise_share, minor_noise and segment_share.
 SHARES = [7, 12, 13]
 SPREADS = [0, 1, 2, 3, 4, 5, 8, 9, 10]
 """Which parameters are spreads of logarithms."""

@@ -47,6 +47,7 @@ WANTED, LONGEST = 0.7, 30
 """Share of proposals that are accepted; steps of a trajectory at most."""
 TIME = (0.8, 4.0)
 """How long trajectories are, in units in which the density has variance 1: up to two thirds of its period."""
+# A dense matrix costs the square of its entries at each step, and their cube whenever it is learnt.
 _DENSE = 250
 
 
@@ -401,6 +402,7 @@ def _move(rng: np.random.Generator, density: Density, state: State, mass: _Mass,
     # A step that is too long leaves the numbers that there are, and is not accepted.
     with np.errstate(all="ignore"):
         for _ in range(n_steps):
+            # Leapfrog steps keep volume and can be reversed, so that the acceptance needs no Jacobian (Neal 2011).
             momentum = momentum + 0.5 * step * mass.force(slope)
             at = at + step * mass.velocity(momentum)
             new, slope = density(at)

@@ -328,6 +328,7 @@ def _step(score: Floats, low: float) -> float:
     start = low if np.isfinite(low) else 0.0
     for step in (25, 20, 10, 5, 2, 1, 0.5, 0.25, 0.1):
         turns = (score - start) / step
+        # Tenths are not exact in binary.
         if np.abs(turns - np.rint(turns)).max() < 1e-6:
             return float(step)
     return 0.0

@@ -61,6 +61,7 @@ def _draw_spread(
 
     width = LATTICE_WIDTH / np.sqrt((unit**2 * square).sum(0) + prior**-2)
     signed = lattice_step(rng, density, state.sharp_sd, width)
+    # A negative spread is the same law with its units turned: sharpness keeps the sign, the spread loses it.
     state.sharp, state.sharp_sd = signed * unit, np.maximum(np.abs(signed), 1e-5 * prior)
 
 

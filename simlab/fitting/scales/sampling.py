@@ -142,6 +142,7 @@ def _record(chains: ResumableChains, rated: bool) -> ScaleDraws:
     return ScaleDraws(
         sd=dict(zip(model.terms.names, state.sd.copy(), strict=True)),
         effect=_joint_effects(chains, values, rated),
+        # Where thresholds are sampled they stand for the constant.
         mean=np.asarray(values[0] if not model.n_thresholds else np.zeros_like(values[0])),
         thresholds=state.thresholds.copy(),
         sharp=state.sharp.copy(),

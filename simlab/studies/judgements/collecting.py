@@ -95,6 +95,7 @@ def plan(prepared: PreparedJudgements, world: World) -> Needs:
 def draw(prepared: PreparedJudgements, world: World, laid: JudgingBasis, place: Place) -> Potential:
     """Draw as many outputs as the budget asks, their judgements, and what the metric says."""
     others = recall(prepared.seed, *place.of_study, "raters") if place.pool else None
+    # Many cells draw these numbers alike, so that they are held (see `rng.Remembered`).
     return require_judgements(world).draw(recall(prepared.seed, *place.of_inputs, "outputs"), laid.needs, others)
 
 
@@ -131,6 +132,7 @@ def _make_common(prepared: PreparedJudgements, world: World, laid: JudgingBasis)
     n_systems = world.frame.n_systems
     unit, item = (index.ravel() for index in np.indices((n_systems, laid.needs.human)))
     scale = _scale(laid.needs.test_set)
+    # What the metric says is divided by its spread, so that the slope on it grows by as much.
     slope = laid.quality.slope if scale is None else laid.quality.slope * scale[1]
     return _Common(
         unit,

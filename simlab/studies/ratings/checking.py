@@ -224,6 +224,7 @@ def _least_p_value(test: Mapping[str, Any], frame: Frame, documents: int, plugin
         # A pattern and its mirror image give the same statistic, so of 2^R patterns no p-value is below 2^(1 - R).
         return max(float(2.0 ** (1 - frame.n_raters)), 1 / (1 + int(test["flips"])))
     if is_chosen(test, permutation, plugins):
+        # With the observed pattern counted in no p-value is below 1 / (1 + B).
         drawn = 1 / (1 + int(test["permutations"])) if test["p_value"] == "add_one" else 0.0
         return max(float(2.0 ** (1 - documents)), drawn)
     return 0.0

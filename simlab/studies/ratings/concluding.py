@@ -158,6 +158,7 @@ def _totals(prepared: PreparedRatings, collected: Collected, seen: Seen) -> Floa
     cell = frame.document[seen.item] * frame.n_systems + seen.unit
     size = frame.n_documents * frame.n_systems
     per_item = collected.known.get("ratings_per_item", prepared.design.ratings_per_item)
+    # Where every rating came a sum suffices; otherwise segments differ in how many they have.
     if not prepared.design.further.uneven and len(seen.value) == _count_planned(collected, per_item):
         total = np.bincount(cell, weights=seen.value, minlength=size) / per_item
     else:
@@ -192,6 +193,7 @@ def _documents(collected: Collected) -> Array:
 
 def _means(collected: Collected, total: Floats) -> Floats:
     """Return the mean score of a segment for each system; NaN of one that no document was rated in whole for."""
+    # A system without a whole document gives 0 / 0: the NaN is meant.
     with np.errstate(invalid="ignore"):
         return np.asarray(np.nansum(total, axis=0) / _segments(collected, total), float)
 

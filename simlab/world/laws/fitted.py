@@ -36,6 +36,7 @@ def expected_errors(
     """
     points = (1 - effects.major_share) * effects.minor_weight + effects.major_share * effects.major_weight
     major = expit(logit(effects.major_share) + np.log(effects.severity))[rater]
+    # Qualities are relative to the geometric mean of systems, which no power moves.
     centre = np.exp(np.log(effects.system_mean).mean())
     marked = centre / points * factors.by_item[item] * effects.leniency[rater]
     marked = marked * factors.taste[system, document[item], rater]

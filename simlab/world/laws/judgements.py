@@ -143,6 +143,7 @@ class Judgements:
 
     def annotator_variance(self) -> Floats:
         """Return the variance of repeated judgements of an output, for each system; 0 where they are labels."""
+        # Who judges an output is chance, so that leniency is part of a judgement's noise.
         noise = self.judges.noise**2 + float(np.var(self.judges.leniency))
         return np.full(len(self.contest.system_names), 0.0 if self.judges.scale == "binary" else noise)
 
