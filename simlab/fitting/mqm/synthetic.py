@@ -110,7 +110,7 @@ def _ridge(x: Floats, y: Floats) -> Floats:
     scale = np.sqrt((x**2).mean(0)) + 1e-12
     z = x / scale
     penalty = 1e-3 * len(x) * np.eye(z.shape[1])
-    # The constant is left free: shrinking it would draw all moments towards 0.
+    # The constant is left free: shrinking it would pull all moments towards 0.
     penalty[0, 0] = 0.0
     return np.asarray(np.linalg.solve(z.T @ z + penalty, z.T @ y) / scale[:, None])
 

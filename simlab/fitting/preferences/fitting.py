@@ -350,7 +350,7 @@ def begin(
         state, seen = _warm_up(rng, density, state, mass, steps, window, n)
         if seen is not None:
             mass = seen.mass()
-            # Steps are drawn towards longer ones than the last, since short ones cost most (Hoffman and Gelman 2014).
+            # Steps are pulled towards longer ones than the last, since short ones cost most (Hoffman and Gelman 2014).
             steps = _Steps(steps.mean + np.log(3), steps.mean)
     return RunningChains(rng, density, state, mass, float(np.exp(steps.mean)))
 

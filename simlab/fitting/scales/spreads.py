@@ -107,7 +107,7 @@ def draw_scale(rng: np.random.Generator, model: ChainModel, state: ChainState) -
     def density(log: Floats) -> Floats:
         return np.asarray(n * log - np.exp(2 * log) * squares / 2 + log_prior_of_scale(model, state, log))
 
-    # At its mode the log density has curvature 2 n.
+    # But for the priors the log density has curvature 2 n at its mode.
     width = np.full(squares.shape, LATTICE_WIDTH / np.sqrt(2 * n))
     rescale(model, state, np.exp(lattice_step(rng, density, np.zeros_like(squares), width)))
 

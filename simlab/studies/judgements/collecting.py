@@ -400,7 +400,7 @@ def stopping_facts(
         spread = scores.std(1)
         ends = (np.stack([scores.min(1), scores.max(1)]) - scores.mean(1)) / np.where(spread > 0, spread, 1.0)
         return facts | {"other": np.zeros((n_systems, planned)), "metric_scale": ends}
-    # Each step takes scores that no other has used: of averages known beforehand the bets would not have mean 0.
+    # Each step takes scores that no other has used: with averages known beforehand bets would not have mean 0.
     fresh = 0 if potential.others is None else potential.others.shape[1] // planned
     if potential.others is None or not fresh:
         return facts
