@@ -72,6 +72,7 @@ def deal_evenly(rng: np.random.Generator, table: DealTable, documents: Bools) ->
     bucket = table.bucket[units]
     choice = shuffled[table.groups.pile[units], rank % table.n_choices[bucket]]
     mended = rng.random((len(units), table.possible.shape[1]))
+    # Random keys are not negative, so that nothing impossible is taken where anything is possible.
     mended[~table.possible[units]] = -1.0
     choice = np.where(table.possible[units, choice], choice, mended.argmax(1))
     return _list_asked_ratings(table, units, choice, documents)
@@ -114,7 +115,9 @@ def _walk(rng: np.random.Generator, table: DealTable, units: Ints, piece: Ints, 
     options = _options(rng, table, units, piece)
     weight = np.bincount(piece, weights=table.weight[units]).astype(int).tolist()
     total = sum(weight) * table.slots.shape[2]
+    # Of the loads the entropy needs n log n only, so that a table spares a logarithm for each rater tried.
     n_log_n = _tabulate_n_log_n(total)
+    # With one rater there is no entropy to normalise.
     scale = np.log(max(table.n_raters, 2))
     wanted = total * (np.log(total) - target * scale)  # the sum of n log n at which the entropy is the target
     choice = [candidates[0][0] for candidates in options]
@@ -130,6 +133,7 @@ def _walk(rng: np.random.Generator, table: DealTable, units: Ints, piece: Ints, 
         best, taken, taken_raters = np.inf, -1, []
         for c, raters in options[p]:
             off = abs(rest + sum(n_log_n[loads[r] + w] - n_log_n[loads[r]] for r in raters) - wanted)
+            # Sums of logarithms differ in their last bits: without a margin ties would be broken by rounding.
             if off < best - 1e-7:
                 best, taken, taken_raters = off, c, raters
         choice[p] = taken
@@ -155,6 +159,7 @@ def _options(rng: np.random.Generator, table: DealTable, units: Ints, piece: Int
 
 def _tabulate_n_log_n(total: int) -> list[float]:
     n = np.arange(total + 1, dtype=float)
+    # 0 log 0 counts as 0.
     values: list[float] = (n * np.log(np.maximum(n, 1.0))).tolist()
     return values
 
@@ -209,6 +214,7 @@ def _shuffled_choices(rng: np.random.Generator, table: DealTable, n_piles: int) 
     bucket_of_pile = np.zeros(n_piles, np.int64)
     bucket_of_pile[table.groups.pile] = table.bucket
     key = rng.random((n_piles, table.slots.shape[1]))
+    # Random keys lie below 1, so that these come last.
     key[np.arange(table.slots.shape[1]) >= table.n_choices[bucket_of_pile][:, None]] = 2.0
     return key.argsort(1)
 
@@ -240,6 +246,7 @@ def deal_twin(
     turn = np.empty(len(units), np.int64)
     turn[order] = np.arange(len(units)) - np.searchsorted(seat[order], seat[order])
     shift = rng.random((int(pile.max()) + 1, int(turn.max()) + 1))[pile, turn]
+    # A shift of 1 to n - 1 seats never leads back to who was asked before.
     return _list_asked_ratings(
         table, units, (before + 1 + (shift * (n_seats - 1)).astype(np.int64)) % n_seats, documents
     )
@@ -271,6 +278,7 @@ def overlap(
         others = _list_other_choices(table, unit, int(first[unit]))
         if len(others):
             raters = table.raters[table.bucket[unit], others, 0]
+            # Ties of load fall at random.
             taken = int(np.lexsort((rng.random(len(others)), loads[raters]))[0])
             second[unit] = table.slots[table.bucket[unit], others[taken], 0]
             loads[raters[taken]] += table.weight[unit]

@@ -37,6 +37,7 @@ def draw_documents(rng: np.random.Generator, bucket: Ints, rateable: Bools, n_do
     """
     n_buckets = int(bucket.max()) + 1
     order = rng.permutation(n_buckets)
+    # Documents that nobody rated in whole stand behind all that can be drawn.
     keys = np.where(rateable, rng.random(len(bucket)), np.inf)
     sizes = np.bincount(bucket[rateable], minlength=n_buckets)
     quota = spread_over_buckets(sizes, n_documents, order)

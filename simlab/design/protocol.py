@@ -84,6 +84,7 @@ def count_looks(
         looks = counts.shape[:2]
         return Evidence(annotations, counts, np.zeros((*looks, n, 3), np.int64), np.zeros((*looks, n), np.int64))
     both = (human >= 0) & (metric >= 0)
+    # Both outcomes make one number, so that they are counted like one.
     confusion = _count_cumulatively(np.where(both, 3 * metric + human, -1), 3 * n, annotations)
     confusion = confusion.reshape(*confusion.shape[:-1], n, 3)
     total = np.stack([(verdicts == outcome).sum(1) for outcome in range(n)], axis=1)
@@ -110,6 +111,7 @@ def find_last_looks(stop: Bools, cost: Ints, budget: int | None, order: Ints) ->
     left = np.full(len(stop), np.iinfo(np.int64).max if budget is None else budget)
     for look in range(1, stop.shape[2]):
         batch = np.where(open_, cost[:, :, look], 0)
+        # The argsort of an order is its inverse, which puts sums back in the order of pairs.
         spent = np.take_along_axis(np.cumsum(np.take_along_axis(batch, order, 1), axis=1), np.argsort(order, axis=1), 1)
         paid = open_ & (spent <= left[:, None])
         end[paid] = look

@@ -76,6 +76,7 @@ class Rounds:
         for pair in pairs:
             look = int(self.end[pair]) + 1
             if self._cost[pair][look] > self._left:
+                # Less than any cost, that of an empty batch included.
                 self._left, self.ran_out = -1.0, True
                 # What was asked for comes yet, and then it is over.
                 self._open[:] = False

@@ -72,6 +72,7 @@ def agreement(world: World) -> Agreement:
     names = world.frame.rater_names
     meetings = [(a, b) for a, b in combinations(range(len(names)), 2) if (met[a] & met[b]).any()]
     pairs = tuple(_pair(names[a], names[b], sums[[a, b]], full[[a, b]], met[[a, b]]) for a, b in meetings)
+    # One rater of a document agrees with nobody: two must have rated it in full.
     documents = int((full.sum(axis=0) > 1).sum())
     active = np.flatnonzero(np.bincount(given.rater, minlength=len(names))).tolist()
     frame = world.frame
@@ -220,6 +221,7 @@ def compare_with_others(ratings: Ratings, cut: float = CUT) -> tuple[RaterBeside
     total = np.bincount(rated.output, rated.score)
     count = np.bincount(rated.output)
     others = (total[rated.output] - rated.score) / np.maximum(count[rated.output] - 1, 1)
+    # Where lower is better a lenient rater scores lower: the sign is turned, so that positive is always lenient.
     sign = -1 if ratings.lower_is_better else 1
     there = np.flatnonzero(np.bincount(ratings.rater, minlength=ratings.n_raters)).tolist()
     times = {} if ratings.times is None else ratings.times.split_by_person(cut)
@@ -262,6 +264,7 @@ def slope_by_cluster(x: Floats, y: Floats, cluster: Ints) -> tuple[float, float,
 
     Source: Liang and Zeger 1986, with the correction clusters / (clusters - 1) and t with as many degrees of freedom.
     """
+    # Two points always lie on a line, which leaves no residual to judge the slope by.
     spread = float(((x - x.mean()) ** 2).sum()) if len(x) > 2 else 0.0
     if spread <= 0:
         return math.nan, math.nan, math.nan
@@ -276,6 +279,7 @@ def _add_interval(value: float, influence: Floats) -> tuple[float, float, float]
     n = len(influence)
     if n < 2:
         return value, math.nan, math.nan
+    # Influences add up to 0, which takes one degree of freedom: hence n / (n - 1).
     reach = float(stdtrit(n - 1, 0.975)) * math.sqrt(n / (n - 1) * float((influence**2).sum()))
     return value, value - reach, value + reach
 
@@ -292,6 +296,7 @@ def share_interval(n: int, k: int) -> tuple[float, float, float]:
     """Return k of n as a share with its exact 95 % interval (Clopper and Pearson 1934); NaN for 0 of 0."""
     if not n:
         return math.nan, math.nan, math.nan
+    # The Beta quantile has no meaning at 0 of n, nor at n of n: there the exact bounds are 0 and 1.
     low = float(betaincinv(k, n - k + 1, 0.025)) if k else 0.0
     return k / n, low, float(betaincinv(k + 1, n - k, 0.975)) if k < n else 1.0
 

@@ -19,6 +19,7 @@ from simlab.types import Floats, Ints
 Level: TypeAlias = Literal["interval", "ordinal", "nominal"]
 FEW_CATEGORIES = 10
 """Scores with more values than this are no categories."""
+# Alpha of all resamples is one matrix product; each intraclass correlation is solved anew, so they get fewer.
 ALPHA_RESAMPLES, ICC_RESAMPLES = 2000, 300
 
 
@@ -90,9 +91,12 @@ def _statistic(rated: RatedOutputs, level: Level) -> Callable[[Floats], Floats]:
 
 def _alpha_by_squares(rated: RatedOutputs) -> Callable[[Floats], Floats]:
     """Compute alpha with squared differences from sums over documents."""
+    # Centred: the difference of sums of squares below would cancel for scores far from 0.
     score = rated.score - rated.score.mean()
     count = np.bincount(rated.output)
     deviation = score - (np.bincount(rated.output, score) / count)[rated.output]
+    # Squared differences of all ordered pairs of m values are 2 m times their squares about the mean: no pair
+    # need be listed, and the 2 drops out of the ratio.
     within = np.bincount(rated.output, deviation**2) * count / (count - 1)
     of = rated.document[rated.output]
     sums = np.stack(
@@ -102,6 +106,7 @@ def _alpha_by_squares(rated: RatedOutputs) -> Callable[[Floats], Floats]:
     def compute_alpha(weights: Floats) -> Floats:
         observed, n, total, squares = (weights @ sums).T
         expected = (squares - total**2 / n) / (n - 1)
+        # A resample of equal scores leaves a rounding error in place of 0, which must not pass for spread.
         return _correct_for_chance(observed / n, np.where(expected > 1e-12 * squares / n, expected, 0.0))
 
     return compute_alpha
@@ -113,6 +118,7 @@ def _alpha_by_coincidences(rated: RatedOutputs, level: Level) -> Callable[[Float
     counts = np.zeros((len(rated.document), len(values)))
     np.add.at(counts, (rated.output, category), 1)
     pairs = counts[:, :, None] * counts[:, None, :] - counts[:, :, None] * np.eye(len(values))
+    # Divided by m - 1 every rating counts once, however many others of its output it is paired with.
     pairs /= (counts.sum(1) - 1)[:, None, None]
     by_document = np.zeros((int(rated.document.max()) + 1, len(values) ** 2))
     np.add.at(by_document, rated.document, pairs.reshape(len(pairs), -1))
@@ -167,6 +173,7 @@ def _list_correlations(intraclass: Intraclass) -> tuple[float, float, float]:
 
 def _weights(documents: int, n: int) -> Floats:
     """Draw documents with replacement, n times: how often each is there, `[sample, document]`."""
+    # The seed is fixed, so that a table has one interval, whichever command asks for it.
     rng = stream(0, "agreement", "documents")
     return np.asarray(rng.multinomial(documents, np.full(documents, 1 / documents), size=n), float)
 
@@ -225,6 +232,7 @@ def intraclass_correlations(output: Ints, rater: Ints, score: Floats, weight: Fl
     section 5.5.
     """
     keep = weight[output] > 0
+    # Centred scores have the same correlations, and their sums of squares lose fewer digits.
     output, rater, score = output[keep], np.unique(rater[keep], return_inverse=True)[1], score[keep] - score.mean()
     count, weights = np.bincount(output, minlength=len(weight)), weight[output]
     mean = np.bincount(output, score, len(weight)) / np.maximum(count, 1)
@@ -266,12 +274,14 @@ def _two_way(sums: _Sums, output: Ints, rater: Ints, deviation: Floats, weight: 
 
     met = csr_array((np.ones(len(rater)), (output, rater)), shape=(len(weight), sums.raters))
     counts = np.asarray(met.sum(axis=1)).reshape(-1) * weight
+    # Outputs are swept out first, so that the matrix has a row per rater and not one per output.
     information = np.diag(met.T @ counts) - (met.T @ (met * weight[:, None])).toarray()
     right = np.asarray(np.bincount(rater, deviation * counts[output], sums.raters), float)
     rank, reduction = _solve_semidefinite(information, right)
     free = sums.ratings - sums.outputs - rank
     if rank < 1 or free < 1:
         return None
+    # Where raters explain everything rounding can take the difference below 0.
     residual = max(sums.within_outputs - reduction, 0.0)
     noise = residual / free
     of_rater = (reduction - noise * rank) / float(np.trace(information))
@@ -284,6 +294,7 @@ def _two_way(sums: _Sums, output: Ints, rater: Ints, deviation: Floats, weight: 
 def _solve_semidefinite(matrix: Floats, right: Floats) -> tuple[int, float]:
     """Return the rank of a semidefinite matrix, and `right' matrix^- right`."""
     values, vectors = np.linalg.eigh(matrix)
+    # Groups of raters that share no output leave a null direction each; 1e-300 gives a matrix of zeros rank 0.
     kept = values > 1e-9 * max(float(values[-1]), 1e-300)
     along = vectors[:, kept].T @ right
     return int(kept.sum()), float((along**2 / values[kept]).sum())

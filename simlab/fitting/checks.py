@@ -34,6 +34,7 @@ SHARE_MARGIN, SPREAD_MARGIN = 0.02, 0.05
 POINTS = (0.1, 0.25, 0.5, 0.75, 0.9, 0.97)
 COMMON_EDGE = 0.02
 """An end of the scale is looked at where so many of the pilot's scores lie there."""
+# All pairs of fifteen systems; where there are more systems as many pairs are drawn.
 MAX_PAIRS, MAX_RATER_PAIRS = 105, 200
 SPLITS = 10
 FEWEST_DOCUMENTS = 6
@@ -119,6 +120,7 @@ def judge(names: Sequence[str], values: Floats, pilot: Ratings) -> list[Check]:
         return []
     simulated = simulated[:, known]
     middle = np.nanmedian(simulated, axis=0)
+    # Each side has its own unit: traits near 0 or 1 are skewed, and one width would be too narrow on one side.
     low, high = middle - np.nanquantile(simulated, 0.05, axis=0), np.nanquantile(simulated, 0.95, axis=0) - middle
     low, high = (np.maximum(side, _resolution(names, known, pilot)) for side in (low, high))
     away = np.where(simulated < middle, (middle - simulated) / low, (simulated - middle) / high)
@@ -135,6 +137,7 @@ def judge(names: Sequence[str], values: Floats, pilot: Ratings) -> list[Check]:
 def _resolution(names: Sequence[str], known: Bools, pilot: Ratings) -> Floats:
     """Return the least step of each trait: a share cannot be known better than one rating makes it."""
     shares = np.array([name.startswith("share") for name in names])[known]
+    # Other traits have no step, and a width of 0 would be divided by.
     return np.where(shares, 1 / len(pilot.score), 1e-9)
 
 
@@ -150,6 +153,7 @@ def _prediction_errors(names: Sequence[str], values: Floats) -> Iterator[Predict
         real, *rest = values[:, names.index(name)]
         simulated = np.array(rest)[np.isfinite(rest)]
         if np.isfinite(real) and len(simulated):
+            # Ties count half, so that the share below is .5 on average for a right law, discrete traits included.
             below = (simulated < real).mean() + (simulated == real).mean() / 2
             yield PredictionError(
                 measure=MEASURES[name], real=float(real), simulated=float(simulated.mean()), below=float(below)
@@ -184,6 +188,7 @@ class CheckPoints:
 
 def look_at(rng: np.random.Generator, pilot: Ratings) -> CheckPoints:
     """Fix where all tables of a pilot's design are looked at."""
+    # Thresholds are scores that occur, so that a share above one is a share of whole categories.
     values = np.quantile(pilot.score, POINTS, method="inverted_cdf")
     edges = {float(pilot.score.min()), float(pilot.score.max()), 0.0}
     common = sorted(edge for edge in edges if (pilot.score == edge).mean() >= COMMON_EDGE)
@@ -240,6 +245,7 @@ def _interaction(row: Ints, column: Ints, score: Floats, n_rows: int, n_columns:
         left = left - _mean_by_index(row, left, n_rows)[row]
         left = left - _mean_by_index(column, left, n_columns)[column]
     cells = _mean_by_index(row * n_columns + column, left, n_rows * n_columns)
+    # Rows and columns take n_rows + n_columns - 1 parameters: of fewer cells nothing is left over.
     return _sd(cells) if np.isfinite(cells).sum() > n_rows + n_columns else float("nan")
 
 
@@ -258,6 +264,7 @@ def _list_rater_pairs(table: Ratings) -> Ints:
     """List pairs of ratings of one output by two raters, `[2, pair]`: neighbours in the order of outputs."""
     output = table.item.astype(np.int64) * table.n_systems + table.system
     order = np.lexsort((table.rater, output))
+    # Neighbours only: m ratings of an output give m - 1 pairs, not m (m - 1) / 2, so that no output dominates.
     first, second = order[:-1], order[1:]
     same = (output[first] == output[second]) & (table.rater[first] != table.rater[second])
     return np.stack([first[same], second[same]])
@@ -312,4 +319,5 @@ def _claims(half: Bools, difference: Floats, both: Bools) -> tuple[Bools, Floats
     square = np.divide(wanted @ difference**2, n, out=np.zeros_like(n), where=n > 0)
     variance = np.maximum(square - mean**2, 0) * n / np.maximum(n - 1, 1)
     limit = _quantiles(both.shape[0])[np.maximum(n - 1, 1).astype(int)]
+    # Sums of equal scores differ in their last bits: without the hair such pairs are significant, or have a sign.
     return (n > 2) & (np.abs(mean) * np.sqrt(n) > limit * np.sqrt(variance) + 1e-12), np.sign(mean.round(12))

@@ -41,6 +41,7 @@ EFFECTS: Mapping[str, frozenset[int]] = {
     "residual": frozenset({RATER, SYSTEM, DOCUMENT, SEGMENT}),
 }
 """What an effect is one of; segments lie within documents."""
+# A draw is asked for about CELLS answers: the fewer systems and segments, the more documents.
 RATERS, CELLS, MOST_SEGMENTS, MOST_DRAWS = 10, 12_000, 3, 100
 INTERVAL = (0.025, 0.5, 0.975)
 UNKNOWN = float("nan")
@@ -90,6 +91,7 @@ def components(law: FittableLaw, fitted: Fitted, seed: int = 0) -> PilotComponen
     design = balanced_design(pilot, *shape)
     rows = []
     for k, effects in enumerate(fitted.effects[:MOST_DRAWS]):
+        # Each draw has its own stream, so that its components do not hang on how many draws are analysed.
         rng = stream(seed, "fit", "components", k)
         others = other_raters(rng, effects, {name: sd[k] for name, sd in fitted.components.items()}, RATERS)
         known = design if others is not None else _known_raters(design, pilot.n_raters)
@@ -138,6 +140,7 @@ def variances(score: Floats) -> dict[str, Floats]:
     matrix = [[1 / np.prod([score.shape[axis] for axis in u - t]) for u in sets] for t in sets]
     solved = np.linalg.solve(np.array(matrix), np.array(square))[1:]
     estimates = {name: np.maximum(value, 0.0) for name, value in zip(wanted, solved, strict=True)}
+    # With one segment a document the residual cannot be told from rater x output.
     if "residual" not in estimates and "rater_output_document" in estimates:
         estimates["residual"] = estimates.pop("rater_output_document")
     return estimates
@@ -157,7 +160,9 @@ def other_raters(rng: np.random.Generator, effects: Any, spread: Mapping[str, fl
 
 def _redraw_scale_raters(rng: np.random.Generator, effects: ScaleEffects, n: int) -> ScaleEffects:
     taste = rng.standard_normal((len(effects.system), n))
+    # What a taste has in common over systems is leniency, and over raters quality: both are taken out.
     taste = taste - taste.mean(0) - taste.mean(1, keepdims=True) + taste.mean()
+    # Double centring leaves so many free values, by which the spread is scaled.
     free = (n - 1) * (len(effects.system) - 1)
     scale = np.sqrt(free / (taste**2).sum()) if free else 0.0
     return replace(
@@ -169,10 +174,12 @@ def _redraw_scale_raters(rng: np.random.Generator, effects: ScaleEffects, n: int
 
 
 def _redraw_counting_raters(rng: np.random.Generator, effects: Effects, spread: Mapping[str, float], n: int) -> Effects:
+    # The law does not say how sharpness and punctuation spread at large: each rater takes those of a known one.
     like = rng.integers(len(effects.leniency), size=n)
     leniency, severity = spread["leniency_sd"], spread.get("severity_sd", 0.0)
     return replace(
         effects,
+        # Less sd^2 / 2 in the logarithm, so that the factors have mean 1.
         leniency=np.exp(leniency * _draw_standardised(rng, n) - leniency**2 / 2),
         severity=np.exp(severity * _draw_standardised(rng, n) - severity**2 / 2),
         sharpness=effects.sharpness[like],
@@ -293,6 +300,7 @@ def trade(components: PilotComponents, ratings: float, most: int = MOST_EACH) ->
         for error, low, high in [_summary(errors[k])]
     )
     shared, own = _split_document_variance(components)
+    # Equally good at equal cost: (A + B)(p + m) = (A + B / 2)(p + 2 m), which gives p = 2 m A / B.
     price = np.divide(2 * m * shared, own, out=np.full_like(own, np.inf), where=own > 0)
     low, middle, high = np.quantile(price, INTERVAL)
     return Trade(
@@ -311,6 +319,7 @@ def choose_ratings_each(
     each = np.arange(1, most + 1)[:, None]
     rows = []
     for price in prices:
+        # At a fixed budget the number of documents goes with 1 / cost, so the variance goes with this product.
         worth = (shared + own / each) * (price + each * components.segments)
         rows.append(Best(price, *_summary(1 + worth.argmin(0))))
     return rows

@@ -67,6 +67,7 @@ def rank_laws(scored: dict[str, Floats]) -> list[LawScore]:
 
 def choose_simplest_law(compared: Sequence[LawScore]) -> str:
     """Return the simplest law that does not clearly predict worse than the best."""
+    # Not `<=`: the error of a law beside itself is NaN, and it must stay in.
     tied = [score.law for score in compared if not score.behind > CLEAR * score.se or score is compared[0]]
     return min(tied, key=lambda law: SIMPLEST_FIRST.index(law) if law in SIMPLEST_FIRST else len(SIMPLEST_FIRST))
 

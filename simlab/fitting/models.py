@@ -39,6 +39,7 @@ def points(priors: Priors, system: Any, document: Any, rater: Any, score: Any) -
     residual_sd = numpyro.sample("residual_sd", dist.HalfNormal(priors.spread["residual"]))
     _, *tails = priors.tails
     laws = [dist.Normal(expected, residual_sd)]
+    # Student's t has variance tail / (tail - 2): scaled by its root, `residual_sd` means the same in all laws.
     laws += [dist.StudentT(tail, expected, residual_sd * ((tail - 2) / tail) ** 0.5) for tail in tails]
     weights = jnp.log(jnp.array([0.5, *(0.5 / len(tails) for _ in tails)]))
     numpyro.factor("score", logsumexp(weights + jnp.stack([law.log_prob(score).sum() for law in laws])))

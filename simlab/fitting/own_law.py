@@ -55,6 +55,7 @@ AT_LARGE = 16
 """Raters at large whose answers are kept beside those of the pilot's."""
 KEPT_ANSWERS, DOCUMENTS = 6_000_000, (20, 300)
 """Answers that a file keeps at most, as long as they are about so many documents at least; and at most."""
+# The largest number that two bytes hold.
 MOST_STEPS = 65_535
 
 Model = Callable[..., None]
@@ -320,6 +321,7 @@ def content(path: str, simulate: _Simulator, fitted: Fitted) -> Mapping[str, Any
     at = np.linspace(0, len(fitted.effects) - 1, n_draws).round().astype(int)
     answers = np.stack([_draw_kept_answers(rng, simulate, fitted.effects[k], pilot, sizes) for k in at])
     least, step = float(answers.min()), fitted.effects[0].scale.step
+    # Scores without steps are cut into as many as two bytes hold; equal answers have no range to cut.
     step = step or float(np.ptp(answers)) / MOST_STEPS or 1.0
     code = np.rint((answers - least) / step)
     if code.max() > MOST_STEPS:

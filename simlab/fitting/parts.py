@@ -101,6 +101,7 @@ def thin_documents(rng: np.random.Generator, ratings: Ratings, most: int) -> Rat
     sizes = np.bincount(ratings.document[ratings.item], minlength=ratings.n_documents)
     order = rng.permutation(ratings.n_documents)
     within = np.cumsum(sizes[order]) <= most
+    # Two documents at least, even where one holds more ratings than that: a fold needs another one.
     within[:2] = True
     wanted = np.zeros(ratings.n_documents, bool)
     wanted[order[within]] = True

@@ -173,6 +173,7 @@ def make_equal(effects: Any) -> Any:
     """Make all systems alike: each as good as they are on average."""
     if isinstance(effects, ScaleEffects):
         return replace(effects, system=np.full_like(effects.system, effects.system.mean()))
+    # Systems act as factors, so their average is the geometric mean.
     mean = np.exp(np.log(effects.system_mean).mean())
     return replace(effects, system_mean=np.full_like(effects.system_mean, mean))
 
@@ -191,6 +192,7 @@ def make_equal_over(effects: Any, load: Floats) -> Any:
     pull = load * effects.sharpness
     system = even.system - (effects.taste * load).sum(1) / pull.sum()
     system += even.system.mean() - system.mean()
+    # Without floor and ceiling mean scores are linear in the system's place, and one step is exact.
     if effects.scale.law == "gaussian" and not np.isfinite([effects.scale.low, effects.scale.high]).any():
         return replace(even, system=system)
     # Heavy tails and fine steps cost much and move means of scores by next to nothing.

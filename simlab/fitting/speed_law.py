@@ -79,6 +79,7 @@ class SpeedPosterior:
     def log_mean(self) -> tuple[float, float]:
         """Return the mean of log_mean and its standard deviation."""
         middle = float((self.weight * self.mean).sum())
+        # Total variance: that within the cells of the grid, and that between their means.
         return middle, float(np.sqrt((self.weight * (self.variance + (self.mean - middle) ** 2)).sum()))
 
     def draws(self, rng: np.random.Generator, n: int) -> Floats:
@@ -118,6 +119,7 @@ def _posterior_on_grid(worked: LoginTimes, rater_sd: Floats, login_sd: Floats) -
         np.array(rows) for rows in zip(*(_weigh_spread(sd, *people) for sd in rater_sd), strict=True)
     )
     constant = -0.5 * (log_scale + (len(worked.person) - 1) * np.log(2 * np.pi))
+    # The grid is uneven, so that each point counts as much as its step is wide.
     own = np.log(_rater_prior(rater_sd)[:, None] * np.exp(-0.5 * (login_sd / LOGIN_SPREAD) ** 2) * _steps(login_sd))
     return SpeedPosterior(log + constant + own, mean, variance, rater_sd, login_sd)
 

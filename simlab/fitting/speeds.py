@@ -92,6 +92,7 @@ class FittedSpeeds:
     def screen_sd(self) -> EstimateInterval:
         """Return how much screens of a login differ: the lognormal spread with their coefficient of variation."""
         cv, error = self.screens.variation, self.screens.error
+        # Even on the log scale, so that the interval stays above 0.
         reach = math.exp(1.645 * error / cv) if cv > 0 and math.isfinite(error) else math.nan
         return EstimateInterval(log_sd(cv / reach), log_sd(cv), log_sd(cv * reach))
 
@@ -144,12 +145,14 @@ def _screens(login: Ints, screen: Ints, seconds: Floats) -> Screens:
     n, logins = len(size), len(np.unique(of))
     if n <= logins:
         return Screens(0.0, math.nan, float((size**2).sum() / size.sum()))
+    # The mean of each login takes one degree of freedom.
     ratio = squares.sum() / scale.sum() * n / (n - logins)
     # The square of a mean of few screens is larger than that of the true one, by the variance of the mean.
     ratio /= max(1 - ratio * logins / n, 0.5)
     influence = squares - squares.sum() / scale.sum() * scale
     error = math.sqrt(float((influence**2).sum()) * logins / (logins - 1)) / scale.sum() if logins > 1 else math.nan
     cv = math.sqrt(ratio)
+    # By the delta method a root errs by the error of its square over twice the root.
     return Screens(cv, error / (2 * cv) if cv else math.nan, float((size**2).sum() / size.sum()))
 
 
@@ -158,6 +161,7 @@ def _summarise_logins(times: Times, login: Ints, seconds: Floats, kept: Bools, s
     answers: Floats = np.bincount(of_answer).astype(float)
     first = np.unique(login, return_index=True)[1]
     people = times.person[times.login[first]][number]
+    # A mean of n screens has squared variation cv^2 / n; the lognormal with that variation has this log variance.
     noise = np.log1p(screens.variation**2 * np.minimum(screens.answers / answers, 1))
     took = np.asarray(np.bincount(of_answer, seconds[kept]), float)
     return LoginTimes(np.unique(people, return_inverse=True)[1], answers, took, noise)
@@ -170,6 +174,7 @@ def mean_seconds_per_answer(draws: Floats) -> Floats:
 
 def log_sd(variation: float) -> float:
     """Return the spread of the logarithm of a lognormal with a coefficient of variation."""
+    # A lognormal has squared variation exp(sd^2) - 1.
     return math.sqrt(math.log1p(variation**2))
 
 
@@ -194,6 +199,7 @@ def _fit_lognormal(seconds: Floats) -> dict[str, float | int]:
     mean = float(seconds.mean())
     spread = log_sd(float(seconds.std(ddof=1)) / mean)
     return {
+        # The median of a lognormal is its mean times exp(-sd^2 / 2).
         "median_seconds": float(f"{mean * math.exp(-(spread**2) / 2):.4g}"),
         "log_sd": float(f"{spread:.4g}"),
         "segments": len(seconds),
@@ -253,6 +259,7 @@ def campaigns(
     log = rater_sd * rng.standard_normal((len(drawn), len(loads)))[:, person]
     log += login_sd * rng.standard_normal((len(drawn), len(answers)))
     log += np.sqrt(screens) * rng.standard_normal((len(drawn), len(answers))) - screens / 2
+    # Factors have mean 1, so that `mean` stays the mean over people and logins.
     log -= (rater_sd**2 + login_sd**2) / 2
     return np.asarray((mean * answers * np.exp(log)).sum(axis=1) / 3600)
 

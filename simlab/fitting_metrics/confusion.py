@@ -163,6 +163,7 @@ def concentration(counts: Floats, mean: Floats) -> float | None:
     n = counts.sum(1)
     excess, scale, freedom, statistic = 0.0, 0.0, 0, 0.0
     for column in range(counts.shape[2]):
+        # A group of one comparison has the same chi-squared whatever the spread between groups.
         groups, possible = n[:, column] >= 2, mean[:, column] > 0
         free = (int(groups.sum()) - 1) * (int(possible.sum()) - 1)
         if free < 1:
@@ -170,9 +171,11 @@ def concentration(counts: Floats, mean: Floats) -> float | None:
         size, share = n[groups, column][:, None], mean[possible, column]
         chi = float((((counts[groups][:, possible, column] - size * share) ** 2) / (size * share)).sum())
         excess, statistic, freedom = excess + chi - free, statistic + chi, freedom + free
+        # With rho = 1 / (concentration + 1) a group of n exceeds its degrees of freedom by (outcomes - 1)(n - 1) rho.
         scale += (int(possible.sum()) - 1) * float((size - 1).sum())
     if not freedom or statistic <= chdtri(freedom, 0.05):
         return None
+    # Bounded, so that the concentration is finite and above 0.
     within = min(max(excess / scale, 1e-6), 0.9)
     return 1 / within - 1
 
@@ -217,6 +220,7 @@ def _fold_counts(counts: Floats) -> Floats:
 def _mirror_image(raw: Floats) -> Floats:
     """Return counts in which `<` is `>` upside down, both from all comparisons that are no draws to humans."""
     both = _fold_counts(raw)
+    # A draw is its own mirror image, so folding counts it twice.
     return np.stack([both[:, 0], both[:, 1] / 2, both[:, 2]], axis=1)
 
 

@@ -67,6 +67,7 @@ def correlation(outputs: JudgedOutputs, name: str, *, signs: tuple[int, int]) ->
     errors = _errors(np.array([estimate.parts for estimate in left]))
     return Correlation(
         value=float(np.clip(whole.value, -1, 1)),
+        # Fisher's z has the derivative 1 / (1 - r^2).
         z_error=errors[0] / (1 - _clip_correlation(whole.value) ** 2),
         freedom=max(len(left) - 1, 1),
         system_sd=_system_sd(human, g, system, whole.value),
@@ -93,6 +94,7 @@ class _Estimate:
 
 def _estimate(human: Floats, g: Floats, system: Ints, *, repeated: bool) -> _Estimate:
     ratings, metric = human - _means(np.nanmean(human, axis=1), system)[:, None], g - _means(g, system)
+    # Deviations from a system's mean lose a degree of freedom for each system.
     freedom = len(g) / max(len(g) - len(np.unique(system)), 1)
     spread = math.sqrt(float(np.mean(metric**2)) * freedom)
     if spread == 0:
@@ -145,6 +147,7 @@ def leave_out_items(item: Ints) -> list[Bools]:
     index = np.unique(item, return_inverse=True)[1]
     n_items = int(index.max()) + 1
     groups = min(GROUPS, n_items)
+    # The seed is fixed, so that a table has one standard error.
     part = stream(0, "fit_metric", "groups").permutation(n_items)[index] % groups
     return [part != group for group in range(groups)]
 
@@ -171,6 +174,7 @@ def _system_sd(human: Floats, g: Floats, system: Ints, value: float) -> float:
         if of.sum() >= 8 and np.ptp(y[of]) > 0 and np.ptp(g[of]) > 0:
             r = float(np.corrcoef(y[of], g[of])[0, 1])
             own.append(r)
+            # The variance of a correlation in large samples.
             error.append((1 - r**2) ** 2 / (int(of.sum()) - 1))
     if len(own) < 3:
         return 0.0
@@ -189,10 +193,12 @@ def _means(value: Floats, system: Ints) -> Floats:
 
 def _varies(value: Floats, system: Ints) -> bool:
     apart = value - _means(value, system)
+    # Where all scores of a system are one number, taking off their mean leaves a rounding error.
     return bool(np.abs(apart).max() > 1e-12 * max(1.0, float(np.abs(value).max())))
 
 
 def _clip_correlation(value: float) -> float:
+    # Fisher's z is infinite at -1 and 1.
     return min(max(value, -0.999), 0.999)
 
 

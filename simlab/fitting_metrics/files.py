@@ -100,6 +100,7 @@ def _rates(rates: MetricRates, sign: int) -> Iterator[str]:
     yield from _keys({"concentration": rates.concentration})
     yield "  # Outputs that are adequate, and that are not."
     yield f"  observed: {_row(rates.observed, 2)}"
+    # Adding 0.0 turns -0.0 into 0.0.
     yield from _keys({"threshold": sign * rates.threshold + 0.0, "lower_is_better": sign < 0, "tuned": rates.tuned})
 
 
@@ -126,6 +127,7 @@ def _correlation(correlation: Correlation) -> Iterator[str]:
     yield f"# Within systems, {how}: {correlation.value:.3f} ({low:.3f} to {high:.3f})."
     yield "# Worlds draw tanh(atanh(value) + z_error * normal); systems' own have a standard deviation of system_sd."
     yield "correlation:"
+    # Worlds take errors up to 10 (see `fitted_correlation`), which on the scale of z say nothing either.
     yield from _keys(
         {"value": correlation.value, "z_error": min(correlation.z_error, 10.0), "system_sd": correlation.system_sd}
     )
@@ -166,6 +168,7 @@ def _systems(fit: MetricFit) -> Iterator[str]:
 def _round_to_sum(p: Floats) -> Floats:
     """Round probabilities so that they still sum to one."""
     rounded = np.round(p, 4)
+    # The largest takes up what rounding left: in proportion it changes least.
     rounded[np.arange(len(p)), p.argmax(1)] += 1 - rounded.sum(1)
     return rounded
 

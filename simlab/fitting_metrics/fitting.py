@@ -23,6 +23,7 @@ from simlab.types import Bools, Floats, InputError, Ints
 
 FEW = 30
 """With fewer outputs, pairs or trials intervals are wide and their coverage is nominal only."""
+# A metric with rho + eta = 1 carries no information (von Däniken et al. 2022); so close to it, that is said.
 _USELESS = 1.02
 
 
@@ -169,6 +170,7 @@ def _rates(data: JudgedOutputs, score: Floats, adequacy: Adequacy, options: Opti
     if both.sum() < 2:
         return None
     sign, threshold = options.signs[1], options.threshold
+    # A metric that says yes or no has no threshold that could be tuned.
     if threshold is None and np.isin(score[both], (0.0, 1.0)).all():
         threshold = 0.5
     return rates.rates(
@@ -252,12 +254,14 @@ def _known_quality(human: Floats, system: Ints, bound: float, signal: float, noi
     mean = np.nanmean(human, axis=1)
     centre = (np.bincount(system, mean) / np.maximum(np.bincount(system), 1))[system]
     kept = signal / (signal + noise / np.isfinite(human).sum(1))
+    # Ratings without noise leave no doubt of an output, and what follows divides by sd.
     sd = np.sqrt(np.maximum(signal * (1 - kept), 1e-12 * signal))
     return _Known(centre + kept * (mean - centre) - bound, sd, mean - centre, kept)
 
 
 def _alphas(known: _Known, system: Ints, n_systems: int) -> tuple[Floats, Floats]:
     """Return `alpha[system]`, and `counts[system, 2]` of independent outputs that would tell it as well."""
+    # A system without outputs keeps the mean of the uniform prior, and no counts.
     alpha, counts = np.full(n_systems, 0.5), np.zeros((n_systems, 2))
     z = known.mean / known.sd
     weight, slope = ndtr(z), (1 - known.kept) * np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) / known.sd
@@ -271,6 +275,7 @@ def _alphas(known: _Known, system: Ints, n_systems: int) -> tuple[Floats, Floats
 
 def _rater_rates(alpha: Floats, reliability: float) -> tuple[float, float]:
     """Return how often a single rating is on the right side of the bound, averaged over systems."""
+    # Normal quantiles of 0 and 1 are infinite.
     finite, follows = np.clip(alpha, 1e-6, 1 - 1e-6), math.sqrt(reliability)
     rho, eta = threshold_rates(follows, finite, -ndtri(finite) * follows)
     return float(rho.mean()), float(eta.mean())

@@ -120,6 +120,7 @@ def worth(alpha: float, influence: Floats) -> tuple[float, float]:
     """Return adequate outputs, of so many independent ones as would tell alpha as well."""
     n, spread = float(len(influence)), alpha * (1 - alpha)
     variance = float(influence.var(ddof=1)) / n if n > 1 else 0.0
+    # Never more than there are: few outputs may vary little by chance.
     n = min(spread / variance, n) if variance > 0 and spread > 0 else n
     return alpha * n, n
 
@@ -137,8 +138,10 @@ def _rater_rates(n: Ints, k: Floats, system: Ints, n_systems: int, *, symmetric:
     """Estimate the raters' rho and eta: by agreement of two ratings, or of more by expectation maximisation."""
     if symmetric:
         twice = n == 2
+        # Two ratings agree with probability r^2 + (1 - r)^2, which is solved for r; below 1/2 it has no solution.
         agree = max(float(np.mean(k[twice] != 1)), 0.5)
         right = (1 + math.sqrt(2 * agree - 1)) / 2
+        # rho + eta - 1 is divided by, so it stays above 0.
         return max(right, 0.5 + 1e-3), max(right, 0.5 + 1e-3)
     rated = n > 0
     n, k, system = n[rated], k[rated], system[rated]
@@ -151,6 +154,7 @@ def _rater_rates(n: Ints, k: Floats, system: Ints, n_systems: int, *, symmetric:
         rho, eta = new
         if moved < 1e-9:
             break
+    # With all labels turned the likelihood is the same; raters are taken to know something.
     if rho + eta < 1:
         rho, eta = 1 - eta, 1 - rho
     short = max(0.0, 1 + 1e-3 - rho - eta)
@@ -168,6 +172,7 @@ def _adequacy_given_labels(alpha: Floats, n: Ints, k: Floats, rho: float, eta: f
     rho, eta = (min(max(rate, tiny), 1 - tiny) for rate in (rho, eta))
     odds = np.log(np.clip(alpha, tiny, 1)) - np.log(np.clip(1 - alpha, tiny, 1))
     odds = odds + k * math.log(rho / (1 - eta)) + (n - k) * math.log((1 - rho) / eta)
+    # The exponential overflows beyond 709.
     return np.asarray(1 / (1 + np.exp(-np.clip(odds, -700, 700))))
 
 
@@ -182,6 +187,7 @@ def _item_agreement(share: Floats, alpha: Floats, informed: float) -> float:
     if not both.sum():
         return math.nan
     laid = np.where(rated, share - np.nanmean(np.where(rated, share, np.nan), axis=1, keepdims=True), 0.0)
+    # The errors of two labels shrink their covariance by rho + eta - 1 each.
     together = float((laid @ laid.T)[first, second].sum()) / informed**2
     low, high = 0.0, 0.99
     bound = np.clip(alpha, 1e-6, 1 - 1e-6)

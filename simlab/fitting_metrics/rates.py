@@ -15,6 +15,7 @@ from simlab.types import Array, Bools, Floats, Ints
 
 FOLDS = 10
 _ALIKE = 1e-9
+# A slope of 20 over the spread of scores is as good as a step.
 _STEPS, _STEEP = 100, 20.0
 PARTITIONS = 5
 """Items are parted into folds as often, so that how they fell hardly matters."""
@@ -128,8 +129,10 @@ def _cut(ordered: Floats, adequate: Floats) -> float | None:
     apart = np.flatnonzero(np.diff(ordered) > 0)
     if not len(apart):
         return None
+    # Slopes of all cuts have one denominator, so this sum is largest where rho + eta is.
     above = -np.cumsum(adequate - adequate.mean())[apart]
     cut = int(apart[above.argmax()])
+    # Halved first, since the sum of two large scores may overflow.
     return float(ordered[cut] / 2 + ordered[cut + 1] / 2)
 
 
@@ -158,6 +161,7 @@ def _shares(says: Floats, adequate: Floats, item: Ints) -> tuple[Floats, Floats]
     Least squares of what is said on (adequate, 1 - adequate); with labels of 0 and 1 these are plain shares.
     """
     design = np.stack([adequate, 1 - adequate], axis=1)
+    # It can be inverted: `rates` wants at least one output of either kind.
     inverse = np.linalg.inv(design.T @ design)
     share = inverse @ design.T @ says
     index = np.unique(item, return_inverse=True)[1]
@@ -175,6 +179,7 @@ def shares_by_score(says: Floats, mean: Floats, sd: Floats, item: Ints) -> tuple
     items.
     """
     whole = _rates_by_score(says, mean, sd, np.zeros(2))
+    # Each starts from what the whole table gave, a step or two away.
     left = [_rates_by_score(says[k], mean[k], sd[k], whole[1]) for k in leave_out_items(item)]
     shares = np.array([share for share, _ in left])
     n = len(left)
@@ -183,6 +188,7 @@ def shares_by_score(says: Floats, mean: Floats, sd: Floats, item: Ints) -> tuple
 
 def _rates_by_score(says: Floats, mean: Floats, sd: Floats, start: Floats) -> tuple[Floats, Floats]:
     a, b = _probit(says, mean, sd, start)
+    # A probit averaged over a normal f is a probit again, flatter by this factor.
     scale = 1 / np.sqrt(1 + (b * sd) ** 2)
     both = compute_normal_orthant(mean / sd, (a + b * mean) * scale, b * sd * scale)
     above, called = ndtr(mean / sd), ndtr((a + b * mean) * scale)
@@ -195,9 +201,11 @@ def _probit(says: Floats, mean: Floats, sd: Floats, start: Floats) -> Floats:
     for _ in range(_STEPS):
         scale = 1 / np.sqrt(1 + (coefficient[1] * sd) ** 2)
         design = np.stack([scale, scale * mean], axis=1)
+        # Far out p is 0 or 1 to the last bit, and weights would be 0 / 0.
         at = np.clip(design @ coefficient, -6, 6)
         p, density = ndtr(at), np.exp(-(at**2) / 2) / np.sqrt(2 * np.pi)
         weight = density / (p * (1 - p))
+        # Where the metric says the same of nearly all outputs there is hardly any information to invert.
         information = (design * (weight * density)[:, None]).T @ design + 1e-9 * np.eye(2)
         step = np.linalg.solve(information, design.T @ (weight * (says - p)))
         coefficient = np.clip(coefficient + step, -_STEEP / spread, _STEEP / spread)

@@ -111,6 +111,7 @@ def phi(x: Floats, y: Floats, cluster: Ints) -> tuple[float, float]:
     """
     u, v = ((z - z.mean()) / z.std() for z in (x, y))
     value = float(np.clip((u * v).mean(), -1, 1))
+    # Means and spreads of both are estimated, too: the second part is what they add.
     return value, _error(u * v - value * (u**2 + v**2) / 2, cluster)
 
 

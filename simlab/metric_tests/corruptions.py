@@ -46,6 +46,7 @@ def corrupt(rng: np.random.Generator, original: str, rule: CorruptionRule, lexic
     """Return the corruption of a sentence by a rule; None where the rule does not fit, or would change nothing."""
     words, end = split(original)
     corrupted = rule.corrupt(rng, words, lexicon) if words else None
+    # Capitals follow from where a sentence starts (see `sentence`), and are no corruption.
     if corrupted is None or [word.lower() for word in corrupted] == [word.lower() for word in words]:
         return None
     return sentence(corrupted, end)

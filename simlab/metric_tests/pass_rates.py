@@ -74,6 +74,7 @@ def is_alike(original: Floats, corrupted: Floats, *, tolerance: float, near_tie:
     [True, False, True, False]
     """
     difference = np.abs(original - corrupted) / (np.abs(original) + EPSILON)
+    # What lies exactly at the tolerance must not hang on the last bits of a quotient.
     within: Bools = difference <= max(tolerance * (1 + max(near_tie, ROUNDING)), near_tie)
     return within
 

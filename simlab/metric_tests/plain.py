@@ -145,6 +145,7 @@ def records(file: Path, needed: Sequence[str], what: str) -> Iterator[tuple[str,
     if file.suffix.lower() not in readers:
         also = ", or from a folder of COCO caption JSON" if what == "a trial" else ""
         raise InputError(f"{file}: {what.split()[1]}s are read from .jsonl or .tsv{also}; name one")
+    # `splitlines` would part texts at characters that JSON may hold as they are.
     lines = read_text(file).split("\n")
     numbered = [(f"{file} line {k}", line.rstrip("\r")) for k, line in enumerate(lines, start=1) if line.strip()]
     for where, record in readers[file.suffix.lower()](numbered, needed):

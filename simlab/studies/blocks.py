@@ -152,6 +152,7 @@ def _fail_impossible(kind: Kind, block: Block) -> Block:
         return block
     for name, array in arrays.items():
         outcome = kind.outcomes.get(name)
+        # Which documents were drawn is known of a campaign that failed, too.
         if outcome is not None and outcome.dims[0] == "replicate" and name != "document_set":
             arrays[name] = array.copy()
             arrays[name][wrong] = IMPOSSIBLE if name == "status" else outcome.fill
@@ -287,6 +288,7 @@ def _try_call(carry_out: Callable[[], Value]) -> Value | Failed:
     try:
         with notice_writing():
             return carry_out()
+    # A part that calls sys.exit raises no Exception, and must fail its own block only.
     except (Exception, SystemExit) as error:
         return error
 

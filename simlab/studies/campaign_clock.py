@@ -195,9 +195,11 @@ def _collect_answers(
     came = answers & (log.fate == HANDED_IN)
     state = np.zeros(planned.n_answers, np.int8)
     state[planned.number(log, answers & ~came)] = 1
+    # Written last: an answer that was void and was given again counts as one that came.
     state[planned.number(log, came)] = 2
     ended_by, end = ending(clock.deadline, log, ran_out, all_came=bool((state == 2).all()))
     on_board = log.arrived <= end
+    # Void answers are paid like others; one that its person left amid is not.
     handed = log.fate != DROPPED_OUT
     for_calibration = int((handed & mark_calibration(log, calibration)).sum())
     paid = bill(
@@ -228,6 +230,7 @@ def _collect_answers(
 def load_entropy(carried: ClockedAnswers, person: Ints) -> float:
     """Return how evenly the answers that count were spread over all people who were there; NaN where there are none."""
     load = np.bincount(person, minlength=len(carried.seat))
+    # Adding 0.0 turns -0.0 into 0.0.
     return normalized_entropy(load) + 0.0 if len(person) else NAN
 
 
@@ -263,6 +266,7 @@ def cut_unpaid(prices: Prices, log: Log, money: float | None, calibration: int) 
     amount = np.concatenate([np.full(int(arrived.sum()), prices.rater), entry]) * (1 + prices.fee)
     order = np.argsort(hour, kind="stable")
     spent = np.cumsum(amount[order])
+    # Sums of prices miss the money by rounding.
     over = np.flatnonzero(spent > money * (1 + 1e-12))
     if not len(over):
         return log, None

@@ -105,6 +105,7 @@ def name_failures(name: str) -> Iterator[None]:
 @contextmanager
 def _limit_time(name: str) -> Iterator[None]:
     """End what takes for ever: seconds of this process are counted, whatever else the machine does."""
+    # Signals can be set in the main thread only, and this timer is not on every system.
     if not hasattr(signal, "ITIMER_VIRTUAL") or threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -150,6 +151,7 @@ def _misfits(log: Log, planned: CampaignTasks, deadline: float | None) -> Iterat
     # Of what everybody did first and last, the rest follows.
     first, last = np.full(len(log.seat), np.inf), np.full(len(log.seat), -np.inf)
     np.minimum.at(first, person, log.began)
+    # Entries are in the order in which they ended, so that the last one that is written stays.
     last[person] = log.ended
     yield bool((first < log.arrived - ROUNDING).any()), "somebody works before they come"
     yield bool((last > log.left + ROUNDING).any()), "somebody works after they have left"

@@ -48,12 +48,14 @@ class KeyLaw(NamedTuple):
 
     def quantile(self, share: float) -> float:
         """Return the value below which a share of all lies."""
+        # Just below 1 doubles are 2^-53 apart, twice LEAST.
         share = min(max(share, LEAST), 1 - LEAST * 2)
         if self.name == "uniform":
             return self.first + (self.second - self.first) * share
         from scipy.special import ndtri
 
         deviation = self.second * float(ndtri(share))
+        # The exponential overflows beyond 709.
         return self.first + deviation if self.name == "normal" else self.first * math.exp(min(deviation, 709.0))
 
     @property

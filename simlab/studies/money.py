@@ -150,6 +150,7 @@ class Binding(NamedTuple):
 
     def format_least(self, amount: float) -> str:
         """Write an amount for a whole study as a value for the key that binds; it is rounded up, to the cent."""
+        # Rounded up to the cent, but not for what rounding errors lie above one.
         each = math.ceil(amount / self.systems * 100 - 1e-6) / 100
         return f"{each:,.12g}{self.currency}" + (" per system" if self.systems > 1 else "")
 

@@ -154,6 +154,7 @@ def find_impossible(declared: Mapping[str, Outcome], arrays: Mapping[str, Array]
 def _are_possible(outcome: Outcome, array: Array) -> bool:
     """Check quickly, for nearly all arrays, that all of their values can be."""
     low, high = _bounds(outcome)
+    # With a NaN among them the comparison is false, and values are looked at one by one.
     return array.dtype.kind == "b" or not array.size or bool(array.min() >= low and array.max() <= high)
 
 
@@ -161,6 +162,7 @@ def _mark_wrong(outcome: Outcome, array: Array) -> Bools:
     low, high = _bounds(outcome)
     right = (array >= low) & (array <= high)
     if outcome.gap:
+        # Only NaN differs from itself.
         right |= np.isnan(array) if outcome.fill != outcome.fill else array == outcome.fill
     return ~right
 

@@ -102,6 +102,7 @@ def _check(drawn: Drawn, group: str, section: Mapping[str, Any]) -> Drawn:
                 f"{explain_impossible(worst)}; change its keys"
             )
     if isinstance(drawn, World):
+        # `seal` takes frames for sealed already: this is where they are.
         seal([drawn.frame.document, drawn.frame.bucket, drawn.frame.rater])
     return seal(drawn)
 

@@ -52,13 +52,16 @@ def alpha_optimal(
         given = rng.beta(beta[0], beta[1], n_systems)
     else:
         given = alpha + spacing * (np.arange(n_systems)[::-1] - (n_systems - 1) / 2)
+    # Spacings that add up to 0 or 1 miss it by rounding.
     wrong = ~((given >= -1e-12) & (given <= 1 + 1e-12))
     if wrong.any():
         raise InputError(
             f"systems: alpha={given[wrong][0]:g} is no probability; change systems.alphas, alpha or spacing"
         )
     quality = ndtri(np.clip(given, 0, 1))
+    # The own and the shared part have variance 1 together, so that alpha is the share of positive scores.
     law = Latent(quality, float(np.sqrt(1 - item_agreement)), 0.0, tie_margin, float(np.sqrt(item_agreement)))
+    # An infinite quality, or outputs of an item with nothing of their own, leaves no probabilities to integrate.
     comparable = np.isfinite(quality).all() and item_agreement < 1
     p = probabilities(law) if comparable else None
     documents = Documents(outputs_per_document, document_agreement)
@@ -78,4 +81,5 @@ def share_of_adequate_outputs(law: Latent) -> Floats:
 def spread_of(law: Latent) -> Floats:
     """Return the standard deviation of each system's latent scores; systems without any poor output have that of 1."""
     quality = np.where(np.isfinite(law.quality), law.quality, 0.0)
+    # A lognormal factor with mean 1 has variance exp(sd^2) - 1.
     return np.asarray(np.sqrt(quality**2 * np.expm1(law.item_sd**2) + law.output_sd**2 + law.shared_sd**2))

@@ -132,6 +132,7 @@ def _population(
 
 def _draw(rng: np.random.Generator, world: AnyWorld, draw: int | None) -> int:
     """Return which draw of the parameters a world has: its own, or that which all have."""
+    # Drawn in any case, so that a given draw leaves all later random numbers as they are.
     own = int(rng.integers(len(world.effects)))
     if draw is not None and draw >= len(world.effects):
         raise InputError(f"systems.draw={draw}: the fitted world has the draws 0 to {len(world.effects) - 1}")

@@ -43,6 +43,7 @@ Section: TypeAlias = Mapping[str, Any]
 
 # More counts than any evaluation has would only hide a slip of the pen.
 _MOST = 1e9
+# Fisher's z is infinite at 1.
 _LARGEST_CORRELATION = 0.999
 _MU = ("counts", "prior", "mirrored", "concentration", "observed", "design_effect", "margin", "human_margin")
 _RHO_ETA = ("TP", "P", "TN", "N", "concentration", "observed", "threshold", "lower_is_better", "tuned")
@@ -161,6 +162,7 @@ def fitted_correlation(
 
 def posterior_mean(weight: Floats, *, mirrored: bool) -> Floats:
     """Return the mean of a mixture matrix whose columns are Dirichlet(weight); see `fitted_mu` for `mirrored`."""
+    # A mean draws nothing, so it does not matter which generator is handed on.
     return _columns(np.random.default_rng(0), weight, mirrored=mirrored, parameters="estimated")
 
 

@@ -46,6 +46,7 @@ def judges(
     if scale == "skewed_score" and law.item_sd > 0:
         raise InputError("raters.scale=skewed_score needs systems.item_sd=0, or systems=alpha_optimal")
     if gamma is not None:
+        # gamma is a ratio of variances, and systems may differ in theirs: their mean counts.
         noise = float(np.sqrt(gamma * np.mean(spread_of(law) ** 2)))
 
     def draw_world(rng: np.random.Generator) -> World:

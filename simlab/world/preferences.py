@@ -71,6 +71,7 @@ def free(
 
     Raises InputError for a mean that is no three probabilities.
     """
+    # A mean of 0 gives a parameter of 0, for which a Dirichlet law is not defined.
     p = rng.dirichlet(concentration * _probabilities(mean, "systems.mean") + 1e-12, n_systems * (n_systems - 1) // 2)
     return Contest(
         name_things("system", n_systems),
@@ -124,6 +125,7 @@ def probabilities(law: Latent) -> Floats:
     """Integrate over items how often each pair wins, draws and loses: `p[pair, outcome]`."""
     first, second = np.triu_indices(len(law.quality), 1)
     difference = law.quality[first] - law.quality[second]
+    # What the outputs of an item share cancels in their difference.
     spread = np.sqrt(2) * law.output_sd
     win, loss = np.zeros((2, len(difference)))
     for factor, weight in zip(*item_factors(law), strict=True):

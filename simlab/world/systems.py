@@ -87,9 +87,11 @@ def draw_skewed(rng: np.random.Generator, sd: float, skew: float, shape: int | t
     if sd == 0 or skew == 0:
         return draw_lognormal(rng, sd, shape)
     gamma_shape = skew**-2.0
+    # The logarithm of a gamma variable has variance trigamma(shape).
     power = sd / np.sqrt(polygamma(1, gamma_shape))
     # The mean of a power of a gamma variable.
     level = gammaln(gamma_shape + power) - gammaln(gamma_shape)
+    # Gamma draws of small shapes underflow to 0, which has no logarithm.
     return np.asarray(np.exp(power * np.log(np.maximum(rng.gamma(gamma_shape, size=shape), 1e-300)) - level))
 
 
@@ -106,5 +108,6 @@ def spread_segments(rng: np.random.Generator, n_documents: int, n_segments: int,
             "segments; lower it"
         )
     places = np.full(n_documents, max_segments - 1)
+    # The method `marginals` does not list the places one by one, of which there may be a billion.
     sizes = 1 + rng.multivariate_hypergeometric(places, n_segments - n_documents, method="marginals")
     return np.repeat(np.arange(n_documents), sizes)

@@ -104,6 +104,7 @@ def crew(
         days_a_week=days_a_week,
         pause_every=None if pause_every is None else pause_every / 60,
         pause=pause / 60,
+        # exp(drift x) is then (1 + fatigue)^x.
         drift=math.log1p(fatigue),
     )
     rules = Rules(
@@ -176,6 +177,7 @@ def log_of(
     ended += offset
     order = np.argsort(ended, kind="stable")
     if deadline is not None:
+        # An answer at the very hour of the deadline has come in time.
         order = order[: np.searchsorted(ended[order], deadline, side="right")]
     return Log(
         task=entries.task[order],

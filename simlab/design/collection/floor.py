@@ -134,6 +134,7 @@ class Floor:
     def _begin(self, person: Person, job: TaskPart) -> tuple[Stint, float]:
         """Begin a job; return what comes of it, and the hour at which it ends, or its person leaves."""
         shifts, controls = self.rules.shifts, self.rules.controls
+        # Whole parts of the share of all answers so far: what is left over of one task counts for the next.
         n = int((person.answers + job.last - job.first) * controls.share) - int(person.answers * controls.share)
         effort, since = person.effort, person.work
         person.effort += person.pace * (self._piles.takes(job) + n * controls.takes)

@@ -207,6 +207,7 @@ def _effort_at_time(shifts: Shifts, time: float) -> float:
 
 
 def _effort(hours: float, drift: float) -> float:
+    # The integral of the pace, exp(-drift x), from 0 on.
     return hours if drift == 0 else -math.expm1(-drift * hours) / drift
 
 

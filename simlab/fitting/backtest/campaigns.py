@@ -61,6 +61,7 @@ def campaigns(sums: DocumentSums, dealt: DealtStudies, normalizations: Sequence[
 
 def _group_by_set(own: Sequence[tuple[Floats, Floats]], per_set: int) -> tuple[Array, Array]:
     """Order by sets what was concluded study by study; single studies of other documents are one set."""
+    # Sums of +1, 0 and -1 are exact in single precision, at half of the memory.
     claim, direction = (np.stack([pair[k] for pair in own], axis=1).astype(np.float32) for k in (0, 1))
     shape = len(claim), -1 if per_set > 1 else 1, per_set if per_set > 1 else len(own), claim.shape[-1]
     return claim.reshape(shape), direction.reshape(shape)
@@ -103,6 +104,7 @@ def sums(worlds: Sequence[World]) -> DocumentSums:
     ratings = [fixed_ratings(world) for world in worlds]
     if any(rating is None for rating in ratings):
         raise ValueError("only fixed ratings can be added up once for all studies")
+    # Stable, so that the segments of a document are added up in their own order and sums keep their bits.
     order = np.argsort(frame.document, kind="stable")
     start = np.searchsorted(frame.document[order], np.arange(frame.n_documents))
 
@@ -150,6 +152,7 @@ def totals(picked: PickedSums, name: str) -> Floats:
 def _mean(picked: PickedSums) -> tuple[Floats, None]:
     count, total = _count(picked), _sum_by_rater(picked, picked.value)
     target = total.sum(1, keepdims=True) / count.sum()
+    # No factor moves a mean of 0, so such a rater keeps factor 1.
     return np.divide(target * count, total, out=np.ones_like(total), where=total != 0), None
 
 
@@ -158,6 +161,7 @@ def _error(picked: PickedSums) -> tuple[Floats, None]:
     total, errors = level * _sum_by_rater(picked, picked.value), _sum_by_rater(picked, picked.errors)
     scaled = (errors * total).sum(1, keepdims=True)
     share = np.divide(total.sum(1, keepdims=True), scaled, out=np.zeros_like(scaled), where=scaled != 0)
+    # Where nobody marked an error all factors would be 0; then only the means are evened out.
     return np.where(scaled == 0, level, level * errors * share), None
 
 
@@ -165,6 +169,7 @@ def _zscore(picked: PickedSums) -> tuple[Floats, Floats]:
     count = _count(picked)
     mean, square = (_sum_by_rater(picked, values) / np.maximum(count, 1) for values in (picked.value, picked.square))
     variance = (square - mean**2) * count / np.maximum(count - 1, 1)
+    # A z-score needs two ratings and some spread; without these all scores of a rater become 0.
     usable = (count > 1) & (variance > NEGLIGIBLE * square)
     factor = np.divide(1.0, np.sqrt(np.maximum(variance, 0)), out=np.zeros_like(variance), where=usable)
     return factor, -mean * factor
@@ -198,6 +203,7 @@ def find_significant_pairs(total: Floats, patterns: Floats, level: float) -> tup
     sums = total.sum(1)
     tolerance = RELATIVE_TOLERANCE * np.abs(total).sum(1).max(1)
     difference = sums[:, first] - sums[:, second]
+    # A difference within rounding is a tie and must get no direction.
     difference[np.abs(difference) <= tolerance[:, None]] = 0.0
     ratio = _ratios(total, difference)
     significant = ratio >= SURELY
@@ -214,6 +220,7 @@ def _ratios(total: Floats, difference: Floats) -> Floats:
     product = total.transpose(0, 2, 1) @ total
     own = np.diagonal(product, axis1=1, axis2=2)
     squares = own[:, first] + own[:, second] - 2 * product[:, first, second]
+    # Two systems that are equal on every document leave 0, or a rounding error below it.
     return np.asarray(np.abs(difference) / np.sqrt(np.maximum(squares, 1e-300)))
 
 
@@ -236,6 +243,7 @@ def _reaches_level(sums: Array, least: Array, patterns: Floats, level: float) ->
     # A sum of bytes is several times as fast as count_nonzero along an axis.
     extreme = (sums >= least[:, None]).view(np.int8).sum(1, dtype=np.int16)
     every = n_documents < 63 and 2**n_documents == n_patterns
+    # A full list of patterns holds the observed one; drawn patterns do not, so it is added to both counts.
     return passes(extreme / n_patterns if every else (1 + extreme) / (1 + n_patterns), level)
 
 
@@ -263,8 +271,10 @@ def _estimate_ratio(ratio: tuple[Floats, Floats], *, pairwise: bool) -> Measured
     value = _divide_or_nan(whole_top, whole_below)
     without = _divide_or_nan(whole_top[:, None] - lost_top, whole_below[:, None] - lost_below)
     n = without.shape[1]
+    # Without a cluster the ratio may be 0 / 0: that cluster is taken to have no influence.
     influence = (n - 1) * np.where(np.isfinite(without), without, value[:, None])
     influence = influence - influence.mean(1, keepdims=True)
+    # These are pseudo-values: the delete-one jackknife in its usual form.
     error = np.sqrt((influence**2).sum(1) / max(n * (n - 1), 1)) if n > 1 else np.full(len(value), np.nan)
     return MeasuredWorlds(value, np.where(np.isfinite(value), error, np.nan))
 
@@ -273,6 +283,7 @@ def _sum_by_cluster(side: Floats, *, pairwise: bool) -> Floats:
     """Add up what is lost with each cluster: a set, or a study where there is one set, `[world, cluster]`."""
     if side.shape[1] > 1:
         return np.asarray(side.reshape(*side.shape[:2], -1).sum(2))
+    # A study stands in pairs as the first and as the second: without it both are gone.
     return np.asarray(side[:, 0].sum(2) + side[:, 0].sum(1) if pairwise else side[:, 0])
 
 
@@ -286,6 +297,7 @@ def _divide_or_nan(top: Floats, below: Floats) -> Floats:
 
 def _srp(campaigns: Campaigns) -> tuple[Floats, Floats]:
     agreement = campaigns.claim @ campaigns.direction.swapaxes(2, 3)
+    # A claim adds +1 only where the other study has its strict direction, so a full sum means that all agree.
     stable = (agreement >= np.abs(campaigns.claim).sum(3)[..., None]).astype(float)
     return stable, np.ones_like(stable)
 
@@ -295,6 +307,7 @@ def _confirmed_share(campaigns: Campaigns) -> tuple[Floats, Floats]:
     judged = claimed @ np.abs(campaigns.direction).swapaxes(2, 3)
     balance = campaigns.claim @ campaigns.direction.swapaxes(2, 3)
     each = np.broadcast_to(claimed.sum(3)[..., None], judged.shape)
+    # `judged` is those that agree plus those that do not, `balance` the difference: half their sum agrees.
     return (judged + balance) / 2, each.astype(float)
 
 

@@ -72,6 +72,7 @@ def candidates(world: World) -> list[AdviceCandidate]:
     same documents are not held against others. Raises InputError for a table that leaves nothing to choose.
     """
     n = world.frame.n_documents
+    # Numbers are even: half of the documents rated twice must cost what all of them rated once cost.
     designs = next((allowed for k in range(n - n % 2, 1, -2) if (allowed := _allowed_designs(world, k))), [])
     both = [AdviceCandidate(design, name) for design in designs for name in list_normalizations(world)]
     if len(both) < 2:
@@ -101,6 +102,7 @@ def choose_candidate(expected: Mapping[AdviceCandidate, Worth], least: float = C
     sure = [candidate for candidate, worth in expected.items() if worth.confirmed >= least]
     if sure:
         return max(sure, key=lambda candidate: expected[candidate].gain)
+    # A candidate that claims nothing has no confirmed share, and comes last.
     return max(expected, key=lambda candidate: np.nan_to_num(expected[candidate].confirmed, nan=-1.0))
 
 
@@ -145,6 +147,7 @@ def advise(plan: BacktestRun, split: int) -> list[JudgedCandidate]:
     rng = stream(plan.seed, "backtest", "worlds", split, "held_out", "fit")
     worlds = list(fitted_worlds(rng, plan.law, effects, target.frame, size.worlds))
     designs = list(dict.fromkeys(candidate.design for candidate in of))
+    # Another seed than that of the real studies: the two share no draws of documents, raters or signs.
     expected = run_designs(worlds, target, designs, plan.seed + 2, size.sets, size.per_set)
     real = run_designs([target], target, designs, plan.seed + 1, size.observed_sets, size.observed_per_set)
     expected_worths, real_worths = (

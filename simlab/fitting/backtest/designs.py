@@ -27,7 +27,9 @@ GROUPINGS: Mapping[str, Callable[[Frame], Groups]] = {
     "ungrouped": grouping.ungrouped,
 }
 NORMALIZATIONS = ("none", "mean", "error", "zscore")
+# As published (Riley et al. 2024).
 LEVEL, PERMUTATIONS = 0.05, 500
+# With five documents the least p of a permutation test is 2 / 2^5 = .0625: nothing could be significant.
 FEWEST_DOCUMENTS = 6
 
 

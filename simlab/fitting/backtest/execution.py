@@ -98,6 +98,7 @@ def compare(
         outcome = real[design, name, measure]
         seen, error = float(outcome.value[0]), float(outcome.error[0])
         low, high = interval(measure, values)
+        # What is observed has an error of its own, so it is judged by a wider interval.
         judged_low, judged_high = interval(measure, values, float(np.nan_to_num(error)) ** 2)
         yield Prediction(
             split=task.source.split,
@@ -193,6 +194,7 @@ def naive_worlds(rng: np.random.Generator, pilot: Ratings, frame: Frame, n: int)
     mean = np.bincount(pilot.system, weights=pilot.score, minlength=pilot.n_systems) / number
     sd = float((pilot.score - mean[pilot.system]).std())
     for _ in range(n):
+        # Means of the pilot are known up to sd / sqrt(n) only, so worlds draw them, too.
         drawn = mean + sd / np.sqrt(number) * rng.standard_normal(len(mean))
         value = drawn[:, None, None] + sd * rng.standard_normal(frame.rater.shape)
         value[frame.rater < 0] = np.nan

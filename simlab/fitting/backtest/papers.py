@@ -70,6 +70,7 @@ ADVICE: Mapping[AdviceName, tuple[Arm, Arm]] = {
 as control variate."""
 MEASURES: Mapping[TestName, Measure] = {"published": "srp", "default": "significant_share"}
 """What is measured: the paper's SRP; where the test keeps its promise for all pairs at once, the share it finds."""
+# Fewer draws than the 1,999 of a single table, since many studies are tested; 25 of 500 is still exactly .05.
 MODERATED: Mapping[str, Any] = {"pools": "apart", "draws": 499}
 
 
@@ -112,6 +113,7 @@ def cut_parts(plan: BacktestRun, metric: Floats | None = None) -> list[World]:
     if number < FEWEST_PARTS:
         return []
     order = stream(plan.seed, "backtest", "papers", "parts").permutation(n)
+    # Shuffled within buckets and dealt in turn, so that each part gets its share of every bucket.
     order = order[np.argsort(plan.world.frame.bucket[order], kind="stable")]
     kept = [np.isin(np.arange(n), order[k::number]) for k in range(number)]
     parts = [select_documents(plan.world, documents) for documents in kept]
@@ -154,7 +156,9 @@ def measure_arm(
     """Carry out studies of a design; return what they show, or why it cannot be carried out."""
     design = arm.design(setting.documents)
     world = world if arm.metric else replace(world, metric=None)
+    # All documents, or all but one where their number is odd: all studies then share one set.
     whole = setting.documents >= world.frame.n_documents - 1
+    # SRP compares studies of one set, so that a set needs two.
     per_set = 1 if not setting.same else studies if whole else max(studies // 3, 2)
     asking = _bind_arm(prepare_studies(design, seed, per_set), arm, test)
     places = [Place(0, study=k) for k in range(studies - studies % per_set)]
@@ -288,6 +292,7 @@ def _error(effects: Floats, *, paired: bool) -> tuple[float, int]:
     if not paired:
         return float(effects.std(ddof=1)) / sqrt(len(effects)), len(effects) - 1
     away = (effects - effects.mean()).reshape(-1, 2)
+    # The mean product of both worlds' deviations estimates the variance that they share; by chance it is negative.
     shared = max(float(away.prod(1).sum()) / (len(away) - 1), 0.0)
     return sqrt(shared + float(effects.var(ddof=1)) / len(effects)), len(away) - 1
 

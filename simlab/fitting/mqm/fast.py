@@ -86,6 +86,7 @@ def _fit(pilot: MqmPilot, seed: int, draws: int, rounds: tuple[int, ...]) -> Fas
         # Each table has margins of its own, so that what is not known of them is in what is said of the spreads.
         truths = _margins(rng, observed, units, tried)
         simulated = [_simulate_margins(rng, pilot, truth, row) for truth, row in zip(truths, tried, strict=True)]
+        # A kind of pairs that simulated tables often lack cannot be regressed on the parameters.
         used &= np.mean([np.isfinite(one.pairs) for one in simulated], axis=0) > 0.9
         # Tables of the first, wide looks are left behind: surfaces bend.
         late = number > max(1, len(rounds) - 2)
@@ -113,6 +114,7 @@ def _proposals(rng: np.random.Generator, theta: Floats, n: int) -> Floats:
     tried[:, synthetic.SPREADS] = np.minimum(tried[:, synthetic.SPREADS], 1.5)
     tried[:, 11] = np.minimum(tried[:, 11], 2.5)
     share = tried[:, synthetic.SHARES]
+    # Shares above 1 are reflected, so that proposals do not pile up at the end.
     tried[:, synthetic.SHARES] = np.clip(np.where(share > 1, 2 - share, share), 0.01, 0.99)
     return tried
 
@@ -144,6 +146,7 @@ def build_effects(pilot: MqmPilot, margins: Margins, theta: Floats) -> Effects:
     Margins of raters are those of scores; how many errors they mark follows from these and from how many are major.
     """
     odds = margins.severity - margins.severity.mean()
+    # The log odds of shares of 0 and 1 are infinite.
     major_share = float(np.clip(expit(margins.severity.mean()), 0.01, 0.99)) if pilot.counts[1].any() else 0.01
     # Margins are those of all points; punctuation is drawn beside the law's minor and major errors.
     reduced = 1 - float(0.1 * pilot.counts[2].sum() / pilot.score.sum())
@@ -207,6 +210,7 @@ def _assemble(
 ) -> FastFit:
     """Draw systems and raters beside the spreads, each draw a possible law."""
     rows = theta[rng.choice(len(theta), draws, replace=len(theta) < draws)]
+    # One simulated table gives the errors of all margins of a draw, so that they stay correlated.
     pick = rng.integers(len(named["system"].error), size=draws)
     sizes = synthetic.sizes(rows)
     drawn = {field: draw(rng, unit, sizes, pick) for field, unit in named.items()}
@@ -233,6 +237,7 @@ def rescale_to_population(
     """
     n = len(effects.leniency)
     if severity_sd > 0:
+        # The mean of n log factors is normal about -sd^2 / 2, where factors have mean 1, with sd / sqrt(n).
         shift = severity_sd * rng.standard_normal() / np.sqrt(n) - severity_sd**2 / 2
         log_odds = logit(effects.major_share) - shift + np.log(effects.severity).mean()
         severity = effects.severity * np.exp(shift - np.log(effects.severity).mean())
@@ -290,6 +295,7 @@ def build_units(corrected: Floats, error: Floats, features: Floats, prior: float
     n = len(corrected)
     mean = error.mean(1, keepdims=True)
     own = error - mean
+    # Deviations from the mean of n units fall short of their variance by the factor 1 - 1 / n.
     noise = np.maximum((own**2).mean(0) * n / max(n - 1, 1), 1e-9)
     of_own, of_common = (_surface(features, square) for square in ((own**2).mean(1), mean[:, 0] ** 2))
     return Units(corrected, error, noise, features, of_own, of_common, prior, known)
@@ -328,6 +334,7 @@ def log_posterior(corrected: Floats, noise: Floats, prior: float) -> Floats:
     level, weight = _level(corrected, noise, GRID)
     squares = (weight * (corrected - level[..., None]) ** 2).sum(-1)
     log = 0.5 * np.log(weight).sum(-1) - 0.5 * np.log(weight.sum(-1)) - 0.5 * squares - 0.5 * (GRID / prior) ** 2
+    # The grid is uneven, so that each point counts as much as its cell is wide.
     log = log + np.log(_widths())
     return np.asarray(log - logsumexp(log, axis=-1, keepdims=True))
 
@@ -359,6 +366,7 @@ def draw(rng: np.random.Generator, units: Units, features: Floats, pick: Ints) -
     weight = 1 / (spread[:, None] ** 2 + noise)
     # How uncertain the level is stands in the mean error already.
     level = ((weight * units.corrected).sum(1) / weight.sum(1))[:, None]
+    # Given its spread a unit has variance share x noise about its shrunken margin, so the error enters by the root.
     share = spread[:, None] ** 2 * weight
     return level + share * (units.corrected - level) - common - np.sqrt(share) * own, spread
 
@@ -402,6 +410,7 @@ def qualities(score: Floats, sharpness: Floats, minor_sharpness: float, points: 
     for _ in range(STEPS):
         terms = share * np.exp(np.multiply.outer(x, power))
         total = terms.sum(1)
+        # On a flat slope Newton's method would leap away: slope and step are bounded.
         slope = np.maximum((terms * power).sum(1) / total, 0.05)
         step = np.clip((score - level - np.log(total)) / slope, -1, 1)
         # An average quality of 0 is what the law means by a system's relative quality.
@@ -421,6 +430,7 @@ def minor_power(slope: float, minor_points: float) -> float:
     >>> minor_power(1.0, 0.4), round(minor_power(0.5, 0.5), 3)
     (1.0, 0.333)
     """
+    # A slope near 1 / a asks for a power without bound.
     return float(np.clip(slope, 0, None) * (1 - minor_points) / max(1 - minor_points * slope, 0.05))
 
 

@@ -46,6 +46,7 @@ PAIRS = (
 Mean products are ruled by high scores. What a study concludes hangs on how raters rank systems, so that is held, too.
 """
 NEXT = {1: (0,), 2: (0,), 3: (1, 2), 4: (0,), 5: (4, 1), 6: (4, 2), 7: (6, 5, 3), 9: (10,), 10: (4,), 11: (0,)}
+# That is 160 MB of scores by rater, document and system; of larger tables agreement is not worked out.
 MAX_CELLS = 20_000_000
 
 
@@ -89,12 +90,14 @@ def _sharpness(pilot: MqmPilot, x: Floats, fitted: Floats) -> tuple[Floats, Floa
     centred = at - mean[pilot.rater]
     moved = np.bincount(pilot.rater, weights=centred * (pilot.score - fitted), minlength=n)
     room = np.bincount(pilot.rater, weights=centred**2 * fitted, minlength=n)
+    # A rater who saw systems of one quality tells no slope.
     slope = np.divide(moved, room, out=np.zeros(n), where=room > 1e-9 * max(weight.max(), 1e-12))
     minor = pilot.counts[0] if pilot.counted else pilot.score
     by_rater = np.bincount(pilot.rater, weights=minor, minlength=n) / np.maximum(weight, 1e-12)
     expected = fitted * by_rater[pilot.rater]
     spread = float((centred**2 * expected).sum())
     of_minor = float((centred * (minor - expected)).sum()) / spread if spread > 0 else 0.0
+    # A single step may leap where a rater saw systems that hardly differ, so it is bounded.
     return 1 + np.clip(slope, -2, 3), np.array([1 + of_minor])
 
 
@@ -159,6 +162,7 @@ def mean_products(pilot: MqmPilot, score: Floats, expected: Floats) -> Floats:
     Pairs count as much as is expected of them: strict raters and poor systems vary less in proportion than lenient ones
     and good ones, and what a study concludes hangs on how far scores vary, not on how far they do in proportion.
     """
+    # As much in all as was given, so that ratios tell how products spread and not how high scores are.
     expected = expected * (score.sum() / max(float(expected.sum()), 1e-12))
     sums = pilot.layout.sums
     return _log_ratio(_sums_by_kind(sums(score)), _sums_by_kind(sums(expected)))
@@ -166,6 +170,7 @@ def mean_products(pilot: MqmPilot, score: Floats, expected: Floats) -> Floats:
 
 def _sums_by_kind(sums: tuple[SharingSums, SharingSums, SharingSums]) -> Floats:
     every, document, segment = map(_sum_by_sharing, sums)
+    # Sums of a document hold those of its segments, and sums of all those of documents: they are taken out.
     return np.concatenate([(document - segment), segment, (every - document)[3:]])
 
 
@@ -214,8 +219,10 @@ def _expected_counts(pilot: MqmPilot, count: Floats) -> Floats:
 
 def _zeros(pilot: MqmPilot) -> tuple[float, float]:
     """Return the log odds of a score of less than a minor error, and how much it is that of a segment."""
+    # Tenths are not exact in binary: a score of one minor error must not fall below it.
     zero = (pilot.score < pilot.minor_weight - 1e-9).astype(float)
     n, sum_ = len(zero), zero.sum()
+    # Half a rating is added on either side, so that log odds are finite.
     odds = float(np.log((sum_ + 0.5) / (n - sum_ + 0.5)))
     total, number = (_sum_by_sharing(sums[2]) for sums in (pilot.layout.sums(zero), pilot.layout.ones))
     return odds, float(np.log((sum(total[:2]) + 0.5) / (sum(number[:2]) + 0.5)) - 2 * np.log((sum_ + 0.5) / (n + 0.5)))
@@ -229,6 +236,7 @@ def _mean_root(pilot: MqmPilot) -> float:
 def _sum_by_sharing(sums: SharingSums) -> Floats:
     """Add up products over ordered pairs that share as much: other system and rater, same rater, same system, both."""
     every, rater, system, both = (_cross(one, one) for one in sums)
+    # By inclusion and exclusion: sums by rater and by system both hold the pairs that share both.
     return np.array([every - rater - system + both, rater - both, system - both, both])
 
 
@@ -256,6 +264,7 @@ def agreement(pilot: MqmPilot) -> tuple[float, float]:
     if np.prod(layout.shape) > MAX_CELLS or not len(layout.by_two.pair):
         return float("nan"), float("nan")
     summed = np.bincount(layout.cell, weights=pilot.score, minlength=int(np.prod(layout.shape)))
+    # Equal sums may differ in their last bits, and would then rank.
     total: Floats = summed.reshape(layout.shape).astype(np.float64).round(6)
     pair, rater, other, document = layout.by_two
     first, second = total[rater, document], total[other, document]

@@ -160,11 +160,13 @@ def marked_errors(score: Floats, errors: Ints) -> tuple[Ints, bool]:
     tenths = np.rint(10 * score).astype(np.int64)
     punctuation = np.where(errors >= 0, np.minimum(tenths % 10, np.maximum(errors, 0)), tenths % 10)
     whole = (tenths - punctuation) // 10
+    # A major error is worth 5 points, 4 more than the one that it counts for among the errors.
     major = np.where(errors >= 0, np.rint((whole - (errors - punctuation)) / 4), whole // 5).astype(np.int64)
     others = np.where(errors >= 0, errors - punctuation, whole // 5 + whole % 5)
     major = np.clip(major, 0, others)
     counts = np.stack([others - major, major, punctuation])
     fits = np.abs(tenths - 10 * score) < 1e-6
+    # A non-translation costs 25 points, which fives and ones cannot explain: so dear an error is no misfit.
     fits &= (errors < 0) | (np.abs(counts[0] + 5 * counts[1] - whole) < 2) | (whole > 20 * np.maximum(errors, 1))
     if fits.mean() < 0.95 or ((errors < 0).all() and (tenths % 10 > 0).mean() > 0.3):
         unit = score[score > 0].mean() / ERRORS_IN_AVERAGE_SCORE
@@ -179,6 +181,7 @@ def _weights(score: Floats, counts: Ints, counted: bool) -> tuple[float, float]:
         unit = float(score.sum() / counts[0].sum())
         return unit, unit
     rest = (score - counts[0] - 0.1 * counts[2]).sum()
+    # Without a major error in the table the 5 points of MQM stand in.
     return 1.0, float(max(rest / counts[1].sum(), 1.0)) if counts[1].any() else 5.0
 
 

@@ -37,6 +37,7 @@ PRIOR_SCALE = np.array([0.3, 0.5, 0.2, 0.2, 0.3, 0.2, 0.3, np.inf, 0.2, 0.2, 0.3
 sum of the variances: scales of .5 each would expect scores to vary far more than any table shows."""
 
 MOST = np.array([3, 3, 3, 3, 3, 3, 20, 1, 3, 3, 3, 3, 1, 1])
+# Of NAMES those that lie between 0 and 1: noise_share, minor_noise and segment_share.
 SHARES = [7, 12, 13]
 SPREADS = [0, 1, 2, 3, 4, 5, 8, 9, 10]
 """Which parameters are spreads of logarithms."""
@@ -83,6 +84,7 @@ def regress(theta: Floats, moments: Floats) -> Surface:
     left = moments - x @ coefficient
     scale = left.std(0) + 1e-9
     total = _size(theta)
+    # The logarithm of a residual near 0 has no bound; 2 % of the scale keep it from ruling.
     # E log |z| of a standard normal variable is -.635.
     log_sd = _ridge(total, np.log(np.abs(left) + 0.02 * scale) + 0.635)
     standard = left / np.exp(total @ log_sd)
@@ -91,12 +93,14 @@ def regress(theta: Floats, moments: Floats) -> Surface:
     freedom = max(len(x) - x.shape[1], 2)
     # What is left in the tables that a surface was laid through is less than what others are away from it.
     log_sd[0] += 0.5 * np.log((len(x) + x.shape[1]) / freedom)
+    # Shrunk a little towards independence: with few tables the matrix of many moments is nearly singular.
     correlation = 0.98 * np.corrcoef(standard, rowvar=False).reshape(len(scale), -1) + 0.02 * np.eye(len(scale))
     return Surface(coefficient, log_sd, np.linalg.inv(correlation), freedom)
 
 
 def _size(theta: Floats) -> Floats:
     """Return what the spread of moments is log-linear in: a constant, and the sizes of the larger variances."""
+    # Spreads near 0 have logarithms without bound.
     logs = np.log(np.maximum(theta[..., [0, 1, 2, 3, 4, 6, 10]], 0.05))
     return np.concatenate([np.ones((*theta.shape[:-1], 1)), logs], axis=-1)
 
@@ -106,6 +110,7 @@ def _ridge(x: Floats, y: Floats) -> Floats:
     scale = np.sqrt((x**2).mean(0)) + 1e-12
     z = x / scale
     penalty = 1e-3 * len(x) * np.eye(z.shape[1])
+    # The constant is left free: shrinking it would pull all moments towards 0.
     penalty[0, 0] = 0.0
     return np.asarray(np.linalg.solve(z.T @ z + penalty, z.T @ y) / scale[:, None])
 
@@ -134,12 +139,15 @@ def sample(rng: np.random.Generator, surface: Surface, observed: Floats, start: 
     density, kept = log_posterior(walkers, surface, observed), []
     half = WALKERS // 2
     for step in range(STEPS):
+        # Half of the walkers move at a time, towards those that stand still: otherwise detailed balance fails.
         for side in (slice(0, half), slice(half, None)):
             others = walkers[slice(half, None) if side.start == 0 else slice(0, half)]
+            # Density 1 / sqrt(z) on [1/2, 2], by its inverse distribution function (Goodman and Weare 2010, a = 2).
             stretch = (rng.random(half) + 1) ** 2 / 2
             partner = others[rng.integers(half, size=half)]
             proposed = partner + stretch[:, None] * (walkers[side] - partner)
             at = log_posterior(proposed, surface, observed)
+            # A stretch along a ray of n dimensions changes volume by z^(n - 1).
             accept = np.log(rng.random(half)) < (n - 1) * np.log(stretch) + at - density[side]
             walkers[side] = np.where(accept[:, None], proposed, walkers[side])
             density[side] = np.where(accept, at, density[side])

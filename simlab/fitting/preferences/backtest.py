@@ -114,10 +114,12 @@ def fitted_tables(rng: np.random.Generator, fit: PreferenceFit, design: Preferen
 def naive_tables(rng: np.random.Generator, fit: PreferenceFit, design: PreferencePilot, n: int) -> Ints:
     """Draw comparisons by each pair's shares in the pilot, as if items and raters were all alike."""
     pilot, n_pairs = fit.pilot, design.n_systems * (design.n_systems - 1) // 2
+    # The uniform Dirichlet prior of Deriu et al. 2023: no outcome is impossible.
     counts = np.ones((n_pairs, 3))
     np.add.at(counts, (pilot.pair, pilot.outcome), 1)
     tables = []
     for _ in range(n):
+        # Gamma draws over their sum are a Dirichlet draw.
         weight = rng.standard_gamma(counts)
         below = np.cumsum(weight / weight.sum(1, keepdims=True), axis=1)[design.pair, :2]
         tables.append((rng.random(len(design.pair))[:, None] > below).sum(1))
@@ -160,6 +162,7 @@ def _compare_measure(measure: str, measured: MeasuredTables) -> dict[str, float]
     numbers = dict.fromkeys(names, float("nan"))
     if known.sum() > 1:
         own = _clip_interval(measure, prediction_interval(value[known], error[known]))
+        # The real table is studied as often as each simulated one: its value has the same noise, which stays in.
         judged = np.quantile(value[known], INTERVAL, method="weibull")
         numbers = dict(zip(names, (float(value[known].mean()), *own, *map(float, judged)), strict=True))
     return numbers | {"observed": float(measured.value[0]), "observed_mcse": float(measured.error[0])}

@@ -79,6 +79,7 @@ def checks(fit: PreferenceFit, seed: int = 0, tables: int = TABLES) -> Preferenc
 def _intervals(values: Floats) -> tuple[Floats, Floats, Floats]:
     """Return medians of `values[table, trait]` and joint intervals around them."""
     lower, middle, upper = np.nanquantile(values, (LEVEL, 0.5, 1 - LEVEL), axis=0)
+    # A trait that is the same in all tables has no width.
     below, above = (np.maximum(side, 1e-9) for side in (middle - lower, upper - middle))
     away = np.where(values < middle, (middle - values) / below, (values - middle) / above)
     limit = float(np.quantile(np.nanmax(away, axis=1), 1 - LEVEL))
@@ -88,11 +89,13 @@ def _intervals(values: Floats) -> tuple[Floats, Floats, Floats]:
 def simulate(rng: np.random.Generator, fit: PreferenceFit, draw: int, design: PreferencePilot) -> Ints:
     """Draw outcomes of the same comparisons on new items, by the pilot's raters, as one draw of the parameters says."""
     law, n = fit.law(draw), design.n_items
+    # Items stretch differences and have mean 1, so that strengths keep their meaning.
     factor = np.exp(law.item_sd * rng.standard_normal(n) - law.item_sd**2 / 2)
     place = factor[:, None] * (law.strength + law.output_sd * rng.standard_normal((n, design.n_systems)))
     distance = place[design.item, design.first] - place[design.item, design.second]
     ties: Any = law.ties
     if design.n_raters:
+        # Who is not named answers as the average rater does.
         named = design.rater >= 0
         rater, taste = np.maximum(design.rater, 0), fit.taste[draw]
         distance += named * (taste[rater, design.first] - taste[rater, design.second])

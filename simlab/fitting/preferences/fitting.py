@@ -47,6 +47,7 @@ WANTED, LONGEST = 0.7, 30
 """Share of proposals that are accepted; steps of a trajectory at most."""
 TIME = (0.8, 4.0)
 """How long trajectories are, in units in which the density has variance 1: up to two thirds of its period."""
+# A dense matrix costs the square of its entries at each step, and their cube whenever it is learnt.
 _DENSE = 250
 
 
@@ -169,6 +170,7 @@ def _largest_rhat(draws: Mapping[str, Floats]) -> float:
     """Return the largest split R-hat of strengths, ties and spreads, over ranks so that tails do not matter."""
     single = [draws[name] for name in ("ties", *SPREADS)]
     each = [*single, *np.moveaxis(draws["strength"], 2, 0)]
+    # What is the same in all draws (the pilot says nothing of it) has no R-hat.
     return max((rhat(values) for values in each if np.ptp(values) > 0), default=1.0)
 
 
@@ -178,9 +180,11 @@ def rhat(values: Floats) -> float:
     split = np.concatenate([values[:half], values[half : 2 * half]], axis=1)
     _, place, count = np.unique(split, return_inverse=True, return_counts=True)
     rank = (np.cumsum(count) - (count - 1) / 2)[place].reshape(split.shape)
+    # Blom's normal scores, as Vehtari et al. 2021 take them.
     normal = ndtri((rank - 0.375) / (split.size + 0.25))
     within, between = normal.var(0, ddof=1).mean(), half * normal.mean(0).var(ddof=1)
     if within == 0:
+        # Chains that each stand still, at different places, never agree.
         return float("inf")
     return float(np.sqrt((half - 1) / half + between / within / half))
 
@@ -290,6 +294,7 @@ class _ChainSums:
 
     def mass(self) -> _Mass:
         """Estimate the covariance, drawn a little towards a small one."""
+        # Few draws give a singular covariance: five pseudo-draws of a small variance hold it.
         rows, pull, small = np.array(self.rows), 5.0, 0.1
         rows = rows - rows.mean(0) if rows.size else rows
         variance = np.maximum(self.square / self.count - (self.total / self.count) ** 2, 0.0)
@@ -311,6 +316,7 @@ class _Steps:
     def learn(self, accepted: float) -> None:
         """Take in the share that was accepted."""
         self.count += 1
+        # Constants t0 = 10, gamma = .05 and kappa = .75 of Hoffman and Gelman 2014.
         share = 1 / (self.count + 10)
         self.error = (1 - share) * self.error + share * (WANTED - accepted)
         self.log = self.centre - np.sqrt(self.count) / 0.05 * self.error
@@ -344,6 +350,7 @@ def begin(
         state, seen = _warm_up(rng, density, state, mass, steps, window, n)
         if seen is not None:
             mass = seen.mass()
+            # Steps are pulled towards longer ones than the last, since short ones cost most (Hoffman and Gelman 2014).
             steps = _Steps(steps.mean + np.log(3), steps.mean)
     return RunningChains(rng, density, state, mass, float(np.exp(steps.mean)))
 
@@ -388,12 +395,14 @@ def _move(rng: np.random.Generator, density: Density, state: State, mass: _Mass,
     theta, log, gradient = state
     momentum = rng.standard_normal(theta.shape)
     n_steps = int(np.clip(round(rng.uniform(*TIME) / step), 1, LONGEST))
+    # A fixed step may resonate with a period of the density (Neal 2011).
     step *= rng.uniform(0.9, 1.1)
     at, slope, energy = theta, gradient, log - 0.5 * (momentum**2).sum(0)
     new = log
     # A step that is too long leaves the numbers that there are, and is not accepted.
     with np.errstate(all="ignore"):
         for _ in range(n_steps):
+            # Leapfrog steps keep volume and can be reversed, so that the acceptance needs no Jacobian (Neal 2011).
             momentum = momentum + 0.5 * step * mass.force(slope)
             at = at + step * mass.velocity(momentum)
             new, slope = density(at)

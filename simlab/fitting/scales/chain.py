@@ -272,6 +272,7 @@ class Priors:
 
 def priors_for_points(score: Floats) -> Priors:
     """Scale priors to the spread of a pilot's scores."""
+    # Equal scores have no spread, and a prior of scale 0 has no density.
     spread = max(float(np.std(score)), 1e-6)
     tails = (np.inf, 3.0, 4.0, 6.0, 10.0, 20.0)
     return Priors(
@@ -316,6 +317,7 @@ def gaussian_scale(ratings: Ratings) -> Scale:
 def _ends(score: Floats) -> tuple[float, float]:
     values, counts = np.unique(score, return_counts=True)
     least = max(3, PILED * len(score))
+    # Scores that thin out towards an end have no floor there: the end must hold more than its neighbour.
     low = float(values[0]) if counts[0] >= least and counts[0] > counts[1] else -np.inf
     high = float(values[-1]) if counts[-1] >= least and counts[-1] > counts[-2] else np.inf
     return low, high
@@ -326,6 +328,7 @@ def _step(score: Floats, low: float) -> float:
     start = low if np.isfinite(low) else 0.0
     for step in (25, 20, 10, 5, 2, 1, 0.5, 0.25, 0.1):
         turns = (score - start) / step
+        # Tenths are not exact in binary.
         if np.abs(turns - np.rint(turns)).max() < 1e-6:
             return float(step)
     return 0.0

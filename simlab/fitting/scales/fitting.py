@@ -145,6 +145,7 @@ def prepare(
 def build_model(law: LawName, ratings: Ratings, priors: Priors, n_values: int) -> ChainModel:
     """Set up what is sampled for a design."""
     n_thresholds = n_values - 1 if law == "ordinal" else 0
+    # Normal scores are latent values between known cuts, so only the bounds differ from the law of points.
     law = "gaussian" if law == "normal_scores" else law
     return ChainModel(
         law, find_terms(ratings, priors.sharpness > 0), priors, ratings.rater, ratings.n_raters, n_thresholds
@@ -197,6 +198,7 @@ def worst_nested_rhat(draws: ScaleDraws, per_start: int) -> float:
 
 def _list_parameters(draws: ScaleDraws) -> Iterator[Floats]:
     """Yield standard deviations, effects of systems and raters, and thresholds: `[draw, chain]` each."""
+    # A standard deviation that never moves (a latent law's residual is 1) has no R-hat.
     yield from (value for value in draws.sd.values() if np.ptp(value) > 0)
     for name in SINGLE:
         yield from np.moveaxis(draws.effect[name], 1, 0) if name in draws.effect else ()
@@ -265,6 +267,7 @@ def _sharpness(
 ) -> tuple[Floats, float]:
     if model.sharpened:
         return draws.sharp[at[0], :, at[1]], float(draws.sharp_sd[at])
+    # A single rater tells nothing of how sharpness spreads: it keeps its prior.
     return np.zeros(model.n_raters), float(np.abs(model.priors.sharpness * rng.standard_normal()))
 
 
@@ -384,6 +387,7 @@ def effective_draws(draws: Floats) -> float:
     """Return the number of independent draws that tell a mean as well as `draws[draw, chain]` do (Geyer 1992)."""
     n, chains = draws.shape
     centred = draws - draws.mean(0)
+    # Padded to twice the length, since products of the transform wrap around.
     size = 1 << (2 * n - 1).bit_length()
     spectrum = np.fft.rfft(centred, size, axis=0)
     covariance = np.fft.irfft(np.abs(spectrum) ** 2, size, axis=0)[:n].mean(1) / n
@@ -393,6 +397,8 @@ def effective_draws(draws: Floats) -> float:
         return float(n * chains)
     rho = 1 - (within - covariance * n / (n - 1)) / total
     pairs = rho[: n // 2 * 2].reshape(-1, 2).sum(1)
+    # In a reversible chain sums of neighbours are positive and fall: what comes after a negative one is noise.
     negative = np.flatnonzero(pairs < 0)
     pairs = np.minimum.accumulate(pairs[: negative[0]] if len(negative) else pairs)
+    # Chains that alternate may tell more than independent draws; the bound keeps the estimate from growing at will.
     return float(min(n * chains / max(2 * pairs.sum() - 1, 1e-12), n * chains * np.log10(n * chains)))

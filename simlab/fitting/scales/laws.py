@@ -18,6 +18,7 @@ from simlab.world.laws.scales import Scale, ScaleEffects, draw_flat_answers, dra
 
 LEAST = 3
 """Fewest different scores of which a distance between scores can be told."""
+# A file of a fitted world holds no more values (`ScaleLimits`).
 MOST_RANKS = 1001
 DIGITS = 6
 

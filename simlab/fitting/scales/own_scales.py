@@ -42,6 +42,7 @@ def _sharpness_evidence(model: ChainModel, state: ChainState) -> tuple[Floats, F
 
 
 def _fit(log: Floats, square: Floats, product: Floats) -> Floats:
+    # Points of a lattice may lie far out, where the exponential overflows.
     sharpness = np.exp(np.clip(log, -20, 20))
     return np.asarray(product * sharpness - square * sharpness**2 / 2)
 
@@ -50,10 +51,13 @@ def _draw_spread(
     rng: np.random.Generator, model: ChainModel, state: ChainState, square: Floats, product: Floats
 ) -> None:
     prior = model.priors.sharpness
+    # n normal densities give the power -n, which `half_normal_spread` writes as -(power + 1).
     power = np.full(state.sharp_sd.shape, model.n_raters - 1.0)
     squares = (state.sharp**2).sum(0)
     state.sharp_sd = half_normal_spread(rng, state.sharp_sd, power, squares, np.full(power.shape, prior**-2))
+    # It is divided by below, so it must not be 0.
     state.sharp_sd = np.maximum(state.sharp_sd, 1e-5 * prior)
+    # Drawn once more with standardised sharpness kept: given sharpness itself a small spread hardly moves.
     unit = state.sharp / state.sharp_sd
 
     def density(spread: Floats) -> Floats:
@@ -61,6 +65,7 @@ def _draw_spread(
 
     width = LATTICE_WIDTH / np.sqrt((unit**2 * square).sum(0) + prior**-2)
     signed = lattice_step(rng, density, state.sharp_sd, width)
+    # A negative spread is the same law with its units turned: sharpness keeps the sign, the spread loses it.
     state.sharp, state.sharp_sd = signed * unit, np.maximum(np.abs(signed), 1e-5 * prior)
 
 
@@ -71,6 +76,7 @@ def _draw_common(rng: np.random.Generator, model: ChainModel, state: ChainState)
 
     def density(log: Floats) -> Floats:
         sharp = (((state.sharp + log[:, None]) / state.sharp_sd) ** 2).sum(1)
+        # The spreads are multiplied by exp(-log) each, so the Jacobian is exp(-log) to the number of them.
         return np.asarray(-len(rows) * log - np.exp(-2 * log) * squares / 2 - sharp / 2)
 
     width = LATTICE_WIDTH / np.sqrt(model.n_raters / state.sharp_sd**2 + 2 * len(rows))
@@ -121,6 +127,7 @@ def _likelihood(thresholds: Floats, centre: Floats, category: Ints) -> Floats:
     cuts = np.concatenate([-edge, thresholds, edge])
     table = np.arange(thresholds.shape[1])
     low, high = cuts[category, table] - centre, cuts[category + 1, table] - centre
+    # In the upper tail probabilities round to 1; mirrored into the lower tail they keep their digits.
     mirrored = low > 0
     low, high = np.where(mirrored, -high, low), np.where(mirrored, -low, high)
     top = log_ndtr(high)

@@ -142,6 +142,7 @@ def _record(chains: ResumableChains, rated: bool) -> ScaleDraws:
     return ScaleDraws(
         sd=dict(zip(model.terms.names, state.sd.copy(), strict=True)),
         effect=_joint_effects(chains, values, rated),
+        # Where thresholds are sampled they stand for the constant.
         mean=np.asarray(values[0] if not model.n_thresholds else np.zeros_like(values[0])),
         thresholds=state.thresholds.copy(),
         sharp=state.sharp.copy(),
@@ -192,11 +193,13 @@ def _stack_draws(parts: list[ScaleDraws], join: Callable[[list[Any]], Any] = np.
 
 def draw_truncated_normal(rng: np.random.Generator, low: Floats, high: Floats) -> Floats:
     """Draw standard normal numbers between bounds, element by element, far tails included."""
+    # In the upper tail probabilities round to 1; mirrored into the lower tail they keep their digits.
     mirrored = low > 0
     left = np.clip(np.where(mirrored, -high, low), -FARTHEST, FARTHEST)
     right = np.clip(np.where(mirrored, -low, high), -FARTHEST, FARTHEST)
     below = ndtr(left)
     drawn = ndtri(below + rng.random(low.shape) * (ndtr(right) - below))
+    # Far out both probabilities may round to one number, whose quantile is infinite.
     drawn = np.clip(np.where(np.isfinite(drawn), drawn, right), left, right)
     return np.asarray(np.where(mirrored, -drawn, drawn))
 
@@ -207,6 +210,7 @@ def draw_latents(
     """Draw the latent values that are not known exactly; `where[rating, table]` tells which."""
     if not where.any():
         return
+    # An ellipsis gives views: where all values are drawn nothing is copied.
     at = ... if where.all() else where
     spread = np.broadcast_to(1 / np.sqrt(precision(model, state)), where.shape)[at]
     centre = (state.latent - state.error)[at]
@@ -228,8 +232,10 @@ def draw_tails(rng: np.random.Generator, model: ChainModel, state: ChainState) -
     log = np.stack([_density(square, degrees, noise * grown[k]) for k, degrees in enumerate(tails)])
     rows = model.noise_rows
     squares = (state.sd[rows] ** 2 / model.scale[rows] ** 2).sum(0)
+    # One factor for all of these spreads: its Jacobian, and their half-normal priors.
     log += len(rows) * np.log(grown) - grown**2 * squares / 2
     log += np.log(np.where(np.arange(len(tails)) == 0, 0.5, 0.5 / max(len(tails) - 1, 1)))[:, None]
+    # The largest of log weights plus Gumbel noise is a draw by the weights, which need no sum.
     log += rng.gumbel(size=log.shape)
     state.tail = np.argmax(log, axis=0)
     state.sd[rows] *= grown[state.tail, np.arange(len(state.tail))]
@@ -267,7 +273,9 @@ def _draw_weights(rng: np.random.Generator, model: ChainModel, state: ChainState
         state.weight = None
         return
     own, noise = degrees[heavy], group_radius(model, state, -1)[heavy]
+    # The scale of Student's t is its standard deviation times sqrt((df - 2) / df).
     square = (state.error[:, heavy] / noise) ** 2 * own / (own - 2)
+    # Student's t is a normal law whose precision is a Gamma variable, so that given errors it is one again.
     drawn = rng.standard_gamma(np.broadcast_to((own + 1) / 2, square.shape)) / ((own + square) / 2)
     state.weight = np.ones_like(state.error)
     state.weight[:, heavy] = drawn * own / (own - 2)
@@ -307,6 +315,7 @@ def _approximate_inverse(model: ChainModel, by: Floats | None, exact: Floats, sp
     """
     squares = np.broadcast_to(exact, (len(model.rater), exact.shape[1]))
     diagonal = 1 + spread**2 * gather_values(model, None if by is None else by**2, squares)
+    # Inverting a block costs the cube of its size, once for each table.
     few = model.terms.few_effects(int((WORK / exact.shape[1]) ** (1 / 3)))
     crossed = model.terms.count_crossed(few)
     root = (spread[few] * np.sqrt(squares.mean(0))).T
@@ -328,6 +337,7 @@ def solve(matrix: Map, right: Floats, near: Map) -> Floats:
     enough = CLOSE**2 * size
     for _ in range(MOST):
         image = matrix(step)
+        # A table that is solved has a step of 0.
         length = size / np.maximum(column_products(step, image), 1e-300)
         solution += length * step
         left -= length * image

@@ -31,6 +31,7 @@ NEAR = 0.1
 """Below this share of its prior scale a spread is moved evenly, above it by factors."""
 FEW = 5
 """Effects of so few ratings each are hard to tell from the noise."""
+# A square of 0 has no logarithm: squares are raised to this.
 TINY = 1e-24
 POINTS = 16
 """Numbers to pick from: a density is worked out at all of them in one go, which costs less than several goes."""
@@ -46,6 +47,7 @@ def draw_noise(rng: np.random.Generator, model: ChainModel, state: ChainState) -
 
 def half_normal_spread(rng: np.random.Generator, now: Floats, power: Floats, squares: Floats, prior: Floats) -> Floats:
     """Draw x from the density x^-(power + 1) exp(-squares / (2 x^2) - prior x^2 / 2) in one step."""
+    # The mode in log x solves prior x^4 + power x^2 = squares; the curvature there sets the width.
     top = (np.sqrt(power**2 + 4 * squares * prior) - power) / (2 * prior)
     top = np.maximum(top, 1e-300)
     width = LATTICE_WIDTH / np.sqrt(2 * squares / top + 2 * prior * top + 1e-12)
@@ -71,6 +73,7 @@ def _turn(rng: np.random.Generator, model: ChainModel, state: ChainState, first:
         return np.asarray(-rates[0] * np.cos(angle) ** 2 - rates[1] * np.sin(angle) ** 2)
 
     now = np.arctan2(state.sd[second], state.sd[first])
+    # The signs of sine and cosine mean nothing, so the angle may run through all quarters.
     angle = lattice_step(rng, density, now, np.full(now.shape, np.pi))
     state.sd[first], state.sd[second] = (np.sqrt(squares) * np.abs(part(angle)) for part in (np.cos, np.sin))
 
@@ -104,6 +107,7 @@ def draw_scale(rng: np.random.Generator, model: ChainModel, state: ChainState) -
     def density(log: Floats) -> Floats:
         return np.asarray(n * log - np.exp(2 * log) * squares / 2 + log_prior_of_scale(model, state, log))
 
+    # But for the priors the log density has curvature 2 n at its mode.
     width = np.full(squares.shape, LATTICE_WIDTH / np.sqrt(2 * n))
     rescale(model, state, np.exp(lattice_step(rng, density, np.zeros_like(squares), width)))
 
@@ -235,7 +239,9 @@ def _draw_spread(
     def density(folded: Floats) -> Floats:
         square = np.maximum((near * np.sinh(folded)) ** 2, TINY)
         fit, volume = _evidence(alike, square)
+        # A radius of several parts has volume r^(parts - 1).
         log = (len(scale) - 1) * np.log(square) - rate * square + square * fit - volume
+        # cosh is the Jacobian of the folded scale.
         return np.asarray(log / 2 + np.log(np.cosh(folded)))
 
     # The sign of a spread means nothing, so that it is moved through 0.

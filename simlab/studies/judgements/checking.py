@@ -71,6 +71,7 @@ def _refuse_unpaid(config: Mapping[str, Any], world: World) -> None:
         return True
 
     least = next((human for human in range(1, ENOUGH) if work(human)), 1)
+    # Sums of prices miss the money by rounding.
     if others.price(prepared, least) > money.amount * (1 + 1e-12):
         refuse(prepared, others, least)
 

@@ -95,6 +95,7 @@ def plan(prepared: PreparedJudgements, world: World) -> Needs:
 def draw(prepared: PreparedJudgements, world: World, laid: JudgingBasis, place: Place) -> Potential:
     """Draw as many outputs as the budget asks, their judgements, and what the metric says."""
     others = recall(prepared.seed, *place.of_study, "raters") if place.pool else None
+    # Many cells draw these numbers alike, so that they are held (see `rng.Remembered`).
     return require_judgements(world).draw(recall(prepared.seed, *place.of_inputs, "outputs"), laid.needs, others)
 
 
@@ -131,6 +132,7 @@ def _make_common(prepared: PreparedJudgements, world: World, laid: JudgingBasis)
     n_systems = world.frame.n_systems
     unit, item = (index.ravel() for index in np.indices((n_systems, laid.needs.human)))
     scale = _scale(laid.needs.test_set)
+    # What the metric says is divided by its spread, so that the slope on it grows by as much.
     slope = laid.quality.slope if scale is None else laid.quality.slope * scale[1]
     return _Common(
         unit,
@@ -303,6 +305,7 @@ def _stops(
     def ends(system: int, look: int) -> bool:
         n = looks[look]
         read = np.arange(would.shape[1]) < n
+        # All was said as expected, so that what the rule says of it is known.
         if np.array_equal(read_values()[system, :n], would[system, :n]):
             return bool(expected.narrow[system] and expected.n[system] <= n)
         came = (np.arange(len(would)) == system)[:, None] & read
@@ -340,6 +343,7 @@ def _explain_shortage(
             "known"
         )
     n = int(came.all(0).sum()) if prepared.design.shared_inputs and prepared.stops is None else int(came.sum(1).min())
+    # However they fall into documents, so many judgements are from LEAST of them.
     least = min((LEAST - 1) * int(whole.known["outputs_per_document"]) + 1, came.shape[1])
     if n < least:
         return DesignFailure(f"the campaign ended with {n} judgements of some system, and {least} are needed")
@@ -396,6 +400,7 @@ def stopping_facts(
         spread = scores.std(1)
         ends = (np.stack([scores.min(1), scores.max(1)]) - scores.mean(1)) / np.where(spread > 0, spread, 1.0)
         return facts | {"other": np.zeros((n_systems, planned)), "metric_scale": ends}
+    # Each step takes scores that no other has used: with averages known beforehand bets would not have mean 0.
     fresh = 0 if potential.others is None else potential.others.shape[1] // planned
     if potential.others is None or not fresh:
         return facts

@@ -129,6 +129,7 @@ def _baseline(prepared: PreparedJudgements, judged: Judged, campaigns: Sequence[
 def _contrasts(prepared: PreparedJudgements, estimates: Estimates) -> dict[str, Array]:
     """Hold each two systems against each other, as the estimator says or by a z test."""
     contrasts = _compare_means(prepared, estimates) if estimates.contrasts is None else estimates.contrasts
+    # Differences within rounding have no direction.
     direction = sign(np.where(np.abs(contrasts.difference) < SLACK, 0.0, contrasts.difference))
     family: dict[str, Array] = {}
     if prepared.multiplicity in ("holm", "bh"):
@@ -172,6 +173,7 @@ def conclude_stopped(prepared: PreparedJudgements, collected: Collected) -> dict
         judged = seal(one_system(collected, y, g, k, np.flatnonzero(~np.isnan(y[k]))[:n]))
         rng = collected.streams(f"estimator {k}")
         parts.append(prepared.estimate(rng, judged))
+        # The same random numbers as the estimator had, so that the baseline differs by the metric alone.
         rng = collected.streams(f"estimator {k}")
         baselines.append(sample_mean(rng, judged, interval=prepared.interval, level=prepared.interval_level))
     estimates = combine_estimates(parts)
@@ -221,6 +223,7 @@ def _influence(parts: list[Estimates]) -> Floats | None:
     joint = np.zeros((len(rows), most))
     for k, row in enumerate(rows):
         n = row.shape[1]
+        # The variance of a mean is its sum of squares over n (n - 1); it must be the same with `most` in place of n.
         joint[k, :n] = row[0] * np.sqrt(most * (most - 1) / (n * (n - 1)))
     return joint
 
@@ -245,6 +248,7 @@ def _contrasts_of_stopped(
     gap[np.abs(gap) < SLACK] = 0.0
     errors = pair_errors(estimates, shared=prepared.design.shared_inputs)
     if not _has_own_intervals(ended):
+        # Judging may have ended at any of the looks: Bonferroni over all of them.
         p_value = np.minimum(two_sided_p_values(gap, errors) * ended.looks, 1.0)
         reach = quantile(1 - prepared.interval_level / ended.looks / 2, errors) * errors.se
         return {

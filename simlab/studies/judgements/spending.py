@@ -55,6 +55,7 @@ def _refuse_metric(prepared: PreparedJudgements, beside: Beside) -> None:
 def count_paid(prepared: PreparedJudgements, beside: Beside) -> int:
     """Return the judgements of each system that are asked for: those planned, or as many of them as `total` pays."""
     planned, total = count_planned(prepared, beside), prepared.limits.total
+    # Sums of prices miss the money by rounding.
     if total is None or not prepared.cuts or beside.price(prepared, planned) <= total * (1 + 1e-12):
         return planned
     return min(planned, _count_payable(prepared, beside, total))

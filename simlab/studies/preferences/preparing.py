@@ -139,4 +139,5 @@ def same_layout(prepared: PreparedPreferences) -> str:
 def n_rounds(config: Mapping[str, Mapping[str, int]]) -> int:
     """Count the looks at which a campaign is followed, look 0 included."""
     budget = config["budget"]
+    # A division of the negative rounds up; the 1 is look 0.
     return 1 - (-budget["annotations_per_pair"] // budget["batch_size"])

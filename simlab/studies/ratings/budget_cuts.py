@@ -97,6 +97,7 @@ def count_ratings(frame: Frame, table: DealTable, documents: int, *, longest: bo
     rateable, bucket = table.rateable, frame.bucket
     n_buckets = int(bucket.max()) + 1
     counts = np.bincount(bucket[rateable], minlength=n_buckets)
+    # Which buckets give one document more is chance: over all rotations the least is what each gives for sure.
     quotas = [spread_over_buckets(counts, documents, np.roll(np.arange(n_buckets), k)) for k in range(n_buckets)]
     quota = np.min(quotas, axis=0)
     sign = -1 if longest else 1

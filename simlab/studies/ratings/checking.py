@@ -209,6 +209,7 @@ def _name_repeat_key(design: RatingsDesign) -> str:
 
 
 def _check_within_reach(test: str, least: float, n_pairs: int, level: float) -> None:
+    # Holm's first step compares the least p-value with level / pairs.
     if least * n_pairs > level:
         raise InputError(
             f"decision.multiplicity=holm: analysis.test={test} gives no p-value below {least:.2g}, or "
@@ -220,8 +221,10 @@ def _check_within_reach(test: str, least: float, n_pairs: int, level: float) -> 
 def _least_p_value(test: Mapping[str, Any], frame: Frame, documents: int, plugins: Sequence[str]) -> float:
     """Return the least p-value that flips can give; 0 where a test has no such bound."""
     if _flips_raters(test, plugins):
+        # A pattern and its mirror image give the same statistic, so of 2^R patterns no p-value is below 2^(1 - R).
         return max(float(2.0 ** (1 - frame.n_raters)), 1 / (1 + int(test["flips"])))
     if is_chosen(test, permutation, plugins):
+        # With the observed pattern counted in no p-value is below 1 / (1 + B).
         drawn = 1 / (1 + int(test["permutations"])) if test["p_value"] == "add_one" else 0.0
         return max(float(2.0 ** (1 - documents)), drawn)
     return 0.0

@@ -278,6 +278,7 @@ def add_overlap(
     share = prepared.design.further.overlap
     if share == 0:
         return assignment
+    # Second raters have a stream of their own: the deal is what it would be without them.
     return overlap(stream(prepared.seed, *place.of_study, "overlap"), table, documents, assignment, share)
 
 

@@ -89,6 +89,7 @@ def _adjust(
         return {"adjusted_p_value": adjust_p_values(p_value, prepared.multiplicity)}
     if prepared.family is None or rated is None:
         raise ValueError("max-T was asked of a test without flips, which a check refuses")
+    # A family may rest on another reference than the pair's own test; adjusting never makes a claim easier.
     return {"adjusted_p_value": np.maximum(prepared.family(rng, rated).max_t(), p_value)}
 
 
@@ -119,6 +120,7 @@ def _measure_tested_lead(
     if prepared.differences is None or rated is None:
         return _sum_leads(total, lower_is_better=collected.frame.lower_is_better)
     gap = prepared.differences(rated)
+    # Estimates that differ by rounding only have no direction.
     gap = np.where(np.abs(gap) <= RELATIVE_TOLERANCE * np.abs(rated.value).max(initial=0.0), 0.0, gap)
     return np.asarray(-gap if collected.frame.lower_is_better else gap)
 
@@ -156,6 +158,7 @@ def _totals(prepared: PreparedRatings, collected: Collected, seen: Seen) -> Floa
     cell = frame.document[seen.item] * frame.n_systems + seen.unit
     size = frame.n_documents * frame.n_systems
     per_item = collected.known.get("ratings_per_item", prepared.design.ratings_per_item)
+    # Where every rating came a sum suffices; otherwise segments differ in how many they have.
     if not prepared.design.further.uneven and len(seen.value) == _count_planned(collected, per_item):
         total = np.bincount(cell, weights=seen.value, minlength=size) / per_item
     else:
@@ -190,6 +193,7 @@ def _documents(collected: Collected) -> Array:
 
 def _means(collected: Collected, total: Floats) -> Floats:
     """Return the mean score of a segment for each system; NaN of one that no document was rated in whole for."""
+    # A system without a whole document gives 0 / 0: the NaN is meant.
     with np.errstate(invalid="ignore"):
         return np.asarray(np.nansum(total, axis=0) / _segments(collected, total), float)
 

@@ -199,6 +199,7 @@ def _list_rater_needs(config: Mapping[str, Any], size: Extent, chosen: CountedSi
 def _deals(size: Extent, each: CountedSize) -> list[Need]:
     """Count the ways to choose raters of a bucket: each is listed, and held against every document of each system."""
     n, k = size.seats.n, each.n
+    # The number of choices overflows in large buckets, so it is bounded in logarithms.
     ways = math.exp(min(_log_choices(n, k), math.log(_CHOICES_MOST)))
     choices = CountedSize(ways, f"choices of {k:,.0f} out of {n:,.0f} raters of a bucket", "raters.raters_per_bucket")
     buckets = CountedSize(

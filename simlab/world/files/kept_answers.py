@@ -127,6 +127,7 @@ def _codes(content: KeptAnswersFile, where: str) -> Array:
     if wanted > MOST_ANSWERS:
         raise InputError(f"{where}: kept: {wanted:,} answers are more than the {MOST_ANSWERS:,} that a world may keep")
     try:
+        # One byte more than there must be shows a longer stream without unpacking it whole.
         packed = decompressobj().decompress(b64decode(kept["answers"], validate=True), wanted * kept["bytes"] + 1)
     except (binascii.Error, ValueError, zlib_error) as error:
         raise InputError(f"{where}: kept.answers cannot be unpacked; write the file anew with `simlab fit`") from error

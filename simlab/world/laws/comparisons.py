@@ -63,6 +63,7 @@ class ComparisonLaw:
             return self._draw_by_strengths(contest.davidson, streams, metric)
         oracle, score = _oracle(for_oracle, contest, contest.n_items, contest.recorded)
         if n_outputs > contest.n_items:
+            # Outputs beyond those that humans can rate have a stream of their own: more of them change no human rating.
             more, other = _oracle(for_others, contest, n_outputs - contest.n_items, None)
             oracle = np.concatenate([oracle, more], axis=1)
             score = None if score is None or other is None else np.concatenate([score, other], axis=1)
@@ -214,6 +215,7 @@ def standardise_scores(score: Floats, latent: Latent) -> Floats:
 def metric_scores(rng: np.random.Generator, correlation: Floats, score: Floats) -> Floats:
     """Draw scores `[system, item]` that have `correlation[system]` with standardised ones, in the same units."""
     rho = correlation[:, None]
+    # So much noise that the score keeps its standard deviation of 1.
     return np.asarray(rho * score + np.sqrt(1 - rho**2) * rng.standard_normal(score.shape))
 
 
@@ -224,9 +226,11 @@ def _draw_by_rates(rng: np.random.Generator, p: Floats, n_items: int, difficulty
     """
     own = deviates(rng, (len(p), n_items), documents)
     shared = deviates(rng, (n_items,), documents)
+    # Both parts have variance 1 together, so that each pair draws as often as its own rate says.
     hard = np.sqrt(difficulty) * shared + np.sqrt(1 - difficulty) * own
     draw = hard < ndtri(p[:, 1])[:, None]
     decided = p[:, 0] + p[:, 2]
+    # Where all are draws the share is never used.
     wins = np.divide(p[:, 0], decided, out=np.full(len(p), 0.5), where=decided > 0)
     won = shares(rng, (len(p), n_items), documents) < wins[:, None]
     return np.where(draw, 1, np.where(won, 0, 2)).astype(np.int8)
@@ -245,6 +249,7 @@ def _apply_confusion(rng: np.random.Generator, outcome: Array, confusion: Floats
     below = np.cumsum(confusion, axis=1)[:, :2]
     u = rng.random(outcome.shape)
     rows = np.arange(len(outcome))[:, None] % len(confusion)
+    # Gaps are looked up like wins, and put back below.
     true: Bools | Array = np.maximum(outcome, 0)
     passed = (u >= below[rows, 0, true]).astype(np.int8) + (u >= below[rows, 1, true])
     return np.where(outcome < 0, GAP, passed).astype(np.int8)

@@ -85,9 +85,11 @@ def probabilities(law: Davidson, raters: Spreads = ALIKE) -> Floats:
         # It takes longer to import than all else that a study needs.
         from scipy.interpolate import CubicSpline
 
+        # Equal systems have no range, and a spline needs one.
         furthest = max(float(np.abs(difference).max()), 1e-9)
         grid = np.linspace(-furthest, furthest, _MOST_DIFFERENCES)
         win, loss = (CubicSpline(grid, of)(difference) for of in _integrate_outcomes(grid, law, raters))
+    # A spline may overshoot where chances come near to 0 or 1.
     win, loss = np.clip(win, 0, 1), np.clip(loss, 0, 1)
     # Rounding may leave less than nothing for draws where there are none.
     p = np.stack([win, np.maximum(1 - win - loss, 0.0), loss], axis=1)
@@ -98,6 +100,7 @@ def _integrate_outcomes(difference: Floats, law: Davidson, raters: Spreads) -> t
     win, loss = np.zeros((2, len(difference)))
     for factor, of_item in _lognormal_nodes(law.item_sd):
         for sharpness, of_rater in _lognormal_nodes(raters.sharpness_sd):
+            # A difference holds two outputs and two tastes.
             spread = sharpness * np.sqrt(2 * (factor**2 * law.output_sd**2 + raters.taste_sd**2))
             node, weight = _normal_nodes(float(spread))
             distance = sharpness * factor * difference[:, None] + spread * node
@@ -111,6 +114,7 @@ def _integrate_outcomes(difference: Floats, law: Davidson, raters: Spreads) -> t
 def _normal_nodes(spread: float) -> tuple[Floats, Floats]:
     """Give standard normal deviates and their weights for what changes over a logit, `spread` logits a deviate."""
     n = min(int(np.ceil(2 * _REACH * spread / _LOGITS_PER_NODE)) + 25, _MOST_NODES) if spread > 0 else 1
+    # Equally spaced nodes converge exponentially for a smooth integrand under a normal density.
     node = np.linspace(-_REACH, _REACH, n) if n > 1 else np.zeros(1)
     weight = np.exp(-(node**2) / 2)
     return node, weight / weight.sum()

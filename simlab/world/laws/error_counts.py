@@ -136,12 +136,14 @@ def count_quantile(probability: Floats, mean: Floats, dispersion: float) -> Ints
     levels, mu = probability.ravel(), mean.ravel()
     for start in range(0, count.size, CHUNK):
         part = slice(start, start + CHUNK)
+        # A level that rounds to 1 is covered by no count.
         count[part] = _quantile(np.minimum(levels[part], 1 - 1e-13), mu[part], dispersion)
     return count.reshape(probability.shape)
 
 
 def _quantile(probability: Floats, mean: Floats, dispersion: float) -> Ints:
     stretch = 1 + dispersion * mean
+    # Nothing is counted with probability (1 + d m)^(-1 / d), which is exp(-m) where the dispersion d is 0.
     none = np.exp(-mean) if dispersion == 0 else stretch ** (-1 / dispersion)
     # A walk would start from an underflow; there the count is nearly normal.
     if not (huge := none < 1e-280).any():
@@ -166,6 +168,7 @@ def _walk_up(left: Floats, pmf: Floats, ratio: Floats, dispersion: float) -> Int
         for k in range(first, first + stride):
             left -= pmf
             reached += (left > 0).view(np.int8)
+            # Each probability is the one before times ratio x (1 + d k) / (k + 1).
             pmf *= ratio
             pmf *= (1 + dispersion * k) / (k + 1)
         count[where] = reached + np.int64(first)
@@ -296,8 +299,10 @@ def make_error_law(
 ) -> ErrorCounts:
     """Return how many errors of each kind the raters are expected to mark, and how they come about."""
     points = (1 - marking.major_share) * marking.minor_weight + marking.major_share * marking.major_weight
+    # Whoever rates an item rates it for all systems, so one system's seats are all.
     rater = frame.rater[0]
     major = expit(logit(marking.major_share) + np.log(people.severity))[rater]
+    # Quality is in points, so it is divided by what an error costs on average.
     marked = (outputs.quality / points)[:, :, None] * people.leniency[rater]
     marked = marked * np.take_along_axis(leanings.taste[:, frame.document], frame.rater, axis=2)
     mean = np.stack([marked * (1 - major), marked * major])

@@ -36,6 +36,7 @@ def expected_errors(
     """
     points = (1 - effects.major_share) * effects.minor_weight + effects.major_share * effects.major_weight
     major = expit(logit(effects.major_share) + np.log(effects.severity))[rater]
+    # Qualities are relative to the geometric mean of systems, which no power moves.
     centre = np.exp(np.log(effects.system_mean).mean())
     marked = centre / points * factors.by_item[item] * effects.leniency[rater]
     marked = marked * factors.taste[system, document[item], rater]
@@ -64,6 +65,7 @@ def mean_scores(effects: Effects, of_systems: Floats | None = None) -> Floats:
     n_systems, n_raters = len(effects.system_mean), len(effects.leniency)
     taste = np.ones((n_systems, 1, n_raters)) if of_systems is None else of_systems
     plain = Factors(np.ones(1), np.ones(1), np.ones((n_systems, 1)), None, taste, None)
+    # Factors of documents have mean 1 whatever the sharpness (see `level` above), so they are left out.
     without_documents = replace(effects, system_document_sd=0.0)
     system, item, rater = np.arange(n_systems)[:, None], np.zeros((1, 1), np.int64), np.arange(n_raters)
     expected = expected_errors(without_documents, plain, np.zeros(1, np.int64), system, item, rater)

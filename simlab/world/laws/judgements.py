@@ -143,6 +143,7 @@ class Judgements:
 
     def annotator_variance(self) -> Floats:
         """Return the variance of repeated judgements of an output, for each system; 0 where they are labels."""
+        # Who judges an output is chance, so that leniency is part of a judgement's noise.
         noise = self.judges.noise**2 + float(np.var(self.judges.leniency))
         return np.full(len(self.contest.system_names), 0.0 if self.judges.scale == "binary" else noise)
 
@@ -354,4 +355,5 @@ def deviations(latent: Floats, law: Latent) -> Floats:
 
 def exponential_deviates(normal: Floats) -> Floats:
     """Turn standard normal deviations into exponential ones of mean 0 and standard deviation 1, in the same order."""
+    # -log(1 - Phi(z)) is exponential; the logarithm of the mirrored tail keeps its digits far out.
     return np.asarray(-log_ndtr(-normal) - 1)

@@ -63,6 +63,7 @@ class RecordedJudgements(Judgements):
         """Return the variance of a judgement of an output, averaged over the outputs of each system."""
         if self.judgement == "mean":
             return np.zeros(len(self.given))
+        # The table's judgements are all that is drawn from, so no degree of freedom is taken off.
         return np.asarray(np.nanvar(self.given, axis=2).mean(1))
 
     def ends(self) -> tuple[float, float]:
@@ -83,6 +84,8 @@ class RecordedJudgements(Judgements):
         covariance, variance = self._covariance(scores)
         is_known = (variance > 0) & (spread > 0)
         slope = np.divide(covariance, variance, out=nothing.copy(), where=is_known)
+        # The efficiency is 1 / (1 - the share of a judgement's variance that the metric explains), which with gamma
+        # and rho known is (1 + gamma) / (1 - rho^2 + gamma) of Chaganty et al. 2018.
         explained = np.divide(slope * covariance, spread + noise, out=nothing.copy(), where=is_known)
         efficiency = np.divide(1.0, 1 - explained, out=nothing.copy(), where=explained < 1 - 1e-12)
         rho = np.divide(covariance, np.sqrt(variance * spread), out=nothing.copy(), where=is_known)

@@ -30,6 +30,7 @@ class KeptAnswers:
 
     def draw(self, rng: np.random.Generator, needs: None = None) -> Array:
         """Draw which answer every potential rating is, asked for or not: `[system, item, slot]`."""
+        # A file keeps at most 1,000 answers of each, so two bytes hold their number.
         return rng.integers(self.value.shape[-1], size=self.person.shape, dtype=np.int16)
 
     def answer(self, noise: Array, unit: Ints, item: Ints, slot: Ints) -> Answers:

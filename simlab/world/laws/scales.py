@@ -222,6 +222,7 @@ def residuals(rng: np.random.Generator, tail: float, shape: int | tuple[int, ...
     """Draw residuals of standard deviation 1, with Student tails where `tail` is finite."""
     if np.isinf(tail):
         return np.asarray(rng.standard_normal(shape))
+    # Student's t has variance tail / (tail - 2).
     return np.asarray(rng.standard_t(tail, shape) * np.sqrt((tail - 2) / tail))
 
 
@@ -303,6 +304,7 @@ def truth(effects: ScaleEffects) -> Floats:
     total = np.zeros(len(effects.system))
     for sharpness, weight in _sharpness_nodes(effects.sharpness_sd):
         mean = effects.mean + sharpness * (effects.system - effects.mean)
+        # Sharpness spreads what outputs are worth, and nothing that is a rater's own.
         normal_sd = np.sqrt(of_rater + sharpness**2 * of_output)
         total += weight * mean_scores(effects.scale, mean, float(normal_sd), effects.residual_sd)
     return total
@@ -353,6 +355,7 @@ def _mean_score_of_normal(scale: Scale, mean: Floats, sd: float) -> Floats:
     if values is None:
         return _censored_mean(scale, mean, sd)
     above = ndtr((mean[..., None] - cuts) / sd)
+    # The mean is the least score, plus each step by how likely its cut is passed.
     return np.asarray(values[0] + above @ np.diff(values))
 
 
@@ -360,6 +363,7 @@ def _levels(scale: Scale, mean: Floats, sd: float) -> tuple[Floats, Floats | Non
     """Return cuts and the scores between them; None where any number can be a score."""
     if scale.law != "gaussian":
         return scale.thresholds, scale.values
+    # Further out than _REACH standard deviations a normal value has no probability left.
     low = max(scale.low, float(mean.min()) - _REACH * sd)
     high = min(scale.high, float(mean.max()) + _REACH * sd)
     if scale.step == 0 or (high - low) / scale.step > _MOST_LEVELS:
@@ -367,6 +371,7 @@ def _levels(scale: Scale, mean: Floats, sd: float) -> tuple[Floats, Floats | Non
     origin = first_step(scale)
     first, last = np.rint((low - origin) / scale.step), np.ceil((high - origin) / scale.step)
     grid = origin + scale.step * np.arange(first, max(first, last) + 1)
+    # Scores are rounded to the nearest step, so that cuts lie halfway between two.
     return grid[:-1] + scale.step / 2, np.clip(grid, scale.low, scale.high)
 
 
@@ -404,6 +409,7 @@ def _tail_nodes(tail: float) -> Iterator[tuple[float, float]]:
     if np.isinf(tail):
         yield 1.0, 1.0
         return
+    # At either end the weight is about exp(-35), which is rounding beside the largest.
     right = np.sqrt(140 / tail)
     u = np.linspace(-right - 70 / tail, right, _TAIL_NODES)
     weight = np.exp(tail / 2 * (u - np.exp(u) + 1))
