@@ -35,7 +35,7 @@ POINTS = (0.1, 0.25, 0.5, 0.75, 0.9, 0.97)
 COMMON_EDGE = 0.02
 """An end of the scale is looked at where so many of the pilot's scores lie there."""
 # All pairs of fifteen systems; where there are more systems as many pairs are drawn.
-MAX_PAIRS, MAX_RATER_PAIRS = 105, 200
+MAX_PAIRS = 105
 SPLITS = 10
 FEWEST_DOCUMENTS = 6
 """With fewer documents there are no halves to hold against each other."""

@@ -38,11 +38,11 @@ MEANINGS = {
     "power": "finds: of pairs {} or more apart, the share told apart rightly",
     "power_at": "finds, just: of pairs exactly {} apart, the share told apart rightly",
     "no_wrong_claim": "no wrong claim: share of studies without one",
-    "srp_new_study": "repeats: in a second study, all new, every claim has the same sign",
-    "srp_new_documents": "repeats: in another study on new documents (for other raters: by new ones) every claim has the same sign",
+    "srp_new_study": "repeats: in a second study, all new, all claims keep their sign",
+    "srp_new_documents": "repeats: in another study on new documents (others: new raters) all claims keep their sign",
     "confirmed_new_study": "confirmed: the share of claims that a study with other raters and documents confirms",
     "significant_share": "claims: the share of all pairs that a study tells apart",
-    "srp": "SRP: in a repetition with the same raters and documents every claim has the same sign",
+    "srp": "SRP: in a repetition with the same raters and documents all claims keep their sign",
 }
 """What a column is, where it first stands."""
 WANTED = {
