@@ -17,7 +17,7 @@ from simlab.types import Array, Floats, InputError
 
 
 class MeanEstimate(NamedTuple):
-    """Hold estimated means of rows.
+    """Estimated means of rows.
 
     `value[row]`, standard error `se[row]`, the `coefficient[row]` of the metric (0: unused), and `influence[row, n]`,
     what each judgement contributes: `std(influence, ddof=1) / sqrt(n)` is the part of the standard error that comes
@@ -56,14 +56,14 @@ class Finite(NamedTuple):
 
 
 class IntervalBounds(NamedTuple):
-    """Hold bounds of intervals, `low[row]` and `high[row]`."""
+    """Bounds of intervals, `low[row]` and `high[row]`."""
 
     low: Floats
     high: Floats
 
 
 class Moments(NamedTuple):
-    """Hold means over (re)sampled judgements: of y, g, y g and g g."""
+    """Means over (re)sampled judgements: of y, g, y g and g g."""
 
     y: Floats
     g: Floats
