@@ -23,7 +23,7 @@ SIGNS, TIE = (">", "=", "<"), "tie"
 
 
 class _Layout(NamedTuple):
-    """Hold what every row is written from."""
+    """Data that every row is written from."""
 
     names: tuple[str, ...]
     first: Ints
