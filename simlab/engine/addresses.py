@@ -58,7 +58,7 @@ class Address:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """Hold what became of a block: its arrays as bytes, or the reason why it failed.
+    """Result of a block: its arrays as bytes, or the reason why it failed.
 
     `failures` lists (study, reason) of the studies whose design could not be carried out; `seconds` are those that it
     took a worker, which are not kept.

@@ -78,7 +78,7 @@ class StoreOrigin(NamedTuple):
 
 
 class Known(NamedTuple):
-    """Hold what a simlab need not work out again: the systems of the cells that it has checked, by their `check_key`.
+    """Results that are not worked out again: the systems of the cells that were checked, by their `check_key`.
 
     `sizes` are what it forecast of all cells of a sweep, `named` by these.
     """

@@ -30,7 +30,7 @@ class LedgerEntry:
 
 @dataclass(frozen=True, slots=True)
 class LedgerRow:
-    """Hold a block as it was read, whether its checksum still holds, and at which row of the ledger it stands."""
+    """A block as it was read, whether its checksum still holds, and at which row of the ledger it stands."""
 
     block: Finished
     sound: bool
@@ -102,7 +102,7 @@ Requests: TypeAlias = Mapping[tuple[int, int], AbstractSet[str]]
 
 
 class RequestedSizes(NamedTuple):
-    """Hold the worlds and studies that were ever asked of each cell; `lost` are cells of which no record says so.
+    """Worlds and studies that were ever asked of each cell; `lost` are cells of which no record says so.
 
     Of these all is wanted that the sweep declares: that much the store has places for. Each world is wanted with all
     `crossed` pairs of a pool of raters and a draw of documents.

@@ -34,7 +34,7 @@ class Shard(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SweepSizes:
-    """Hold the sizes of a whole sweep: worlds, pools and draws in each, studies in each of these, cells, and blocks."""
+    """Sizes of a whole sweep: worlds, pools and draws in each, studies in each of these, cells, and blocks."""
 
     worlds: int
     pools: int

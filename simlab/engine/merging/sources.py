@@ -182,7 +182,7 @@ def _lacks(into: SourceFolder, block: Finished) -> bool:
 
 @dataclass(slots=True)
 class SourceFolder:
-    """Hold an open folder; `left_out` names rows of its blocks that cannot be used, and why the first cannot."""
+    """An open folder; `left_out` names rows of its blocks that cannot be used, and why the first cannot."""
 
     folder: Path
     database: sqlite3.Connection
