@@ -1,4 +1,4 @@
-"""Hold a fitted law against the ratings that it was fitted to, by what it would have answered at the same design.
+"""Check a fitted law against the ratings that it was fitted to, by tables simulated at the same design.
 
 Tables are described by what a study depends on: scores, systems, raters, agreement, conclusions. A law that is right
 should fail hardly any pilot, whatever the number of these traits: the limit is the one that 95 % of the simulated
@@ -72,7 +72,7 @@ class Check(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FitChecks:
-    """Hold the checks of single traits, and what figures show: survival of scores, means of raters and systems.
+    """Checks of single traits, and what figures show: survival of scores, means of raters and systems.
 
     `survival[table, score]`, `raters[table, rater]` and `systems[table, system]` have the real table first.
     """
@@ -169,7 +169,7 @@ def _means(table: Ratings, name: str) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class CheckPoints:
-    """Say where tables are looked at, as the pilot has it: thresholds, ends of the scale, halves of the documents.
+    """Points at which tables are compared, as the pilot has it: thresholds, ends of the scale, halves of the documents.
 
     `first[split, document]` marks a half; `pairs[2, pair]` are pairs of systems; `raters[2, pair]` pairs of raters who
     share outputs.

@@ -56,7 +56,7 @@ class AdviceCandidate(NamedTuple):
 
 
 class Worth(NamedTuple):
-    """Hold what a candidate is worth: how much of what is wanted, and the share of its claims that is confirmed.
+    """Worth of a candidate: how much of what is wanted, and the share of its claims that is confirmed.
 
     NaN where nothing was claimed, so that there was nothing to confirm.
     """

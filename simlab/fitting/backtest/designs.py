@@ -1,4 +1,4 @@
-"""Say which studies a table allows: who gets what, how many documents and ratings, how scores are normalised."""
+"""List the studies that a table allows: who gets what, how many documents and ratings, how scores are normalised."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class BacktestDesign:
 
 @dataclass(frozen=True, slots=True)
 class DealtStudies:
-    """Hold what some studies ask, `[study, ...]`, whatever anybody answers.
+    """Deals of some studies, `[study, ...]`, whatever anybody answers.
 
     `document[study, k]` are their documents, `slot[study, system, k, rating]` who answers, `rater[...]` the same as
     raters of the pool, `patterns[study]` the signs of its test. Studies of one set stand together, `per_set` of them.

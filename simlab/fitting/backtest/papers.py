@@ -74,7 +74,7 @@ MODERATED: Mapping[str, Any] = {"pools": "apart", "draws": 499}
 
 
 class Amount(NamedTuple):
-    """Say how much is simulated: draws of the fitted law, and studies of each design in a part, or a world, by a test.
+    """Amount of simulation: draws of the fitted law, and studies of each design in a part, or a world, by a test.
 
     SRP needs pairs of studies; what the default test finds needs one.
     """
@@ -96,7 +96,7 @@ class AdviceSetting(NamedTuple):
 
 
 class ArmMeasures(NamedTuple):
-    """Hold what studies of a design showed: the measure of its test, and the share of pairs told apart."""
+    """Measures of a design in studies: the measure of its test, and the share of pairs told apart."""
 
     value: float
     share_separated: float

@@ -26,7 +26,7 @@ A_FIT = 6
 
 @dataclass(frozen=True, slots=True)
 class SimulationSize:
-    """Say how much is simulated: worlds per prediction, and sets of documents and studies per set in each.
+    """Amount of simulation: worlds per prediction, and sets of documents and studies per set in each.
 
     `own`: fit to the documents held out, too, to tell what is lost because they were not seen.
     """

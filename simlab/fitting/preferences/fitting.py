@@ -52,7 +52,7 @@ _DENSE = 250
 
 @dataclass(frozen=True, slots=True)
 class PreferenceFit:
-    """Hold draws of all parameters of the law, given a pilot.
+    """Draws of all parameters of the law, given a pilot.
 
     `strength[draw, system]` (centred in each draw), `ties[draw]`, `spreads[name][draw]`; of the pilot's raters
     `sharpness[draw, rater]`, `rater_ties[draw, rater]`, `taste[draw, rater, system]`. `not_identified` are sentences on
@@ -245,7 +245,7 @@ def _sentences_on_raters(pilot: PreferencePilot) -> Iterator[str]:
 
 
 class Density(Protocol):
-    """Say what is sampled."""
+    """Density that chains sample."""
 
     def __call__(self, theta: Floats) -> tuple[Floats, Floats]:
         """Return log density `[chain]` and gradient `[entry, chain]` of `theta[entry, chain]`."""
@@ -256,7 +256,7 @@ class Density(Protocol):
 
 @dataclass(slots=True)
 class _Mass:
-    """Hold the covariance that momenta are the inverse of: `root` of the first entries, `sd` of the others."""
+    """Covariance that momenta are the inverse of: `root` of the first entries, `sd` of the others."""
 
     root: Floats
     sd: Floats
@@ -320,7 +320,7 @@ class _Steps:
 
 @dataclass(slots=True)
 class RunningChains:
-    """Hold chains that can be run on: what is sampled, where they stand, how they move."""
+    """Chains that can be run on: the density, their state, and their steps."""
 
     rng: np.random.Generator
     density: Density
