@@ -29,7 +29,7 @@ class Coefficient(Record):
 
 
 class MeanAgreement(Record):
-    """Average the Kendall tau-b of single documents, or of all shared ones, over rater pairs, with what it rests on.
+    """Mean Kendall tau-b over rater pairs, of single documents or of all shared ones, with what it rests on.
 
     `standard_error` is the spread between pairs over the root of their number; pairs share raters, so it
     speaks of these pairs and is too small for raters at large. `undefined` of the `comparisons` had a
@@ -47,7 +47,7 @@ class MeanAgreement(Record):
 
 
 class PairAgreement(Record):
-    """Compare the system rankings of two raters, on the `documents` in which both rated every output.
+    """Agreement of two raters' system rankings, on the `documents` in which both rated every output.
 
     `single` is the mean Kendall tau-b over single documents, `shared` the tau-b over all of them together.
     A document where a rater gives all systems the same score ranks nothing: it is left out of `single`
@@ -64,7 +64,7 @@ class PairAgreement(Record):
 
 
 class RaterScores(Record):
-    """Describe the scores of one rater [points]; `errors_per_segment` is NaN where errors were not counted."""
+    """Scores of one rater, summarised [points]; `errors_per_segment` is NaN where errors were not counted."""
 
     rater: str
     ratings: Count

@@ -34,7 +34,7 @@ BEST: RuleName = "best"
 
 
 class Prediction(Record):
-    """Compare one prediction of a measure with what studies on the real ratings gave.
+    """One prediction of a measure beside the result of studies on the real ratings.
 
     `law` is what was fitted, empty where nothing was. `repetition` says which documents the studies that are compared
     ask about. `split` is -1 in averages over splits.
@@ -75,7 +75,7 @@ class Prediction(Record):
 
 
 class PredictionErrors(Record):
-    """Sum up `n` predictions: mean absolute error, bias, and how many 90 % intervals held, with their mean width."""
+    """Errors of `n` predictions: mean absolute error, bias, and how many 90 % intervals held, with their mean width."""
 
     measure: Measure
     target: Target

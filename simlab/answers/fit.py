@@ -27,7 +27,7 @@ class LawScore(Record):
 
 
 class CheckedTrait(Record):
-    """Compare a trait of the pilot with the median of tables of its law and the interval that it must lie in."""
+    """A trait of the pilot beside the median of tables of its law and the interval that it must lie in."""
 
     name: str
     real: Num

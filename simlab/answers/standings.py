@@ -158,7 +158,7 @@ class More(Record):
 
 
 class Pair(Record):
-    """Conclusion about two systems.
+    """Conclusion about two systems: their difference, its bounds and p-values, and the verdict.
 
     `difference` is first less second on the table's own scale, bounds are simultaneous with the claims; `direction` is
     +1 where the first came out better, whichever way the scale goes, `verdict` the same where it is claimed, else 0.

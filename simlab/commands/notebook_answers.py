@@ -92,7 +92,7 @@ class FittedWorld:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class FittedMetrics:
-    """Metrics fitted to a table.
+    """Metrics fitted to a table, with the file of each.
 
     `learned` is over `row`: value, low and high of a 95 % interval, by `metric` and `what`, and what it rests on.
     `texts[metric]` is what the file of each metric says, `files[metric]` where it was written (nowhere without `out`),

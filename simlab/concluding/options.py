@@ -1,4 +1,4 @@
-"""Name what a user asks of a conclusion beside the table."""
+"""Options of a conclusion, which a user gives beside the table."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class Key(NamedTuple):
 
 
 class Option(NamedTuple):
-    """Description of an option."""
+    """Description of an option: its sentence, its source and its keys."""
 
     option: str
     sentence: str

@@ -37,7 +37,7 @@ _KEYS = ("at", "measure", "value", "within")
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """Declarations of a sweep file, or of what stands for one.
+    """Declaration of a sweep: the content of its file, or of what stands for one.
 
     `command` are the words after `simlab` that ask for it; `one_cell` says that no key may have several values,
     `precise` that a user, not the file, asked for a precision,

@@ -24,7 +24,7 @@ MOST_BYTES = 2 * 2**30
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Name consecutive studies of one world of a cell, with one pool of raters and one draw of documents."""
+    """Address of consecutive studies of one world of a cell, with one pool of raters and one draw of documents."""
 
     cell: str
     world: int

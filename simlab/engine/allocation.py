@@ -70,7 +70,7 @@ class Goal:
 
 
 class ErrorQuestion(NamedTuple):
-    """Ask for the error of a target in a cell, or of the difference between two."""
+    """Question for the error of a target in a cell, or of the difference between two."""
 
     target: PrecisionTarget
     cells: tuple[str, ...]

@@ -50,7 +50,7 @@ LOOKING_SECONDS = 1.5
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """Forecast of a run.
+    """Forecast of a run: its size, its time, its memory and its costs.
 
     Blocks and campaigns of the whole sweep, and of them missing; seconds (`at_least`: that is a lower bound); bytes
     that are stored; bytes of memory that a process takes, and what these are made of; `purchases` are what a campaign

@@ -69,7 +69,7 @@ _AT = "cell = ? AND world = ? AND first = ? AND count = ? AND pool = ? AND draw 
 
 
 class StoreOrigin(NamedTuple):
-    """Name what a store was laid from and by (simlab, measures, blocks and cells), and what it then held."""
+    """Origin of a store: what it was laid from and by (simlab, measures, blocks and cells), and what it then held."""
 
     by: str
     measures: str

@@ -20,7 +20,7 @@ Written = dict[tuple[str, int | str], str]
 
 @dataclass(frozen=True, slots=True)
 class LedgerEntry:
-    """Place a cell on the sweep's grid: its key, its config and the names of its systems."""
+    """A cell on the sweep's grid: its place, its key, its config and the names of its systems."""
 
     position: tuple[int, ...]
     cell: str
@@ -39,7 +39,7 @@ class LedgerRow:
 
 @dataclass(frozen=True, slots=True)
 class UnsoundRow:
-    """Name a row beside the blocks whose checksum does not hold: its table, where it stands, and what it was."""
+    """A row beside the blocks whose checksum does not hold: its table, its place, and what it was."""
 
     table: str
     at: int

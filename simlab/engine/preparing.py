@@ -32,7 +32,7 @@ Config = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Name a block that failed, why, and by which words its first campaign is replayed."""
+    """A block that failed, the reason, and the words by which its first campaign is replayed."""
 
     address: str
     reason: str
@@ -62,7 +62,7 @@ def cell_names(book: Ledger) -> dict[str, str]:
 
 
 class ShapeLike(Protocol):
-    """Look like `simlab.studies.kind.Shape`."""
+    """Protocol of `simlab.studies.kind.Shape`."""
 
     @property
     def system_names(self) -> tuple[str, ...]:

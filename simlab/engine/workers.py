@@ -115,7 +115,7 @@ def _find_libraries(modules: int) -> Any:
 
 
 class BlockLike(Protocol):
-    """Look like `simlab.studies.blocks.Block`."""
+    """Protocol of `simlab.studies.blocks.Block`."""
 
     @property
     def arrays(self) -> Mapping[str, Array]:

@@ -56,7 +56,7 @@ MEASURES: Mapping[str, Literal["power", "SRP", "confirmed"]] = {
 
 
 class Check(NamedTuple):
-    """Compare a trait of real ratings with the median of simulated ones and the interval that it must lie in."""
+    """A trait of real ratings beside the median of simulated ones and the interval that it must lie in."""
 
     name: str
     real: float

@@ -1,4 +1,4 @@
-"""Name what a plan is made of: designs and their levers, targets, limits, assumptions, and what carries campaigns out.
+"""Terms of a plan: designs and their levers, targets, limits, assumptions, and the bench that carries campaigns out.
 
 A *design* is what it sets beside the study that all designs share. All designs meet the same worlds; a *family* are the
 designs that differ in their size only, along which cost rises.

@@ -36,7 +36,7 @@ MOST_HELD = 64 * 2**20
 
 
 class LedgerCell(NamedTuple):
-    """Content of a ledger about a cell."""
+    """Content of a ledger about a cell: its rows, its config and its number of systems."""
 
     rows: tuple[LedgerRow, ...]
     config: Mapping[str, Any]
@@ -59,7 +59,7 @@ class CellSummary(NamedTuple):
 
 
 class CellBatch(NamedTuple):
-    """Name cells of a run: where the first of them lies in it."""
+    """Cells of a run, and the place of the first of them in it."""
 
     run: Run
     first: int

@@ -227,7 +227,7 @@ class Cut(NamedTuple):
 
 
 class Run(NamedTuple):
-    """Name cells that lie together: where they are on each axis."""
+    """A run of cells that lie together, by their region on each axis."""
 
     region: tuple[slice, ...]
 

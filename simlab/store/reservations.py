@@ -145,7 +145,7 @@ def _documents(of: Replication, draws: int) -> list[str]:
 
 
 class Undivided(NamedTuple):
-    """Count the campaigns of a cell in which all systems have the same estimate, `value` in the first of them."""
+    """Number of campaigns of a cell in which all systems have the same estimate, `value` in the first of them."""
 
     campaigns: int
     total: int

@@ -33,7 +33,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Kind:
-    """Declare a kind of study.
+    """A kind of study: its config, its outcomes, and the functions that carry out a campaign.
 
     What a config of it looks like (its file of defaults in conf/ names its `question`): `groups` of options that only
     it has, `sections` the keys of its sections that are no parts, `parts` what the parts of a group may return (a group

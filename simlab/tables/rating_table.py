@@ -1,4 +1,4 @@
-"""Name what a table of ratings holds, and what its owner tells beside it."""
+"""Ratings of a table, its control items, and its owner's description of its columns."""
 
 from __future__ import annotations
 

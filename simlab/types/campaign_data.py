@@ -1,4 +1,4 @@
-"""Name what a campaign collects: all that an analyst may use."""
+"""Data that a campaign collects: all that an analyst may use."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ class Campaign(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Sum up what the metric says of outputs that it alone has seen, document by document.
+    """Sums of the metric's scores of outputs that it alone has seen, document by document.
 
     `n[k]` outputs, and `total[row, k]` of what it says of them, belong to document `document[row, k]`.
     """

@@ -1,4 +1,4 @@
-"""Name what collecting on a clock is made of: tasks, who may do them, and the log of who did what and when."""
+"""Data of collecting on a clock: tasks, who may do them, and the log of who did what and when."""
 
 from __future__ import annotations
 

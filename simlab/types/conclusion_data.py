@@ -1,4 +1,4 @@
-"""Name what is concluded: estimates, evidence, verdicts, outcomes and how good they were."""
+"""Data of conclusions: estimates, evidence, verdicts, outcomes and how good they were."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NO_TWIN = -128
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Declare an outcome: its dimensions after the axes, its type, what fills gaps, and its meaning.
+    """Declaration of an outcome: its dimensions after the axes, its type, what fills gaps, and its meaning.
 
     On the dimension `of_world` an outcome has one row per world (`world` itself is a coordinate of replicates).
     What a campaign that was carried out may answer lies between `low` and `high` (None: any finite number), or is

@@ -1,4 +1,4 @@
-"""Name what a latent scale with ties is made of: the strengths of systems, and raters who choose by them."""
+"""Latent scale with ties: the strengths of systems, and raters who choose by them."""
 
 from __future__ import annotations
 

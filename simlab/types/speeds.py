@@ -1,4 +1,4 @@
-"""Name how fast people work."""
+"""Speeds of people at work."""
 
 from __future__ import annotations
 

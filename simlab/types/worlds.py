@@ -1,4 +1,4 @@
-"""Name what is true: systems, who would answer what about every output, and what the metric says."""
+"""Worlds: the true systems, raters' answers about every output, and the metric's."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class Anew(NamedTuple):
 
 
 class Law(Protocol):
-    """Law of the answers to a question.
+    """Law of the answers to a question, from which studies draw.
 
     All noise is drawn at once, whoever will be asked, so that designs are compared on the same answers.
     """

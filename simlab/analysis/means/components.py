@@ -26,7 +26,7 @@ class VarianceComponents(NamedTuple):
 
 
 class OutputSums(NamedTuple):
-    """Sum up each output `[..., output]`: number of ratings, their mean, squares within, and the metric."""
+    """Sums of each output `[..., output]`: number of ratings, their mean, squares within, and the metric."""
 
     n_ratings: Floats
     mean: Floats

@@ -276,7 +276,7 @@ def _bar(largest: Floats, level: float, *, every: bool) -> float:
 
 
 class Segments(NamedTuple):
-    """Sum up differences of single outputs of the same item: their number, sums, sums of squares `[document, pair]`."""
+    """Differences of single outputs of the same item: their number, sums, sums of squares `[document, pair]`."""
 
     n: Floats
     sums: Floats

@@ -19,7 +19,7 @@ LEAST_LEFT = 0.01
 
 
 class Totals(NamedTuple):
-    """Sum up documents: `n` judged outputs, sums of their judgements `y` and of what the metric says of them, `g`.
+    """Sums of documents: `n` judged outputs, sums of their judgements `y` and of the metric's scores of them, `g`.
 
     `n_all` outputs has the metric rated, which says `g_all` of them in all; both are None where there is no metric, or
     g is standardised over a test set that is known as a whole.

@@ -32,7 +32,7 @@ class MeanEstimate(NamedTuple):
 
 
 class Rest(NamedTuple):
-    """Sum up the outputs that only the metric has seen, disjoint from the judged ones; one number, or one per row.
+    """Outputs that only the metric has seen, disjoint from the judged ones; one number, or one per row.
 
     Source: Angelopoulos et al. 2023 (PPI++).
 
@@ -45,7 +45,7 @@ class Rest(NamedTuple):
 
 
 class Finite(NamedTuple):
-    """Describe a test set of `size` outputs from which the judged ones were drawn without replacement.
+    """A test set of `size` outputs from which the judged ones were drawn without replacement.
 
     `annotator_variance` is `sigma_a^2` where the target is the mean of the *expected* judgements of the test set, and 0
     where it is the mean of what the same raters would have said of all of it (a recorded full evaluation).

@@ -37,7 +37,7 @@ _MENDING = "the command that filled it mends it"
 
 
 class SourceBlock(NamedTuple):
-    """Name a block that a folder holds, in the order in which blocks are compared; `row` is where it stands there."""
+    """A block of a folder, in the order in which blocks are compared; `row` is its place there."""
 
     cell: str
     world: int

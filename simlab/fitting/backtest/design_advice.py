@@ -49,7 +49,7 @@ THUMBS: Mapping[RuleName, tuple[str, int]] = {
 
 
 class AdviceCandidate(NamedTuple):
-    """Name a design and how its scores are normalised."""
+    """A design and the normalisation of its scores."""
 
     design: BacktestDesign
     normalization: str

@@ -33,7 +33,7 @@ FEWEST_DOCUMENTS = 6
 
 @dataclass(frozen=True, slots=True)
 class BacktestDesign:
-    """Name one way of asking: who gets what, how many documents, how many ratings of each output.
+    """One way of asking: who gets what, how many documents, how many ratings of each output.
 
     A `repetition` asks about the same documents, other raters being drawn for them; or, where nobody else rated them,
     about other documents of the table.

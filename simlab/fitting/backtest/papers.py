@@ -45,7 +45,7 @@ ONE_RATER = "an output needs ratings by two people or more"
 
 
 class Arm(NamedTuple):
-    """Name one way of asking; `share` of a part's documents are asked about, `metric` is whether one is mixed in."""
+    """One way of asking; `share` of a part's documents are asked about, `metric` is whether one is mixed in."""
 
     grouping: str = "pseudo_side_by_side"
     share: float = 1.0

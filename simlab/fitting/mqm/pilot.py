@@ -203,7 +203,7 @@ class SharingSums(NamedTuple):
 
 
 class ByTwo(NamedTuple):
-    """List documents of which two raters rated every output: the number of the pair, both raters, the document."""
+    """Documents of which two raters rated every output: the number of the pair, both raters, the document."""
 
     pair: Ints
     first: Ints

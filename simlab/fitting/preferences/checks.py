@@ -27,7 +27,7 @@ INTERVAL = (0.05, 0.95)
 
 
 class PreferenceCheck(NamedTuple):
-    """Compare a trait of the real comparisons with the interval of simulated ones, all checks together at `LEVEL`."""
+    """A trait of the real comparisons beside the interval of simulated ones, all checks together at `LEVEL`."""
 
     name: str
     real: float

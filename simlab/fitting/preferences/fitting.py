@@ -245,7 +245,7 @@ def _sentences_on_raters(pilot: PreferencePilot) -> Iterator[str]:
 
 
 class Density(Protocol):
-    """Density that chains sample."""
+    """Density that chains sample, with its gradient and its mirror images."""
 
     def __call__(self, theta: Floats) -> tuple[Floats, Floats]:
         """Return log density `[chain]` and gradient `[entry, chain]` of `theta[entry, chain]`."""

@@ -204,7 +204,7 @@ class Effects:
 
 @dataclass(frozen=True, slots=True)
 class Factors:
-    """Factors that a world draws.
+    """Factors that a world draws, by item, document, rater and kind of error.
 
     `by_item[item]` and `by_segment[item]` are the factors of an item (its document's and its own) and its own alone,
     `by_both[system, document]` those of systems on documents, `taste[system, document, rater]` those of raters.
