@@ -1,4 +1,4 @@
-"""Say how long chains run, how much is simulated after the fact and how long a forecast times: in one record.
+"""Effort in one record: lengths of chains, sizes of simulations after the fact, seconds of timing for a forecast.
 
 Numbers depend on all but the seconds, so only who wants less than an answer (a test of what surrounds it) changes it.
 """
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 
 class ChainEffort(NamedTuple):
-    """Say how many chains run side by side, and how many draws of each are thrown away and kept.
+    """Numbers of chains side by side, and of each one's draws that are thrown away and kept.
 
     Chains that do not agree are run on by as many again, for so many rounds at most.
     """
@@ -24,7 +24,7 @@ class ChainEffort(NamedTuple):
 
 
 class ManyChains(NamedTuple):
-    """Say how many chains are warmed up, in how many sweeps, and how many go on from where each of them stands.
+    """Numbers of chains that are warmed up, of sweeps, and of chains that go on from where each of them stands.
 
     Then `kept` draws of each are kept in a round, of which the second half counts; starts that are not forgotten end
     after so many rounds.
@@ -38,7 +38,7 @@ class ManyChains(NamedTuple):
 
 
 class Effort(NamedTuple):
-    """Hold the chains of each law, the tables and studies that are simulated, and the seconds of a forecast.
+    """Effort: the chains of each law, the tables and studies that are simulated, and the seconds of a forecast.
 
     `scales` and `rough_scales` are the chains of laws of scales, where one is fitted and where several are compared,
     `outputs` those where a few draws of a table's own outputs are wanted, `nuts` those of a law of one's own,

@@ -29,7 +29,7 @@ BUILT_IN = "simlab:"
 
 
 class FileState(NamedTuple):
-    """Hold what changes when a file does, so that what was read can be kept for as long as it is the same."""
+    """State of a file, which changes when the file does: what was read is kept for as long as it is the same."""
 
     mtime_ns: int
     size: int

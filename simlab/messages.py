@@ -1,4 +1,4 @@
-"""Say things to the user on one line: values as typed, names in order, the nearest name, the quoting that works."""
+"""Write messages to the user on one line: values as typed, names in order, the nearest name, the quoting that works."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CROSSED = {"pools": "pools", "document_draws": "draws of documents"}
 
 
 class Reservation(UserWarning):
-    """Say what a reader of a store should know: its run was interrupted, or its ledger cannot be read."""
+    """Reservation on a store for its reader: its run was interrupted, or its ledger cannot be read."""
 
 
 def show(value: object, limit: int = 60) -> str:

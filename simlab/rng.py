@@ -55,7 +55,7 @@ def _generator(seed: int, words: tuple[int, ...]) -> np.random.Generator:
 
 
 class _Drawn:
-    """Hold what was drawn from here on: `after[call]` is what came and where that leads; `rng`, if it is here."""
+    """Record draws from here on: `after[call]` is what came and where that leads; `rng`, if it is here."""
 
     __slots__ = ("after", "rng")
 
@@ -138,7 +138,7 @@ def _call_method(rng: np.random.Generator, call: tuple[Any, ...]) -> Any:
 
 
 class _Held:
-    """Hold what was drawn at addresses, the last ones asked for, up to `HELD` bytes."""
+    """Keep what was drawn at addresses, the last ones asked for, up to `HELD` bytes."""
 
     def __init__(self) -> None:
         self._draw_measure: OrderedDict[tuple[int, tuple[int, ...]], _Drawn] = OrderedDict()

@@ -27,7 +27,7 @@ _told: int | None = None
 
 
 class CommandEnd(NamedTuple):
-    """Hold how a command ended: its exit code (None: it left without one), what is to be said, in which phase."""
+    """End of a command: its exit code (None: it left without one), what is to be said, in which phase."""
 
     code: int | None
     message: str = ""

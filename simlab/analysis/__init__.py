@@ -1,1 +1,1 @@
-"""Hold the parts that say what is concluded: normalisation, significance, estimates, decisions."""
+"""Parts of an analysis: normalisation, significance, estimates, decisions."""

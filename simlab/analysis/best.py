@@ -1,4 +1,4 @@
-"""Tell which systems may be the best: comparisons of each candidate with all of its rivals.
+"""Test which systems may be the best: comparisons of each candidate with all of its rivals.
 
 A system is excluded where some rival leads it by more than rivals of a best system would: of a system that is the best,
 no other truly leads, so that it is excluded with the level's probability at most, whichever it is. Bars of candidates
@@ -21,7 +21,7 @@ from simlab.types import Bools, Floats
 
 
 class Candidates(NamedTuple):
-    """What is known of each system as a candidate for the best, `[system]`.
+    """Tests of each system as a candidate for the best, `[system]`.
 
     `p_value` is that of its being a best one, `bar[candidate, rival]` the lead in standard errors that excludes it,
     `lead[candidate, rival]` that of the rival (-inf where there is none).

@@ -23,7 +23,7 @@ ROUNDING = 1e-12
 
 
 class Gaps(NamedTuple):
-    """Hold how far the second of two systems is above the first, `[look, neighbours]`, and how uncertain that is."""
+    """Differences of neighbours, second of two systems less first, `[look, neighbours]`, with their variances."""
 
     gap: Floats
     variance: Floats

@@ -17,7 +17,7 @@ claims among all is at most the level on average."""
 
 
 class FlipFamily(NamedTuple):
-    """Hold what a test by flips saw of all pairs at once.
+    """Statistics of a test by flips, of all pairs at once.
 
     `observed[pair]` is the statistic, `null[pattern, pair]` the same under each pattern of flips; `every`: all patterns
     are there, the one that flips nothing among them; statistics that differ by at most `slack` are equal.

@@ -1,4 +1,4 @@
-"""Say how many more settle what is open: averaged over what a difference may be, given what was seen of it."""
+"""Estimate how many more units settle an open claim, averaged over the effects that the data so far allow."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NORMAL_FROM = 1_000.0
 
 
 class NeededUnits(NamedTuple):
-    """Hold the median and the middle half of the numbers that are needed; inf: beyond the limit."""
+    """Median and middle half of the numbers that are needed; inf: beyond the limit."""
 
     median: float
     low: float
@@ -29,7 +29,7 @@ class NeededUnits(NamedTuple):
 
 
 class ObservedEstimate(NamedTuple):
-    """Hold an estimate from `n` units: its `value`, the part `noise` of its variance that n shrinks, and what `lasts`.
+    """An estimate from `n` units: its `value`, the part `noise` of its variance that n shrinks, and what `lasts`.
 
     `bar` is the number of standard errors by which an estimate must differ from 0 to be claimed.
     """

@@ -1,1 +1,1 @@
-"""What each command answers, as records: computed below, kept as JSON, read back, and laid out on pages."""
+"""Records that commands answer with: computed below, kept as JSON, read back, and laid out on pages."""

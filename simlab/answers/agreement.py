@@ -1,4 +1,4 @@
-"""What `simlab agreement` answers: how far the raters of a table agree, and what the scores of each are like."""
+"""Records of `simlab agreement`: coefficients of agreement between raters, and traits of each rater's scores."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from simlab.answers.tables import ReadTable
 
 
 class Coefficient(Record):
-    """Hold one coefficient with its 95 % interval (documents drawn anew, raters as they are), and what it rests on.
+    """One coefficient with its 95 % interval (documents drawn anew, raters as they are), and what it rests on.
 
     `ratings` of `outputs` that `raters` rated, on `documents`, went into it; `ratings_each` is how many ratings
     ICC(A,k) averages, NaN for the others.
@@ -29,7 +29,7 @@ class Coefficient(Record):
 
 
 class MeanAgreement(Record):
-    """Average the Kendall tau-b of single documents, or of all shared ones, over rater pairs, with what it rests on.
+    """Mean Kendall tau-b over rater pairs, of single documents or of all shared ones, with what it rests on.
 
     `standard_error` is the spread between pairs over the root of their number; pairs share raters, so it
     speaks of these pairs and is too small for raters at large. `undefined` of the `comparisons` had a
@@ -47,7 +47,7 @@ class MeanAgreement(Record):
 
 
 class PairAgreement(Record):
-    """Compare the system rankings of two raters, on the `documents` in which both rated every output.
+    """Agreement of two raters' system rankings, on the `documents` in which both rated every output.
 
     `single` is the mean Kendall tau-b over single documents, `shared` the tau-b over all of them together.
     A document where a rater gives all systems the same score ranks nothing: it is left out of `single`
@@ -64,7 +64,7 @@ class PairAgreement(Record):
 
 
 class RaterScores(Record):
-    """Describe the scores of one rater [points]; `errors_per_segment` is NaN where errors were not counted."""
+    """Scores of one rater, summarised [points]; `errors_per_segment` is NaN where errors were not counted."""
 
     rater: str
     ratings: Count
@@ -81,7 +81,7 @@ class RaterScores(Record):
 
 
 class RaterBesideOthers(Record):
-    """Say how one rater rates, beside the others who rated the same outputs; NaN: not known.
+    """A rater beside the others who rated the same outputs; NaN: not known.
 
     `leniency` is how much better than the others' mean their scores are [points], `sharpness` the slope of their scores
     on the others' mean; both over `shared` outputs of `shared_documents`, with 95 % intervals (documents are the
@@ -109,7 +109,7 @@ class RaterBesideOthers(Record):
 
 
 class HoursWorked(Record):
-    """Say how long all raters worked together, with gaps between answers cut at `cut` seconds."""
+    """Hours that all raters worked together, with gaps between answers cut at `cut` seconds."""
 
     rule: str
     cut: Num
@@ -121,7 +121,7 @@ class HoursWorked(Record):
 
 
 class HoursPredicted(Record):
-    """Say what the speeds of another table predict of this one's hours, cut at `cut` seconds, and whether it was so.
+    """Hours predicted by the speeds of another table, cut at `cut` seconds, beside those that were worked.
 
     The 90 % interval is of other people than those `people` whose speeds were learnt, who answer as much as each did
     here. `log_score` is the log predictive density a login, `flat_log_score` that of one lognormal for everybody.
@@ -139,7 +139,7 @@ class HoursPredicted(Record):
 
 
 class Agreement(Record):
-    """Hold agreement between raters, and what each is like.
+    """Agreement between raters, and traits of each rater.
 
     `agreement` is over single documents and over all shared ones. `coefficients` and `corated`, by rater, are there
     where ratings were given, not a world; `controls` says when a control item is failed. `hours` are those of the table

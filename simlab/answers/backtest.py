@@ -1,4 +1,4 @@
-"""What `simlab backtest` answers: predictions from pilots, or designs named from them, beside real studies."""
+"""Records of `simlab backtest`: predictions from pilots, or designs named from them, beside real studies."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ BEST: RuleName = "best"
 
 
 class Prediction(Record):
-    """Compare one prediction of a measure with what studies on the real ratings gave.
+    """One prediction of a measure beside the result of studies on the real ratings.
 
     `law` is what was fitted, empty where nothing was. `repetition` says which documents the studies that are compared
     ask about. `split` is -1 in averages over splits.
@@ -75,7 +75,7 @@ class Prediction(Record):
 
 
 class PredictionErrors(Record):
-    """Sum up `n` predictions: mean absolute error, bias, and how many 90 % intervals held, with their mean width."""
+    """Errors of `n` predictions: mean absolute error, bias, and how many 90 % intervals held, with their mean width."""
 
     measure: Measure
     target: Target
@@ -89,7 +89,7 @@ class PredictionErrors(Record):
 
 
 class Backtest(Record):
-    """Hold all predictions of a backtest (`records`), their errors (`summary`), and their `averages` over splits."""
+    """All predictions of a backtest (`records`), their errors (`summary`), and their `averages` over splits."""
 
     read: ReadTable
     law: str
@@ -100,7 +100,7 @@ class Backtest(Record):
 
 
 class JudgedCandidate(Record):
-    """Hold what was expected of a design from a split's pilot, and what studies on the other documents showed.
+    """Expectations of a design from a split's pilot, beside the results of studies on the other documents.
 
     `rules` names the rules that named it, with blanks between them. NaN: nothing was claimed.
     """
@@ -124,7 +124,7 @@ class JudgedCandidate(Record):
 
 
 class RuleResult(Record):
-    """Hold how a rule did: means over splits of what it named, `mcse` their standard errors, splits being the units.
+    """Results of a rule: means over splits of what it named, `mcse` their standard errors, splits being the units.
 
     `named` counts the designs that it named, most frequent first. `kept` counts the splits in which enough of the
     claims of its design were confirmed.
@@ -148,7 +148,7 @@ def _begin_with_advice(rules: tuple[RuleResult, ...]) -> tuple[RuleResult, ...]:
 
 
 class BacktestAdvice(Record):
-    """Hold how each rule did, the advice first, and all candidates of all splits (`records`)."""
+    """Results of each rule, the advice first, and all candidates of all splits (`records`)."""
 
     read: ReadTable
     law: str
@@ -163,7 +163,7 @@ class BacktestAdvice(Record):
 
 
 class AdviceTest(Record):
-    """Hold one advice of the papers beside what it warns of, both with `answers` ratings in a study.
+    """Test of one advice of the papers beside what it warns of, both with `answers` ratings in a study.
 
     `effect` is `advised` less `other` of `measure`, averaged over `n` parts of the documents, or fitted worlds, with
     its standard `error` and 95 % interval; `advised_found` and `other_found` are shares of pairs told apart. `hours`
@@ -195,7 +195,7 @@ class AdviceTest(Record):
 
 
 class BacktestPapers(Record):
-    """Hold what a table says of the advice of papers, advice by advice, under two tests (`records`)."""
+    """Tests of the advice of papers on a table, advice by advice, under two tests (`records`)."""
 
     read: ReadTable
     law: str

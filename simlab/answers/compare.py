@@ -1,4 +1,4 @@
-"""What `simlab compare OLD NEW --changed` answers: what differs between two stores, and which of their values moved."""
+"""Records of `simlab compare OLD NEW --changed`: settings and values that differ between two stores."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from simlab.answers.records import Count, Num, Record
 
 
 class ChangedKey(Record):
-    """Hold a setting that is another one in the new store; None where a store does not have it."""
+    """A setting that differs in the new store; None where a store does not have it."""
 
     key: str
     old: Any
@@ -16,7 +16,7 @@ class ChangedKey(Record):
 
 
 class ChangedValue(Record):
-    """Hold a measure of a cell in both stores, each with its Monte-Carlo standard error.
+    """A measure of a cell in both stores, each with its Monte-Carlo standard error.
 
     `error` is that of the `difference`, new minus old. `p_value` is NaN where no error is known; `moved` says that the
     difference is real, of all that are called so at most 5 % are not, on average.
@@ -35,7 +35,7 @@ class ChangedValue(Record):
 
 
 class ChangedStores(Record):
-    """Hold two stores, cell against cell with the same settings.
+    """Changes between two stores, cell against cell with the same settings.
 
     `matched` cells are in both, `only_old` and `only_new` in one. `same_seed`: both were drawn from the same seed, so
     that their errors are shared, and a difference of a value is one of settings, sizes or code.

@@ -1,4 +1,4 @@
-"""What `simlab conclude` answers: systems, pairs, raters, metrics, and what is promised of them.
+"""Records of `simlab conclude`: systems, pairs, raters, metrics, and the promise about the claims.
 
 These records are all that commands, pages and figures know; whoever concludes fills them in, whatever was collected.
 """
@@ -44,7 +44,7 @@ SIGN_BY_CHANCE = 0.5
 
 
 class Promise(Record):
-    """Say what is promised of the claims.
+    """Promise about the claims: the error rate that they keep to.
 
     `level` is the probability of any wrong claim (or as `multiplicity` has it); `holds` is False where the promise is
     not one of this table, as at an interim look. `says` is the promise as a sentence, with what it takes as drawn and
@@ -60,7 +60,7 @@ class Promise(Record):
 
 
 class RepeatedShares(Record):
-    """Hold shares with 90 % intervals over what worlds may be, by what is new in a repetition; NaN is not known.
+    """Shares with 90 % intervals over possible worlds, by what is new in a repetition; NaN is not known.
 
     `same`: nothing; `new_documents`: other documents, the same raters; `new_raters`: other raters, the same documents;
     `new_study`: both.
@@ -73,7 +73,7 @@ class RepeatedShares(Record):
 
 
 class Repetition(Record):
-    """Hold the chance that all claims have the `same_sign` in a repetition, and the share of them `claimed_again`.
+    """Chance that all claims have the `same_sign` in a repetition, and the share of them `claimed_again`.
 
     A sign is less than a claim, which has the same sign and passes the same test. `studies` of each sort were simulated
     in the `world`; `unknown` says of what is not known why, by its name in `RepeatedShares`.
@@ -110,7 +110,7 @@ class Repetition(Record):
 
 
 class Control(Record):
-    """Hold how many of so many studies like this one claim something though systems are equal, with its mcse.
+    """Share of so many studies like this one that claim something though systems are equal, with its mcse.
 
     `uncorrected` is the same under t tests of segments (of comparisons: sign tests), each by itself. `watched` is the
     same under sign tests of each pair at every one of many looks while votes come (None: not of this kind of study).
@@ -164,7 +164,7 @@ class UnmetPeople(Record):
 
 
 class PlannedFigure(Record):
-    """Hold a figure of a plan beside what is found of it, both in a `unit` ("share": of 1), and why it is `missing`.
+    """A figure of a plan beside the one that is found, both in a `unit` ("share": of 1), and why it is `missing`.
 
     `measure` is that of a target, the `significant_share` of pairs that are claimed, the `smallest_difference` that
     matters (beside the one that such a table finds with 80 % probability), or what a study takes. Errors are
@@ -181,7 +181,7 @@ class PlannedFigure(Record):
 
 
 class PlanCompliance(Record):
-    """Hold which plan was followed, and where the table leaves it; `look` counts looks, this one included.
+    """Compliance with a plan: which one, and where the table leaves it; `look` counts looks, this one included.
 
     `targets` are what was planned beside what is found (empty: the plan does not say what it was to find).
     """
@@ -195,7 +195,7 @@ class PlanCompliance(Record):
 
 
 class AnalysisWords(Record):
-    """Hold what sentences are made of; the rest of `about` is for programs."""
+    """Words on the analysis that sentences are made of; the rest of `about` is for programs."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -210,14 +210,14 @@ class AnalysisWords(Record):
 
 
 class LeftOut(Record):
-    """Hold how many ratings of a table do not count, and why."""
+    """Number of a table's ratings that do not count, and why."""
 
     ratings: Count
     why: str
 
 
 class ReadCounts(Record):
-    """Hold what the line about a table counts; the rest of `read` is for programs."""
+    """Counts in the line about a table; the rest of `read` is for programs."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -248,7 +248,7 @@ def _require_types(known: type[Record]) -> AfterValidator:
 
 
 class Conclusion(Record):
-    """Hold all that is concluded from a table.
+    """Conclusion from a table: all that is concluded.
 
     `question` is the kind of study; `read` and `line` say what was read, to a program and to people; `unit` is what
     estimates are counted in. `family` are the pairs that the promise is about (all, or those with a baseline).

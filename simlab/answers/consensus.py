@@ -1,4 +1,4 @@
-"""What most raters like these would say of items, with their errors learned from repeated answers."""
+"""Records of a consensus: answers that most raters like these would give, with errors learned from repeated ones."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from simlab.answers.standings import Interval, ListOf, Whole
 
 
 class ConsensusPair(Record):
-    """Hold the shares of a pair's items by their consensus; `tie` is None where nobody calls a tie.
+    """Shares of a pair's items by their consensus; `tie` is None where nobody calls a tie.
 
     `majority` are the shares by the most frequent answer of each item, errors and all (first, tie, second; what leads
     together counts in part). `first_leads` is the probability that more items have the first system as the better one.
@@ -26,7 +26,7 @@ class ConsensusPair(Record):
 
 
 class RaterErrors(Record):
-    """Hold how often a rater says the consensus of an easy item, and all that is said: `confusion[consensus][answer]`.
+    """Errors of a rater: how often they say the consensus of an easy item, and `confusion[consensus][answer]`.
 
     Rows and columns: the first system of a pair is better, a tie (if there are any), the second is.
     """
@@ -38,7 +38,7 @@ class RaterErrors(Record):
 
 
 class Consensus(Record):
-    """Hold what is learned of items and raters; intervals miss with probability `level`.
+    """Consensus of items and errors of raters; intervals miss with probability `level`.
 
     `items` were answered, `repeated` of them three times or more. `agree` is how often a rater at large says the
     consensus of an easy item, `agree_hard` of a hard one, `hard` the share of hard items. `confusion` is that of raters

@@ -1,4 +1,4 @@
-"""What `simlab detect` answers: which differences settings detect, or what the difference wanted takes."""
+"""Records of `simlab detect`: the differences that settings detect, or the ratings that a difference takes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CHAINS = ("r_hat", "ess")
 
 
 class Detection(Record):
-    """Hold a setting, numbers of ratings per system, and the differences of the share of adequate outputs it detects.
+    """A setting: its ratings per system, and the differences of the share of adequate outputs that it detects.
 
     Without `n_calibration` rho and eta are known; NaN where nothing is rated by the metric, or where no value reaches
     the `difference`. `solved` names what was looked for, `joint` that systems then share one calibration. Differences
@@ -94,7 +94,7 @@ class Detection(Record):
 
 
 class Detections(Rows[Detection]):
-    """Hold settings, all of which have the same fields and look for the same thing."""
+    """Detections of settings, all of which have the same fields and look for the same thing."""
 
     @model_validator(mode="after")
     def _check_rows(self) -> Detections:

@@ -1,4 +1,4 @@
-"""What `simlab fit` answers: the law of a pilot, its checks, what makes scores differ, what is not known."""
+"""Records of `simlab fit`: the law of a pilot, its checks, what makes scores differ, what is not identified."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PREFERENCE = "preference"
 
 
 class LawScore(Record):
-    """Say how well a law predicts: mean log score of a rating [nats], how far it is behind the best, the error of that.
+    """Predictive score of a law: mean log score of a rating [nats], how far it is behind the best, the error of that.
 
     `se` is the standard error, over documents, of `behind`; NaN for the best itself.
     """
@@ -27,7 +27,7 @@ class LawScore(Record):
 
 
 class CheckedTrait(Record):
-    """Compare a trait of the pilot with the median of tables of its law and the interval that it must lie in."""
+    """A trait of the pilot beside the median of tables of its law and the interval that it must lie in."""
 
     name: str
     real: Num
@@ -38,7 +38,7 @@ class CheckedTrait(Record):
 
 
 class FailedCheck(Record):
-    """Hold a trait of the pilot that lies outside."""
+    """A trait of the pilot that lies outside what simulated tables allow."""
 
     name: str
     real: Num
@@ -47,7 +47,7 @@ class FailedCheck(Record):
 
 
 class PredictionError(Record):
-    """Say which way predictions of a world err: what the pilot concludes, and what tables of the world conclude.
+    """Direction in which a world's predictions err: conclusions of the pilot, and of tables of the world.
 
     `below` is the share of these tables that conclude less than the pilot (half of those that conclude as much).
     """
@@ -59,7 +59,7 @@ class PredictionError(Record):
 
 
 class Checks(Record):
-    """Hold all checks of a fit, how many passed, those that failed, and which way predictions err."""
+    """All checks of a fit, how many passed, those that failed, and which way predictions err."""
 
     passed: Count
     failed: tuple[FailedCheck, ...]
@@ -68,7 +68,7 @@ class Checks(Record):
 
 
 class Component(Record):
-    """Hold the standard deviation of what makes scores differ, in points, with its interval.
+    """Standard deviation of a component that makes scores differ, in points, with its interval.
 
     `sd` is NaN where the pilot says nothing of it; `assumed` is what the priors then put in its place.
     """
@@ -87,7 +87,7 @@ class Component(Record):
 
 
 class Dependability(Record):
-    """Hold a coefficient of a study, with a 95 % interval: E rho^2 or Phi, with raters `drawn` or `fixed`."""
+    """A coefficient of a study, with a 95 % interval: E rho^2 or Phi, with raters `drawn` or `fixed`."""
 
     name: Literal["e_rho2", "phi"]
     raters: Literal["drawn", "fixed"]
@@ -99,7 +99,7 @@ class Dependability(Record):
 
 
 class ErrorByRatings(Record):
-    """Hold the standard error of a difference of two systems [points] with `each` ratings of each output.
+    """Standard error of a difference of two systems [points] with `each` ratings of each output.
 
     `documents` are those that the same number of ratings pays for, `best` the share of draws in which it is least.
     """
@@ -113,14 +113,14 @@ class ErrorByRatings(Record):
 
 
 class HoursByCut(Record):
-    """Hold the hours of a table, gaps between answers cut at `cut` seconds."""
+    """Hours of a table, gaps between answers cut at `cut` seconds."""
 
     cut: Num
     hours: Num
 
 
 class SpeedEstimate(Record):
-    """Hold an estimate with its 95 % interval."""
+    """Estimate of a speed with its 95 % interval."""
 
     estimate: Num
     low: Num = float("nan")
@@ -128,7 +128,7 @@ class SpeedEstimate(Record):
 
 
 class HoursAgain(Record):
-    """Hold the hours that the same work would take other people, with a 90 % interval."""
+    """Hours that the same work would take other people, with a 90 % interval."""
 
     low: Num
     median: Num
@@ -136,7 +136,7 @@ class HoursAgain(Record):
 
 
 class RaterSpeed(Record):
-    """Hold how fast a rater answers [s], the standard deviation of the logarithm, and how many answers tell it."""
+    """Speed of a rater's answers [s], the standard deviation of the logarithm, and how many answers tell it."""
 
     median_seconds: Num
     log_sd: Num
@@ -144,7 +144,7 @@ class RaterSpeed(Record):
 
 
 class PilotSpeeds(Record, extra="allow"):
-    """Hold how fast people work: the rule by which gaps are cut at `cut` seconds, what was there, and estimates."""
+    """Speeds of people: the rule by which gaps are cut at `cut` seconds, what was there, and estimates."""
 
     rule: str
     cut: Num
@@ -163,7 +163,7 @@ class PilotSpeeds(Record, extra="allow"):
 
 
 class Fit(Record):
-    """Hold what a fit tells of its pilot.
+    """Fit to a pilot: its law, checks, components and speeds.
 
     `refused[law]` says why a law was not tried, `asked` that the law was named. `each` and `price` say what more
     ratings of an output are worth: `price` (low, median, high) is how many ratings a document must cost for a second

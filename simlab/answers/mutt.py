@@ -1,4 +1,4 @@
-"""What `simlab mutt` answers: which trials metrics pass, or how far two metrics agree about them."""
+"""Records of `simlab mutt`: pass rates of metrics, or the agreement of two metrics about trials."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ALL = "all"
 
 
 class PassRate(Record):
-    """Hold the share of the trials of a corruption that a metric passes, with its exact 95 % interval.
+    """Share of the trials of a corruption that a metric passes, with its exact 95 % interval.
 
     `n` trials have two finite scores, and the rate is of these; `unscored` have not. `zero_passes` are passes in which
     both scores are 0, `near_ties` verdicts that hang on next to nothing. `tolerance` and `near_tie` say what passes.
@@ -34,11 +34,11 @@ class PassRate(Record):
 
 
 class PassRates(Rows[PassRate]):
-    """Hold pass rates by corruption, metric and number of references."""
+    """Pass rates by corruption, metric and number of references."""
 
 
 class EqualVerdicts(Record):
-    """Hold the share of trials of which two metrics give the same verdict, and how their verdicts correlate (phi).
+    """Share of trials of which two metrics give the same verdict, and how their verdicts correlate (phi).
 
     Errors are standard errors over `originals`, whose trials are together. `n` trials have verdicts of both, in
     `near_ties` of which one hangs on a near tie. NaN is what cannot be known; `reason` says why there is no
@@ -60,4 +60,4 @@ class EqualVerdicts(Record):
 
 
 class MetricAgreement(Rows[EqualVerdicts]):
-    """Hold equal verdicts by number of references, two metrics and corruption."""
+    """Equal verdicts by number of references, two metrics and corruption."""

@@ -1,4 +1,4 @@
-"""What `simlab plan` answers: the study to buy, rivals at its price, how sure that is, and what would change it."""
+"""Records of `simlab plan`: the study to buy, rivals at its price, how sure that is, and what would change it."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ Sizes = Annotated[
 
 
 class Figure(Record):
-    """Hold a measured value, its standard error, its 95 % interval, and the worlds and studies that it rests on."""
+    """A measured value, its standard error, its 95 % interval, and the worlds and studies that it rests on."""
 
     value: Num
     mcse: Num
@@ -71,7 +71,7 @@ Figures = Mapping[str, Figure]
 
 
 class Target(Record):
-    """Hold the least value that a measure, a share, is to reach; a `floor` ranks no designs."""
+    """Least value that a measure, a share, is to reach; a `floor` ranks no designs."""
 
     measure: str
     least: Known
@@ -79,7 +79,7 @@ class Target(Record):
 
 
 class Limits(Record):
-    """Hold what there is to spend: money in a currency that may have a name, and a deadline as it was typed."""
+    """Limits of a plan: money in a currency that may have a name, and a deadline as it was typed."""
 
     money: Known | None
     currency: str | None
@@ -87,7 +87,7 @@ class Limits(Record):
 
 
 class Smallest(Record):
-    """Hold the smallest difference that matters, in the users' unit, and where it comes from."""
+    """Smallest difference that matters, in the users' unit, and where it comes from."""
 
     value: Known
     unit: str
@@ -95,7 +95,7 @@ class Smallest(Record):
 
 
 class Takes(Record):
-    """Hold what a design takes, from documents to money; what is not known is null."""
+    """Amounts that a design takes, from documents to money; what is not known is null."""
 
     documents: int | None
     outputs: Num
@@ -108,7 +108,7 @@ class Takes(Record):
 
 
 class UnderPilot(Record):
-    """Hold the share of the worlds that a pilot allows in which targets are reached, or why it is not known."""
+    """Share of the worlds that a pilot allows in which targets are reached, or why it is not known."""
 
     share: Num
     low: Num
@@ -118,14 +118,14 @@ class UnderPilot(Record):
 
 
 class ClaimFamily(Record):
-    """Hold the comparisons that claims are fixed to, and the baseline of `against`."""
+    """Comparisons that claims are fixed to, and the baseline of `against`."""
 
     name: str
     against: str | None = None
 
 
 class Outdone(Record):
-    """Hold how much more than the design another of `rows` at its price finds at most, all of them at once.
+    """Most by which another of `rows` at the design's price finds more than it, all of them at once.
 
     `by` is the design that finds more beyond chance, None where none does.
     """
@@ -139,7 +139,7 @@ class Outdone(Record):
 
 
 class DesignRow(Record):
-    """Hold a design beside the advice: its figures, and the paired `difference` to the advice (this one minus it).
+    """A design beside the advice: its figures, and the paired `difference` to the advice (this one minus it).
 
     `gap` is how much more it costs than the advice, as a share of it.
     """
@@ -165,7 +165,7 @@ class DesignRow(Record):
 
 
 class LargestDesign(Record):
-    """Hold the largest design within the limits, the next larger one, and the share of its studies that ended early.
+    """Largest design within the limits, the next larger one, and the share of its studies that ended early.
 
     The share is of those that are ended by what binds; NaN where it was not measured.
     """
@@ -176,7 +176,7 @@ class LargestDesign(Record):
 
 
 class OtherMoney(Figure):
-    """Hold what another amount of money changes, read off lines fitted along sizes.
+    """Effect of another amount of money, read off lines fitted along sizes.
 
     `design` is the cheapest that reaches the targets with it (None: none does), at `cost`; `most` is the best that it
     buys, with the first target's measure.
@@ -189,14 +189,14 @@ class OtherMoney(Figure):
 
 
 class MissedTarget(Figure):
-    """Hold a target that the best design misses, with the figure that misses it."""
+    """A target that the best design misses, with the figure that misses it."""
 
     target: str
     least: Known
 
 
 class Remedy(Record):
-    """Hold what would reach the targets: the value of something, its 95 % interval, and what it would cost.
+    """Remedy for missed targets: the value of something, its 95 % interval, and what it would cost.
 
     An infinite value says that no number would do. `extrapolated`: it is not simulated, but follows from a fitted line.
     """
@@ -211,7 +211,7 @@ class Remedy(Record):
 
 
 class Robust(Record):
-    """Hold how far the advice holds over the worlds that a pilot allows, or over scenarios, each named.
+    """Robustness of the advice over the worlds that a pilot allows, or over scenarios, each named.
 
     `share` (with `low` and `high`) of the draws reach all targets, `q05` is the 5 % quantile of the first target's
     measure, `regret` (with an interval) the mean cost beyond that of the cheapest design that reaches the targets in
@@ -232,7 +232,7 @@ class Robust(Record):
 
 
 class AdviceChange(Record):
-    """Hold the nearest value of an assumption at which another design is the better advice, with a 90 % interval.
+    """Nearest value of an assumption at which another design is the better advice, with a 90 % interval.
 
     `said` are words for the assumption from that value on, `plausible` is the range that `source` gives it, `distance`
     that from its value now, scaled by this range. `then` is None where nothing reaches the targets beyond it.
@@ -254,7 +254,7 @@ class AdviceChange(Record):
 
 
 class Loads(Record):
-    """Hold what a design asks of people: outputs, ratings in all, and per rater on average and at most.
+    """Loads of people in a design: outputs, ratings in all, and per rater on average and at most.
 
     `covers` says what one rating is about. `per_rater_documents` counts the documents that a rater sees on average.
     """
@@ -269,7 +269,7 @@ class Loads(Record):
 
 
 class NeededRaters(Record):
-    """Hold how many raters a study needs whose findings are to hold for raters that were not asked.
+    """Number of raters that a study needs whose findings are to hold for raters that were not asked.
 
     `design` is that of such a pool, as pairs of keys and values, with its figures; `raters` is None where no number
     that was tried would do.
@@ -281,7 +281,7 @@ class NeededRaters(Record):
 
 
 class TriedDesign(Record):
-    """Hold a design that was looked at while searching; `front`: none that was costs less and gives more."""
+    """A design that the search measured; `front`: none that was measured costs less and gives more."""
 
     design: Settings
     front: bool
@@ -296,7 +296,7 @@ class TriedDesign(Record):
 
 
 class StudyPlan(Record):
-    """Hold all that a plan says.
+    """Plan of a study: the design, its figures, its rivals, and what would change it.
 
     `design` is the one to buy, or where nothing reaches the targets (`reached` is false) the best there is; its
     `measures` come from `worlds` fresh worlds, which no choice has seen, and so do those of `runners`. `settings` are
@@ -387,7 +387,7 @@ class StudyPlan(Record):
 
 
 class PlanAnswer(Rows[StudyPlan]):
-    """Hold a plan as `simlab plan` prints and keeps it: the only record of a list."""
+    """A plan as `simlab plan` prints and keeps it: the only record of a list."""
 
     @model_validator(mode="after")
     def _check_one(self) -> PlanAnswer:
@@ -434,7 +434,7 @@ def _flatten_design(design: TriedDesign, levers: Sequence[str], names: Sequence[
 
 
 class PlanFile(Record):
-    """Hold what `plan.json` keeps: what was asked, by which words, and the answer beside the digest of the study.
+    """Content of `plan.json`: what was asked, by which words, and the answer beside the digest of the study.
 
     `command` holds the words behind `simlab`, empty for a second study, whose plan no words of its own ask for.
     """
@@ -449,7 +449,7 @@ class PlanFile(Record):
 
 
 class PairToSettle(Record):
-    """Hold two systems, and how many new documents or comparisons settle which is better in half of such pairs."""
+    """Two systems, and how many new documents or comparisons settle which is better in half of such pairs."""
 
     first: str
     second: str
@@ -457,7 +457,7 @@ class PairToSettle(Record):
 
 
 class SecondStudy(Record):
-    """Hold what a second study asks: `documents` of all `systems`, for `ratings`, by `raters` (None: as before).
+    """A second study: `documents` of all `systems`, for `ratings`, by `raters` (None: as before).
 
     `new_raters` are others than those of the first study; `why` says in words what the study settles and promises.
     """

@@ -1,4 +1,4 @@
-"""What `simlab query` answers: cells of a store, each with its values on the axes and its measures."""
+"""Records of `simlab query`: cells of a store, each with its values on the axes and its measures."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CellFields = dict[str, Any]
 
 
 class QueriedCells(Record):
-    """Hold `cells` that meet the `conditions`, in order: `found` of the store's `total` do, and `--top` left `kept`.
+    """Cells that meet the `conditions`, in order: `found` of the store's `total` do, and `--top` left `kept`.
 
     A cell has a field for each of the `axes`; of a measure `m` it has `m`, `m_mcse`, `m_n`, `m_clusters`, `m_low`,
     `m_high` and `m_failed`, as JSON has them. `clusters` are the words for what measures are replicated over. `missed`
@@ -84,7 +84,7 @@ def _replace_non_finite(value: Any) -> Any:
 
 
 class CellStatistics(Record):
-    """Hold a statistic of a measure for each cell of a store, or for each axis.
+    """A statistic of a measure for each cell of a store, or for each axis.
 
     A row has a field for each of the `axes`, and `value`, `mcse`, `low` and `high`, an interval at `level`; of
     quantiles and shares over worlds beside it `worlds`, `studies` and `reliability`, of `importance` the value with

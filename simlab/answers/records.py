@@ -62,7 +62,7 @@ Count = Annotated[int, Field(ge=0, le=LARGEST)]
 
 
 class Record(BaseModel):
-    """Hold named values that nobody changes; each is of its type, or the record is refused."""
+    """Named values that nobody changes; each is of its type, or the record is refused."""
 
     model_config = ConfigDict(
         frozen=True,
@@ -119,7 +119,7 @@ def _refuse_empty(rows: tuple[Row, ...]) -> tuple[Row, ...]:
 
 
 class Rows(RootModel[Annotated[tuple[Row, ...], AfterValidator(_refuse_empty)]], Generic[Row]):
-    """Hold an answer that is one table: JSON has it as the list of its rows, of which there is one at least.
+    """An answer that is one table: JSON has it as the list of its rows, of which there is one at least.
 
     A field of a row that was not set is left out.
     """

@@ -1,4 +1,4 @@
-"""What `simlab show FOLDER` answers: the stores that lie in a folder, as they say of themselves."""
+"""Records of `simlab show FOLDER`: the stores in a folder, as they describe themselves."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from simlab.answers.records import Count, Num, Record, Rows
 
 
 class StoredSweep(Record):
-    """Hold what a store is: its question, its axes with their values, and how far and how precisely it was filled.
+    """A store: its question, its axes with their values, and how far and how precisely it was filled.
 
     `done` of the `asked` cells have all campaigns that were asked. `mcse` is the largest Monte-Carlo standard error of
     `measure`, the first one; NaN where none is known. `dirty`: numbers come from files of simlab that no commit holds.
@@ -38,4 +38,4 @@ class StoredSweep(Record):
 
 
 class StoredSweeps(Rows[StoredSweep]):
-    """Hold the stores of a folder, in natural order of their names."""
+    """Stores of a folder, in natural order of their names."""

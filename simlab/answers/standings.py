@@ -1,4 +1,4 @@
-"""What a conclusion says of systems, pairs, raters and metrics, and the types of its numbers."""
+"""Records of conclusions about systems, pairs, raters and metrics, and the types of their numbers."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Rank(IntEnum):
 
 
 class Limit(str):
-    """Hold a sentence on what limits a conclusion, with its rank."""
+    """A sentence on what limits a conclusion, with its rank."""
 
     rank: Rank
 
@@ -110,7 +110,7 @@ Said = Annotated[str, WrapValidator(lambda held, check: held if isinstance(held,
 
 
 class Interval(Record):
-    """Hold a number and the bounds of its interval."""
+    """A number and the bounds of its interval."""
 
     value: Num
     low: Num
@@ -126,7 +126,7 @@ class Interval(Record):
 
 
 class System(Record):
-    """Hold what is concluded about a system: `n` answers, its estimate, the ranks it may have (1 = best).
+    """Conclusion about a system: `n` answers, its estimate, the ranks it may have (1 = best).
 
     `plain_mean` is the mean of its ratings where the estimate is weighted by who rated what, else the same (None: no
     mean).
@@ -143,7 +143,7 @@ class System(Record):
 
 
 class More(Record):
-    """Say how many more of a `unit` settle an open pair, over what its effect may be; inf: beyond `limit`.
+    """Number of further units (`unit`) that settle an open pair, over what its effect may be; inf: beyond `limit`.
 
     `answers` says what these cost in answers ("ratings of these two"), `per_unit` how many each.
     """
@@ -158,7 +158,7 @@ class More(Record):
 
 
 class Pair(Record):
-    """Hold what is concluded about two systems.
+    """Conclusion about two systems: their difference, its bounds and p-values, and the verdict.
 
     `difference` is first less second on the table's own scale, bounds are simultaneous with the claims; `direction` is
     +1 where the first came out better, whichever way the scale goes, `verdict` the same where it is claimed, else 0.
@@ -219,7 +219,7 @@ class Family(Record):
 
 
 class Rater(Record):
-    """Hold a rater's answers, and how far above the others the rater scores the same outputs, with an interval."""
+    """A rater's answers, and how far above the others the rater scores the same outputs, with an interval."""
 
     rater: str
     n: Whole
@@ -229,7 +229,7 @@ class Rater(Record):
 
 
 class Estimated(Record):
-    """Hold a system's mean by one way of using the metric: `human`, `ppi`, `joint`, `own`, `partial`."""
+    """A system's mean by one way of using the metric: `human`, `ppi`, `joint`, `own`, `partial`."""
 
     method: str
     system: str
@@ -239,7 +239,7 @@ class Estimated(Record):
 
 
 class MetricQuality(Record):
-    """Hold a system's rho + eta - 1 of a metric, or its correlation where labels are no yes and no."""
+    """Quality of a metric on a system: rho + eta - 1, or the correlation where labels are no yes and no."""
 
     system: str
     value: Num
@@ -248,7 +248,7 @@ class MetricQuality(Record):
 
 
 class MetricError(Record):
-    """Hold the error of a metric's own difference of two systems: what it says less what humans say.
+    """Error of a metric's own difference of two systems: the metric's less the humans'.
 
     All are first less second on the humans' scale, over outputs that both scored; bounds hold for all pairs at once.
     """
@@ -263,7 +263,7 @@ class MetricError(Record):
 
 
 class Metric(Record):
-    """Hold what a table says of a metric: a verdict with its reason, and what it rests on.
+    """Conclusion about a metric: a verdict with its reason, and what it rests on.
 
     `quality_of` names what `quality` holds: `youden` or `correlation`; `spread` is how far systems differ in it.
     `labels` counts further human labels that would settle the verdict. `width` is the corrected interval's width over

@@ -1,4 +1,4 @@
-"""What a command read of a table."""
+"""Record of the table that a command read."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from simlab.answers.records import Count, Num, Record
 
 
 class ReadTable(Record, extra="allow"):
-    """Hold what was read: `used` ratings or comparisons of `systems`; null is what a table does not name or have.
+    """Content of a table: `used` ratings or comparisons of `systems`; null is what it does not name or have.
 
     Readers of tables add what else they found (rows, remarks, names of columns).
     """

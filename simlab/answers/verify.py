@@ -1,4 +1,4 @@
-"""What `simlab verify` answers, of a store and of one campaign that is carried out again."""
+"""Records of `simlab verify`: the check of a store, and the replay of one campaign."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from simlab.answers.records import Known, Record
 
 
 class StoreCheck(Record):
-    """Hold whether a store is sound, what was checked, and a line for each problem."""
+    """Check of a store: whether it is sound, what was checked, and a line for each problem."""
 
     sound: bool
     checked: str
@@ -16,7 +16,7 @@ class StoreCheck(Record):
 
 
 class ReplayedCampaign(Record):
-    """Hold what a campaign came to when it was carried out again, in `seconds`, and whether its bits are those kept.
+    """Outcomes of a campaign carried out again, in `seconds`, and whether its bits are those kept.
 
     `cell` and `at` say where it lives, `key` seals the cell. `kept` says what the folder keeps of it, None for nothing;
     `same` is None where there is nothing to compare, `differs` names the outcomes that differ.

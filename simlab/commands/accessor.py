@@ -1,4 +1,4 @@
-"""What a dataset of xarray that comes from a store can be asked: `dataset.simlab`."""
+"""Accessor `dataset.simlab`: methods of xarray datasets that come from a store."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ LANGUAGES = "eng-deu"
 
 
 class AssignOptions(NamedTuple):
-    """Hold what is asked of an assignment: the files of items and raters, where sheets go and in which form.
+    """Options of an assignment: the files of items and raters, where sheets go and in which form.
 
     `share` is that of control ratings for each rating, `spoken` the languages for Appraise; None: as is usual. `after`
     is what came of a first batch, `column_overrides` how that table is read, `alone`: what follows is a study that is
@@ -47,7 +47,7 @@ class AssignOptions(NamedTuple):
 
 
 class WrittenSheets(NamedTuple):
-    """Hold an assignment, the folder of its plan, and the sheets, the key and the study that were written."""
+    """An assignment, the folder of its plan, and the sheets, the key and the study that were written."""
 
     assigned: Assigned
     folder: Path

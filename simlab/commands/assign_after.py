@@ -28,7 +28,7 @@ SECOND, ITEMS = "second", "items.csv"
 
 
 class Following(NamedTuple):
-    """Hold the folder of a second study, the items that it may ask about, and what it asks for."""
+    """Folder of a second study, the items that it may ask about, and its batch."""
 
     folder: Path
     items: Path

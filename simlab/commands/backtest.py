@@ -56,7 +56,7 @@ Part: TypeAlias = tuple[Callable[..., Any], int, Sequence[tuple[Any, ...]]]
 
 
 class BacktestOptions(NamedTuple):
-    """Hold what is asked of a backtest beside its table."""
+    """Options of a backtest beside its table."""
 
     pilot_share: float = 0.5
     splits: int = 4

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class ComparedDesigns(NamedTuple):
-    """Hold a comparison, what is said of the axes of its store, and what was asked: the next command repeats that.
+    """A comparison, the axes of its store, and what was asked: the next command repeats that.
 
     Of several stores there are no `axes`, and nothing is `conditional`.
     """

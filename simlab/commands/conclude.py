@@ -42,7 +42,7 @@ NO_TABLE = "is for a table, and only a plan is named; leave it out, or name TABL
 
 
 class ConcludeAnswer(NamedTuple):
-    """Hold what came of a table or a campaign, the command that comes next, and what is said beside it.
+    """Answer about a table or a campaign, the command that comes next, and what is said beside it.
 
     `result` is a conclusion, what a check read, or a plan that has no table yet. `written` are the files beside the
     answer; `lost` is True where something was not kept that should have been.

@@ -1,4 +1,4 @@
-"""Say which command comes after a conclusion: the same one with a figure and a paragraph, else a world to plan on."""
+"""Suggest the command after a conclusion: the same one with a figure and a paragraph, else a world to plan on."""
 
 from __future__ import annotations
 

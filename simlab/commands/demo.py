@@ -36,7 +36,7 @@ SEARCH = [
 
 
 class DemoStep(NamedTuple):
-    """Hold a step: what it is for, its command line, and which lines of its answer are shown.
+    """A step of the demonstration: its purpose, its command line, and which lines of its answer are shown.
 
     A passage goes from a line that matches the first expression to before one that matches the second.
     """

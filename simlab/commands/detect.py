@@ -20,7 +20,7 @@ from simlab.types import InputError
 
 
 class DetectedSettings(NamedTuple):
-    """Hold what was detected, and the settings that were given, each with its values."""
+    """Detections, and the settings that were given, each with its values."""
 
     detections: Detections
     given: Given

@@ -1,4 +1,4 @@
-"""Say with which code a command leaves, one table which docs/results.md explains, and what a halted one leaves.
+"""Exit codes of commands, in one table that docs/results.md explains, and the traces of an interrupted command.
 
 Light, since whoever says it may have imported nothing else.
 """

@@ -23,7 +23,7 @@ Form: TypeAlias = Literal["table", "events", "netcdf", "parquet", "archive"]
 
 
 class RepeatedCampaign(NamedTuple):
-    """Hold a campaign that was carried out again: its config, its cell's values on the axes, and what it collected.
+    """A campaign that was carried out again: its config, its cell's values on the axes, and what it collected.
 
     `doubts` say in what it is not the campaign that the folder keeps.
     """
@@ -37,7 +37,7 @@ class RepeatedCampaign(NamedTuple):
 
 
 class ExportedFiles(NamedTuple):
-    """Hold the files that were written, what is to be doubted in them, what comes next, and the exit code."""
+    """Files that were written, doubts about them, the next command, and the exit code."""
 
     files: list[Path]
     doubts: tuple[str, ...]

@@ -41,7 +41,7 @@ WORLD = "fitted.yaml"
 
 @dataclass(frozen=True, slots=True)
 class FitResult:
-    """Hold an answer, the `world` for the file, notes on the table, and what chains drew.
+    """Result of a fit: the answer, the `world` for the file, notes on the table, and the chains' draws.
 
     `option` are the words that put the file at `{path}` to use; `posterior` is None only where nothing was sampled.
     """

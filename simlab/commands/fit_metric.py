@@ -38,7 +38,7 @@ def write(fits: MetricFits, form: Form, given: Given) -> Launched:
 
 @dataclass(frozen=True, slots=True)
 class MetricFits:
-    """Hold what a table tells of metrics: rows with intervals, notes, and a file for each metric that it tells of.
+    """Fits of metrics to a table: rows with intervals, notes, and a file for each metric that it tells of.
 
     `texts[metric]` is what the file says, `paths[metric]` where it goes; `commands` put the files to use. `read`
     says to a program what was read; `named` says that the user named where files go.

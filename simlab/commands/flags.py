@@ -163,14 +163,14 @@ WriteSweep = Annotated[
 
 
 class RunOptions(TypedDict, total=False):
-    """What the command line does in place of a run."""
+    """Options that put something else in place of a run."""
 
     dry_run: DryRun
     cfg: Cfg
 
 
 class QueryOptions(TypedDict, total=False):
-    """How the command line lays out the cells of a store."""
+    """Options for laying out and analysing the cells of a store."""
 
     pivot: Pivot
     quantiles: Annotated[
@@ -202,7 +202,7 @@ class QueryOptions(TypedDict, total=False):
 
 
 class SweepOptions(RunOptions, total=False):
-    """What the command line does in place of a sweep."""
+    """Options that put something else in place of a sweep."""
 
     script: Script
     shards: Shards
@@ -216,7 +216,7 @@ def is_left_out(context: typer.Context, option: typer.CallbackParam) -> bool:
 
 
 class TableOptions(TypedDict, total=False):
-    """Say of a table what it does not say itself."""
+    """Options that describe a table where it does not describe itself."""
 
     columns: Columns
     better: Better

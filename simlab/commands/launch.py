@@ -1,4 +1,4 @@
-"""What `run` and `sweep` share: where the store goes, what is said of a run, and the finding that ends it."""
+"""Launch what `run` and `sweep` ask for: the folder of the store, remarks on the run, and the finding that ends it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ MOST_TOLD = 64
 
 
 class LaunchResult(NamedTuple):
-    """Hold the folder of what was carried out, a line for each thing that went wrong, and of a shard what it did."""
+    """Folder of a launch, a line for each thing that went wrong, and of a shard what it did."""
 
     folder: Path
     lines: Sequence[str]
@@ -54,7 +54,7 @@ class LaunchResult(NamedTuple):
 
 @dataclass(frozen=True)
 class Launch:
-    """Hold what `run` or `sweep` is to carry out; it is composed and carried out, once, when that is asked for.
+    """Task of `run` or `sweep`; it is composed and carried out, once, when that is asked for.
 
     `name` names the default folder, `quiet` says that nobody wants to see progress.
     """

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class MergedFolders(NamedTuple):
-    """Hold the folder, lines about what went wrong, one about what is missing, if so, and the number of blocks."""
+    """Result of a merge: the folder, lines about what went wrong and what is missing, and the number of blocks."""
 
     out: Path
     lines: list[str]

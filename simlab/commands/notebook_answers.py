@@ -1,4 +1,4 @@
-"""Hold what the verbs of notebooks answer about tables: labelled, documented, and frozen."""
+"""Answers of the verbs of notebooks about tables: labelled, documented, and frozen."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ UNITS = {
 
 @dataclass(frozen=True, slots=True, repr=False)
 class FittedWorld:
-    """Hold a world fitted to a pilot, and what its report says.
+    """A world fitted to a pilot, and its report.
 
     `components` are over `component` (sd, low and high of a 95 % interval in points; NaN where the pilot says nothing,
     and `assumed` then), `checks` over `trait` (the real pilot against simulated ones: real, simulated, low, high,
@@ -92,7 +92,7 @@ class FittedWorld:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class FittedMetrics:
-    """Hold what a table tells of metrics.
+    """Metrics fitted to a table, with the file of each.
 
     `learned` is over `row`: value, low and high of a 95 % interval, by `metric` and `what`, and what it rests on.
     `texts[metric]` is what the file of each metric says, `files[metric]` where it was written (nowhere without `out`),

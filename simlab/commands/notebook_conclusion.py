@@ -1,4 +1,4 @@
-"""What `simlab.conclude` answers with in notebooks."""
+"""Answer of `simlab.conclude` in notebooks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Concluded:
-    """Hold what may be concluded from a table.
+    """Conclusion from a table, as datasets of systems and pairs.
 
     `systems` (over `system`: n, estimate, low, high, rank_low, rank_high) and `pairs` (over `pair`: `first`, `second`,
     difference, low, high, p_value, adjusted, direction, verdict, and `more_*`: how many more settle it) are datasets;

@@ -1,4 +1,4 @@
-"""What `simlab.plan` answers with in notebooks."""
+"""Answer of `simlab.plan` in notebooks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PlannedStudy:
-    """Hold the design to buy and what it rests on.
+    """Design to buy and what it rests on.
 
     `reached`: it reaches all targets within the limits (else it is the best there is). `design` are its settings,
     `measures` its figures in worlds that the search had not seen (value, mcse, low, high). `front`, over `candidate`,

@@ -1,4 +1,4 @@
-"""Say on stderr what is not the answer, and how the user started simlab."""
+"""Print notes beside the answer on stderr, and name the program as the user started it."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ RENAMED = {"smallest": "smallest-difference"}
 
 
 class PlanOptions(NamedTuple):
-    """Hold what is typed behind `simlab plan`."""
+    """Options typed behind `simlab plan`."""
 
     words: tuple[str, ...] = ()
     target: str | None = None
@@ -102,7 +102,7 @@ class PlanOptions(NamedTuple):
 
 
 class WrittenPlan(NamedTuple):
-    """Hold a plan, the composed study of its design, the folder that both were written to, and what was asked."""
+    """A plan, the composed study of its design, the folder that both were written to, and the request."""
 
     plan: StudyPlan
     study: Mapping[str, Any]

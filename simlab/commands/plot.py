@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class DrawnFigure(NamedTuple):
-    """Hold a figure, the exit code for what became of the campaigns in it, and the next command, of a folder.
+    """A figure, the exit code for its campaigns, and the next command, of a folder.
 
     `caption` is what a figure for a paper leaves to its caption; of others, which say it themselves, it is empty.
     """

@@ -40,7 +40,7 @@ MOST_NAMED = 3
 
 
 class QueriedStore(NamedTuple):
-    """Hold the cells that were found, what is said of their store, the next command, and the exit code."""
+    """Cells that a query found, a description of their store, the next command, and the exit code."""
 
     answer: QueriedCells
     remarks: stores.Remarks
@@ -49,7 +49,7 @@ class QueriedStore(NamedTuple):
 
 
 class _Selected(NamedTuple):
-    """Hold a store narrowed to values of its axes, the measures wanted, and the cells that meet the bounds, if any are.
+    """A store narrowed to values of its axes, the measures wanted, and the cells that meet the bounds, if any are.
 
     `kept` are the indices of these cells in the flattened grid, in order; None where all are kept as they lie.
     """
@@ -65,7 +65,7 @@ class _Selected(NamedTuple):
 
 @dataclass(frozen=True)
 class Query:
-    """Hold what is asked of a store, which is opened where the answer is wanted.
+    """Query of a store, which is opened where the answer is wanted.
 
     Raises InputError then: for a store, an axis, a value or a measure that is not there, and for words that are no
     condition.

@@ -34,7 +34,7 @@ SIGNS = (">=", "<=", ">", "<")
 
 
 class QuerySelection(NamedTuple):
-    """Hold what was asked of a store: values of axes, bounds, and the words of all that, as they are typed."""
+    """Selection asked of a store: values of axes, bounds, and the words of all that, as they are typed."""
 
     values: Sequence[tuple[str, Sequence[object]]]
     bounds: Sequence[Bound]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Explanation:
-    """Hold what a name means: as records, one for each thing that has it, and as a page, which `str` writes."""
+    """Explanation of a name: as records, one for each thing that has it, and as a page, which `str` writes."""
 
     records: tuple[Record, ...]
     write_page: Callable[[], str]
@@ -38,7 +38,7 @@ class Explanation:
 
 
 class Catalogue(NamedTuple):
-    """Hold the sweeps with their aims, and the groups of settings with their options."""
+    """Sweeps with their aims, and the groups of settings with their options."""
 
     sweeps: Mapping[str, str]
     options: Mapping[str, Sequence[str]]

@@ -153,7 +153,7 @@ def _common_measure(stores: Mapping[str, xr.Dataset], measure: str | None) -> st
 
 
 class Remarks(NamedTuple):
-    """Hold what is to be said of a store beside an answer: notes, and what makes the answer one with a reservation."""
+    """Remarks on a store beside an answer: notes, and what makes the answer one with a reservation."""
 
     notes: Sequence[str] = ()
     reservations: Sequence[str] = ()

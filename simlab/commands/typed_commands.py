@@ -49,7 +49,7 @@ Given = Mapping[str, Any]
 
 
 class Launched(NamedTuple):
-    """Hold the answer of a command, the notes that belong below it, on stderr, and the exit code."""
+    """Answer of a command, the notes that belong below it, on stderr, and the exit code."""
 
     text: str
     notes: Sequence[str] = ()

@@ -27,7 +27,7 @@ from simlab.types import InputError
 
 
 class VerifiedStore(NamedTuple):
-    """Hold what verifying found: as a record, as a page for people, and the exit code."""
+    """Result of verifying: as a record, as a page for people, and the exit code."""
 
     record: StoreCheck | ReplayedCampaign
     page: str

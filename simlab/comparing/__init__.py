@@ -1,1 +1,1 @@
-"""Hold designs and stores against each other."""
+"""Compare designs, and stores, with each other."""

@@ -1,4 +1,4 @@
-"""Hold two stores against each other: settings that differ, and values that differ by more than chance."""
+"""Compare two stores: settings that differ, and values that differ by more than chance."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ DIFFERENCES = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Hold one design of a comparison: where it stands, and its difference from the baseline.
+    """One design of a comparison: its place, and its difference from the baseline.
 
     `at` holds the values of the axes that are not compared; `n` campaigns in so many `clusters` give the value, `low`
     and `high` bound it. `contrast` is None for the baseline itself. `failed` of the campaigns that `ran` failed;
@@ -71,7 +71,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Hold designs beside each other: along which axis, by which measure, paired over clusters of which sort.
+    """Comparison of designs: along which axis, by which measure, paired over clusters of which sort.
 
     `paired` is False where some designs did not meet the same worlds; `differing` names the keys in which their systems
     differ, so that none is called best. `unit` is that of the measure, if it has one, `held_fixed` what its
@@ -93,7 +93,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Say what is compared: whether less is better, and from which design differences are taken (None: the best).
+    """Terms of a comparison: whether less is better, and the design that differences are taken from (None: the best).
 
     A value lies between `bounds` (None: not known), for which `order` campaigns are compared at a time. `unlike`
     designs met systems of their own.

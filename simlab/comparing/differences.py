@@ -12,7 +12,7 @@ from simlab.types import Floats
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """Hold a measure of one design: its value, `influence[cluster]` (NaN where a cluster is absent) and n.
+    """A measure of one design: its value, `influence[cluster]` (NaN where a cluster is absent) and n.
 
     `low` and `high` bound its 95 % interval, inside the range of the measure.
     """
@@ -31,7 +31,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """Hold a paired difference, its standard error and its t interval at 95 %; NaN where no error can be given."""
+    """A paired difference, its standard error and its t interval at 95 %; NaN where no error can be given."""
 
     difference: float
     mcse: float

@@ -1,4 +1,4 @@
-"""Tell which assumption decides: shares of a measure's variance that axes, or inputs drawn world by world, explain.
+"""Estimate the importance of assumptions: shares of a measure's variance by axis, or by input drawn world by world.
 
 On a full grid these are the shares of sums of squares (analysis of variance, every value of an axis with equal weight).
 An axis has a main share, and a total one that adds all interactions it is in. Noise adds to each sum what the same
@@ -53,7 +53,7 @@ class Share(NamedTuple):
 
 
 class AxisImportance(NamedTuple):
-    """How much of the variance of a measure an axis, or input, explains alone, and with all its interactions."""
+    """Shares of a measure's variance that an axis, or input, explains alone, and with all its interactions."""
 
     name: str
     main: Share

@@ -39,7 +39,7 @@ STORE = "store"
 
 
 class _Part(NamedTuple):
-    """Hold the designs of one store along `design`: their cells, values, what is held against them, their worlds."""
+    """Designs of one store along `design`: their cells, values, objections to them, their worlds."""
 
     cells: xr.Dataset
     designs: list[dict[str, object]]

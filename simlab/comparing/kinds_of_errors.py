@@ -28,7 +28,7 @@ KINDS = ("found", "missed", "wrong way round", "false claim", "rightly no claim"
 
 @dataclass(frozen=True, slots=True)
 class Kinds:
-    """Hold, of one cell, the share of its campaigns that make each sort of claim of each pair: `shares[kind, pair]`.
+    """Shares of a cell's campaigns that make each sort of claim of each pair: `shares[kind, pair]`.
 
     Pairs `(first, second)` are places in the true order, best first; `n` campaigns were carried out in so many worlds.
     `means[kind]` is the mean over pairs, with its error.

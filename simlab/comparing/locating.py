@@ -34,7 +34,7 @@ Position: TypeAlias = tuple[int, ...]
 
 
 class MeasuredCurve(NamedTuple):
-    """Hold what is measured along an axis: `worlds[cell]` carried out at ascending `x[cell]`.
+    """Measurements along an axis: `worlds[cell]` carried out at ascending `x[cell]`.
 
     `value[cell]` and `influence[cell, cluster]` are NaN where nothing is.
     """

@@ -1,4 +1,4 @@
-"""Say what speaks against calling a design the best: a promise that it breaks, emptiness, campaigns that failed."""
+"""Find objections to calling a design the best: a promise that it breaks, emptiness, campaigns that failed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Measure = Callable[[Outcomes], Estimate]
 
 @dataclass(frozen=True, slots=True)
 class Doubts:
-    """Hold, over the cells that are compared, what speaks against a design, and how many campaigns failed and ran."""
+    """Objections to designs over the cells that are compared, and how many campaigns failed and ran."""
 
     marks: Array
     failed: Ints

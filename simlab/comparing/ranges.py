@@ -13,7 +13,7 @@ QUARTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
 class Range(NamedTuple):
-    """Hold the least value of a measure, its quartiles and its greatest one; `missing` cells have no value."""
+    """Range of a measure: least value, quartiles and greatest one; `missing` cells have no value."""
 
     measure: str
     quartiles: tuple[float, ...]

@@ -80,7 +80,7 @@ def common_measures(stores: Mapping[str, xr.Dataset]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """Hold the cells of several stores along one axis, `design`, and what is held against each.
+    """Cells of several stores along one axis, `design`, and the objections to each.
 
     `paired` where all met the same worlds; `differing` names the keys in which their systems differ.
     """
@@ -200,7 +200,7 @@ def shared_worlds(dataset: xr.Dataset) -> dict[str, Any]:
 
 
 class EqualLevels(NamedTuple):
-    """Hold what designs are to have in common, and how much of it.
+    """Quantity that designs are to have in common, and how much of it.
 
     Without `values` there are a few: from the least to the greatest that all designs have, `of_two` that two have.
     """
@@ -211,7 +211,7 @@ class EqualLevels(NamedTuple):
 
 
 class Equal(NamedTuple):
-    """Hold a store at equal cost: its measure over `by`, and over `level`, the costs in place of the axis `along`.
+    """A store at equal cost: its measure over `by`, and over `level`, the costs in place of the axis `along`.
 
     `values` are those of that axis. `reached` tells the costs that lie among those of a design, and `ends[..., 2]` are
     the least and the greatest cost of each.
@@ -232,7 +232,7 @@ class Equal(NamedTuple):
 
 
 class _CostLine(NamedTuple):
-    """Hold the cells of one design in the order of their costs, `[cell]`: influence values are `[cell, cluster]`."""
+    """Cells of one design in the order of their costs, `[cell]`: influence values are `[cell, cluster]`."""
 
     place: Ints
     cost: Floats
@@ -243,7 +243,7 @@ class _CostLine(NamedTuple):
 
 
 class _At(NamedTuple):
-    """Hold a measure at a cost, between two places of an axis."""
+    """A measure at a cost, between two places of an axis."""
 
     value: float
     influence: Floats

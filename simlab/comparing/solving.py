@@ -1,4 +1,4 @@
-"""Tell from where on, along a numeric axis, a measure reaches a target: the inverse of its curve.
+"""Solve for the value of a numeric axis from which a measure reaches a target: the inverse of its curve.
 
 The curve is monotone: the cells, weighted by their errors, in isotonic regression (Barlow and others 1972), and a
 monotone cubic through them (PCHIP; Fritsch and Butland 1984), over the logarithm of an axis whose values grow by
@@ -30,7 +30,7 @@ Side = Literal["from", "up_to"]
 
 
 class Crossing(NamedTuple):
-    """Where along an axis a target is reached: `side` says whether from `value` on, or up to it.
+    """Value along an axis at which a target is reached: `side` says whether from `value` on, or up to it.
 
     `low` and `high` bound it (90 %); an end beyond the sweep is infinite, and so is `value` where it is not crossed.
     `mcse` is the standard error of crossings within the sweep, NaN where these are few. `cells` have a value.

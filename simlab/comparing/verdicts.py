@@ -1,4 +1,4 @@
-"""Hold what a campaign concluded about each pair of systems against the full human evaluation.
+"""Compare the verdicts of a campaign on pairs of systems with the full human evaluation.
 
 Source: Deriu et al. 2023, figure 1.
 """
@@ -21,7 +21,7 @@ DIFFERENT, EQUAL, INVERSION, OMISSION, INSERTION = range(5)
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """Hold the verdicts of a cell about pairs, systems in the order of the full human evaluation.
+    """Verdicts of a cell about pairs, systems in the order of the full human evaluation.
 
     `match[pair]` says what the verdict of one campaign (`world`, `study`) is beside the reference, DIFFERENT to
     INSERTION; `wrong[pair]` is the share of that world's `campaigns` that judge the pair otherwise than all human

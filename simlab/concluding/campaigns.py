@@ -52,7 +52,7 @@ _HOMES = {RATE: "ratings", COMPARE: "preferences", JUDGE: "judgements"}
 
 @dataclass(frozen=True, slots=True)
 class CampaignInfo:
-    """Hold what one is told of a campaign beside its answers.
+    """Information on a campaign beside its answers.
 
     `types[field]` are the types of what is seen (a field that nobody knows has none), `answers` counts what came,
     `metric` is what a metric says where that does not stand beside the answers, else its type and shape.
@@ -249,7 +249,7 @@ def fill_unknown(n: int, info: CampaignInfo, name: str) -> Ints:
 
 
 class CampaignSidecar(NamedTuple):
-    """Hold what a sidecar says beside the study: the address of the campaign and what an analyst of it is told."""
+    """Content of a sidecar beside the study: the address of the campaign and what an analyst of it is told."""
 
     address: Mapping[str, Any]
     info: CampaignInfo

@@ -18,7 +18,7 @@ TELLING = ("ties", "range", "far")
 
 
 class TableCheck(NamedTuple):
-    """What a table holds, and what would be promised of its claims; nothing that its scores or votes show.
+    """Content of a table, and the promise about its claims; nothing that its scores or votes show.
 
     `read` is as in a conclusion, without what tells of scores. `planned` counts the answers of a plan and `deviations`
     say where the table leaves it; None: there is no plan. `finished` is False where claims wait for more answers;

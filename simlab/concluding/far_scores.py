@@ -1,4 +1,4 @@
-"""Say what limits any conclusion: scores far outside, and people that a sample of raters may have missed."""
+"""Warn of limits of any conclusion: scores far outside, and people that a sample of raters may have missed."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ ALL_PAIRS = (None, "all", "ranks")
 
 
 class Expected(NamedTuple):
-    """Hold how many systems and raters a plan has (None: it does not say), and their names where it knows them."""
+    """Numbers of systems and raters in a plan (None: it does not say), and their names where it knows them."""
 
     n_systems: int | None
     n_raters: int | None
@@ -76,14 +76,14 @@ def describe_other_systems(names: Sequence[str], plan: Expected, where: str) -> 
 
 
 class PlannedMeasure(NamedTuple):
-    """Hold a figure of a plan, with its Monte-Carlo standard error (NaN: asked, or counted)."""
+    """A figure of a plan, with its Monte-Carlo standard error (NaN: asked, or counted)."""
 
     value: float
     mcse: float = math.nan
 
 
 class Goals(NamedTuple):
-    """Hold what a study was planned to find and to take.
+    """Goals of a planned study: what it is to find and to take.
 
     `targets` are shares by their measures; `claims` is the share of all pairs that the design claimed in simulations,
     `smallest` the smallest difference that matters, in `unit`. `sizes` holds documents, ratings, raters, hours and

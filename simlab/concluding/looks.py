@@ -20,7 +20,7 @@ NOT_RECORDED = "this look is not recorded"
 
 
 class Looked(NamedTuple):
-    """Hold how many answers there were at each earlier look, and what is to be said of the record ("": nothing)."""
+    """Numbers of answers at each earlier look, and what is to be said of the record ("": nothing)."""
 
     earlier: tuple[int, ...]
     warning: str = ""

@@ -1,4 +1,4 @@
-"""Name what a user asks of a conclusion beside the table."""
+"""Options of a conclusion, which a user gives beside the table."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def refuse_half(family: FamilyName | None, against: str | None) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ConcludeOptions:
-    """Hold what is asked: everything has a default, so that a table alone is enough.
+    """Options of a conclusion: everything has a default, so that a table alone is enough.
 
     `level` None: the plan's, else .05. `promise` None: the plan's, else `fixed`. `metrics` are columns (or metrics of
     the second table); empty: those of the table. `family` None: the plan's, else `against` with a baseline and `all`

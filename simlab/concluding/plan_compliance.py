@@ -182,7 +182,7 @@ def is_unfinished(read: Read, plan: LoadedPlan) -> bool:
 
 
 class Room(NamedTuple):
-    """Hold what there is for a second batch: documents that nobody rated yet, and ratings to spend; None: not said.
+    """Resources for a second batch: documents that nobody rated yet, and ratings to spend; None: not said.
 
     Without a number of documents a batch is no larger than the study was. `came` counts the comparisons that pairs
     have, by their systems' names.
@@ -197,7 +197,7 @@ NO_LIMIT = Room()
 
 
 class BatchPair(NamedTuple):
-    """Hold what a batch asks about two systems: a number of documents or comparisons; half of such pairs need fewer."""
+    """Two systems in a batch: the number of documents or comparisons; half of such pairs need fewer."""
 
     first: str
     second: str
@@ -205,7 +205,7 @@ class BatchPair(NamedTuple):
 
 
 class SecondBatch(NamedTuple):
-    """Hold what a second batch asks for.
+    """A second batch: its documents, ratings, raters and promise.
 
     `documents` are asked about all `systems`, or compared for pairs as `pairs` says; these cost `ratings`. `raters`
     are how many raters are to share them, where it is raters that settle pairs (None: the same as before). `promise` is
@@ -227,7 +227,7 @@ class SecondBatch(NamedTuple):
 
 
 class _Open(NamedTuple):
-    """Hold an open pair and of how many units it is settled; where these are raters, documents rise with them."""
+    """An open pair and the number of units that settle it; where these are raters, documents rise with them."""
 
     pair: Pair
     number: float

@@ -26,7 +26,7 @@ FOLDER_FILE = "study.yaml"
 
 @dataclass(frozen=True, slots=True)
 class LoadedPlan:
-    """Hold a plan: the composed `config`, its `digest`, and what an exported `campaign` says beside its table.
+    """A plan: the composed `config`, its `digest`, and what an exported `campaign` says beside its table.
 
     `campaign` is None for a plan alone, made before anything was collected. `file` is where the study stands: `path`,
     or in the folder that this is. `sheets` is there where a study was assigned in that folder; `edited`: its study is

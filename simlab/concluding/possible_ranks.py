@@ -1,4 +1,4 @@
-"""Say from verdicts on pairs where each system may stand, and what nothing separates."""
+"""Bound the ranks of systems by verdicts on pairs, and list groups that nothing separates."""
 
 from __future__ import annotations
 

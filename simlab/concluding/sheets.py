@@ -36,7 +36,7 @@ _NAMES_MOST = 4
 
 
 class Read(NamedTuple):
-    """Hold what was collected, how many answers were planned, and where a table falls short of its plan.
+    """Collected answers, the number that was planned, and where a table falls short of its plan.
 
     `unlisted` says why what is missing could not be listed beside the plan ("": it was, or there is no such list).
     `hours` is how long all raters worked together (NaN: not known).
@@ -50,7 +50,7 @@ class Read(NamedTuple):
 
 
 class Sheet(NamedTuple):
-    """Hold answers as rows of cells, in the order in which they came; `event` is what one of them is called.
+    """Answers as rows of cells, in the order in which they came; `event` is the word for one of them.
 
     A row of the first `answers` is an answer; those behind hold what a metric says of further outputs, and are called
     `metric`. None is an empty cell.
@@ -64,7 +64,7 @@ class Sheet(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SheetRows:
-    """Hold the cells of a table, or of events, as texts: `cells[column][k]`, "" = empty; `lines[k]` is where k stands.
+    """Cells of a table, or of events, as texts: `cells[column][k]`, "" = empty; `lines[k]` is the line of k.
 
     Columns have our names. `events` leave out what is empty.
     """

@@ -20,7 +20,7 @@ from simlab.types import InputError
 
 @dataclass(frozen=True, slots=True)
 class Calculation:
-    """Hold a grid of settings: `section` is the config of its part, with `_target_`, less the keys that are axes."""
+    """A grid of settings: `section` is the config of its part, with `_target_`, less the keys that are axes."""
 
     name: str
     aim: str

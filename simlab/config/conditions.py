@@ -45,7 +45,7 @@ Values = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """Hold a condition on the values of axes: its text, and the tree of it."""
+    """A condition on the values of axes: its text and its tree."""
 
     text: str
     tree: ast.expr

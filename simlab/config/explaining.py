@@ -33,7 +33,7 @@ _UNIT = re.compile(r"\s*\[([^\]]+)\]\.?$")
 
 
 class KeyDescription(NamedTuple):
-    """Hold what a comment says: a sentence without its unit, and the unit, empty where there is none."""
+    """Description in a comment: a sentence without its unit, and the unit, empty where there is none."""
 
     text: str
     unit: str
@@ -43,7 +43,7 @@ _NONE = KeyDescription("", "")
 
 
 class Key(NamedTuple):
-    """Hold what there is to say of a key in an option: `option` is GROUP=OPTION, or a file of a whole study."""
+    """Description of a key in an option: `option` is GROUP=OPTION, or a file of a whole study."""
 
     key: str
     option: str
@@ -55,7 +55,7 @@ class Key(NamedTuple):
 
 
 class Option(NamedTuple):
-    """Hold what there is to say of an option."""
+    """Description of an option: its sentence, its source and its keys."""
 
     option: str
     sentence: str
@@ -64,7 +64,7 @@ class Option(NamedTuple):
 
 
 class Measure(NamedTuple):
-    """Hold what there is to say of a performance measure; `range` and `better` are empty where it has none."""
+    """Description of a performance measure; `range` and `better` are empty where it has none."""
 
     measure: str
     sentence: str

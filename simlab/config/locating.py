@@ -1,4 +1,4 @@
-"""Say which crossing an adaptive sweep looks for, and along which axis: `--locate`, `--along`, `locate:`."""
+"""Read the crossing that an adaptive sweep looks for, and its axis: `--locate`, `--along`, `locate:`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _KEYS = ("target", "along")
 
 @dataclass(frozen=True, slots=True)
 class Locate:
-    """Hold what is located: where a measure is `value`, or else where the curves of axis `by` cross each other.
+    """Target of a location: where a measure is `value`, or else where the curves of axis `by` cross each other.
 
     `along` names the axis of numbers; None: the only one that there is.
     """

@@ -35,7 +35,7 @@ _KEY = re.compile(r"[A-Za-z_]\w*([./][A-Za-z_]\w*)*", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class KeySetting:
-    """Hold what is said about one key: its values, whether they are an axis, and whether a user typed them.
+    """Setting of one key: its values, whether they are an axis, and whether a user typed them.
 
     `sets[k]` are the keys that the axis's value k sets, and their values; empty for an axis that sets its own key.
     """

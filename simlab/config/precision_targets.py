@@ -1,4 +1,4 @@
-"""Say until which error, and at most how long, a study is run: `--precision`, `--at-most`, `until:`."""
+"""Read the error at which a study ends, and the most time that it takes: `--precision`, `--at-most`, `until:`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NEEDED = {
 
 @dataclass(frozen=True, slots=True)
 class PrecisionTarget:
-    """Hold the Monte-Carlo standard error that is wanted of a measure in every cell, in the measure's own unit.
+    """Monte-Carlo standard error that is wanted of a measure in every cell, in the measure's own unit.
 
     With `difference` it is that of the paired differences between cells, as `simlab compare` takes them.
     """
@@ -41,7 +41,7 @@ class PrecisionTarget:
 
 @dataclass(frozen=True, slots=True)
 class Until:
-    """Hold the targets of a run, and after how many seconds, or at how many campaigns in all, it ends without them.
+    """Targets of a run, and the seconds, or campaigns in all, after which it ends without them.
 
     `studies` of each world are carried out where a user fixed them; else as many as are best.
     """

@@ -1,4 +1,4 @@
-"""Say what worlds from real ratings change: they bring their own raters; a table, not a fit to it, is one world."""
+"""Adapt settings to worlds from real ratings: they bring their own raters; a table, not a fit to it, is one world."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def _suit_raters(
 
 
 class Understood(NamedTuple):
-    """Hold what was understood of a table: in a line, and which scores are better."""
+    """Reading of a table: in a line, and which scores are better."""
 
     line: str
     layout: str

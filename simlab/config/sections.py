@@ -268,7 +268,7 @@ def rule(annotation: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Said(Predicate):
-    """Hold a test of a value together with what the value must be, in words."""
+    """A test of a value together with what the value must be, in words."""
 
     words: str = ""
 

@@ -41,7 +41,7 @@ _MISSING = object()
 
 
 class FrozenFamily(NamedTuple):
-    """Hold the family of comparisons that a plan fixes before the first look, and the baseline of `against`."""
+    """Family of comparisons that a plan fixes before the first look, and the baseline of `against`."""
 
     name: FamilyName
     against: str | None = None

@@ -1,4 +1,4 @@
-"""Hold a sweep: its axes, and the config of each of its cells."""
+"""Sweeps: their axes, and the config of each of their cells."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Written = dict[tuple[str, int], str]
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """Hold a varied key.
+    """Axis of a sweep: a varied key and its values.
 
     `key` is the full key (design.grouping), `name` the dimension it becomes (grouping); `of_options` says that the
     values name the options of a group, or set some. `sets[k]` is what value k sets, key by key, where an axis sets
@@ -78,7 +78,7 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """Hold one point of the grid: its place on each axis, the values there, and its config."""
+    """One point of the grid: its place on each axis, the values there, and its config."""
 
     index: tuple[int, ...]
     values: tuple[Any, ...]
@@ -87,7 +87,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """Hold a grid of studies and what is asked of it.
+    """A grid of studies, and the measures and precision that are asked of it.
 
     `base` is what the configs of all cells share, `reservation` what is to be said of all that is found, `until` the
     precision to which it is run (None: as many worlds and studies as it says), `locate` the crossing for which cells

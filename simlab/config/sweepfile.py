@@ -37,7 +37,7 @@ _KEYS = ("at", "measure", "value", "within")
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """Hold what a sweep file says, or what stands for one.
+    """Declaration of a sweep: the content of its file, or of what stands for one.
 
     `command` are the words after `simlab` that ask for it; `one_cell` says that no key may have several values,
     `precise` that a user, not the file, asked for a precision,
@@ -405,7 +405,7 @@ _READ: Mapping[str, Callable[[str, Any], Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Hold one number of a finding: `measure` has `value`, up to `within`, in the cell that `at` names.
+    """One number of a finding: `measure` has `value`, up to `within`, in the cell that `at` names.
 
     `at` gives each axis one value, and may change further keys.
     """

@@ -1,1 +1,1 @@
-"""Hold the parts that say what is asked: documents, groupings, loads."""
+"""Parts of a design: documents, groupings, loads."""

@@ -1,4 +1,4 @@
-"""Say which of the tasks that are open whoever is free takes next: options of `design.assignment`.
+"""Choose the open task that whoever is free takes next: options of `design.assignment`.
 
 A rule is called with `Queue` and answers with a place in it. Without one (as_dealt) raters have tasks of their own.
 """

@@ -14,7 +14,7 @@ from simlab.types import Bools, DesignFailure, Floats, Frame, Ints, SlotAssignme
 
 @dataclass(frozen=True, slots=True)
 class DealTable:
-    """Hold what a deal needs to know of a world and a grouping, whatever the documents.
+    """Table from which documents are dealt: what a deal needs of a world and a grouping, whatever the documents.
 
     `slots[bucket, choice, k]` lists whom a unit of the bucket can go to (all k-subsets of its raters),
     `raters[bucket, choice, k]` the same as raters of the pool, `n_choices[bucket]` how many there are;

@@ -15,7 +15,7 @@ from simlab.types import Frame, Ints
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """Hold `unit[system, document]` and `pile[unit]`, both counted from 0 without gaps."""
+    """Groups of outputs: `unit[system, document]` and `pile[unit]`, both counted from 0 without gaps."""
 
     unit: Ints
     pile: Ints

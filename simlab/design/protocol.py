@@ -122,7 +122,7 @@ def find_last_looks(stop: Bools, cost: Ints, budget: int | None, order: Ints) ->
 
 
 class Places(NamedTuple):
-    """Say where outputs belong: `document[item]` of those that humans can be asked about, where `can_be_rated`.
+    """Documents of outputs: `document[item]` of those that humans can be asked about, where `can_be_rated`.
 
     `can_be_rated[pair, item]`; None: all of them. `rest_document[j]` is the document of the j-th further output.
     """

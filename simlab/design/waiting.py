@@ -20,7 +20,7 @@ Batch: TypeAlias = tuple[int, int]
 
 
 class Rounds:
-    """Hold where the protocol of a campaign stands: `end[pair]` is the last look whose batch came.
+    """Follow the protocol of a campaign: `end[pair]` is the last look whose batch came.
 
     Source: Deriu et al. 2023, algorithm 2, where all open pairs wait for each other (`wait` is `round`); with `pair`,
     the next batch of a pair is asked for as soon as its own last one came.

@@ -27,7 +27,7 @@ ANEW = ("", "_new_documents", "_new_raters", "_new_study")
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Name the measure shown, the axis across (`x`), the axis of the lines, and the axes of the panels.
+    """View of a store: the measure shown, the axis across (`x`), the axis of the lines, the axes of the panels.
 
     With `against`, this measure goes across and x orders the points of a line. In a figure that shows `against`
     otherwise, or several measures, it is `across` that says which measure goes there. `scale` is that of the measure

@@ -24,7 +24,7 @@ MOST_BYTES = 2 * 2**30
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Name consecutive studies of one world of a cell, with one pool of raters and one draw of documents."""
+    """Address of consecutive studies of one world of a cell, with one pool of raters and one draw of documents."""
 
     cell: str
     world: int
@@ -58,7 +58,7 @@ class Address:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """Hold what became of a block: its arrays as bytes, or the reason why it failed.
+    """Result of a block: its arrays as bytes, or the reason why it failed.
 
     `failures` lists (study, reason) of the studies whose design could not be carried out; `seconds` are those that it
     took a worker, which are not kept.

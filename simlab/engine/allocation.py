@@ -47,7 +47,7 @@ Estimates = Mapping[str, Mapping[str, Estimate]]
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """Hold what a round carries out: of each cell so many worlds (where there is one world only, studies of it).
+    """Goal of a round: of each cell so many worlds (where there is one world only, studies of it).
 
     `studies` of each world, which are `chosen` after the first round; a world costs as much as `ratio` studies. Of the
     variance of a target's error the share in `worlds` is that of worlds, in the middle of all cells.
@@ -70,7 +70,7 @@ class Goal:
 
 
 class ErrorQuestion(NamedTuple):
-    """Ask for the error of a target in a cell, or of the difference between two."""
+    """Question for the error of a target in a cell, or of the difference between two."""
 
     target: PrecisionTarget
     cells: tuple[str, ...]

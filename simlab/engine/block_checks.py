@@ -1,4 +1,4 @@
-"""Hold blocks against what their cells declare: what does not fit is never committed, and given up where it was.
+"""Check blocks against what their cells declare: what does not fit is never committed, and given up where it was.
 
 A store has one place for each outcome of each campaign. A block of another shape or type, without a status, or that
 speaks of other campaigns than its address, would bar the store for good.
@@ -29,7 +29,7 @@ _CAMPAIGN = Outcome(("replicate",), "int32", -1, "where a campaign lives")
 
 
 class BlockSchema(NamedTuple):
-    """Hold what the blocks of a cell can hold: outcomes, and the sizes of dimensions; `exact` where none is smaller."""
+    """Schema of the blocks of a cell: outcomes, and the sizes of dimensions; `exact` where none is smaller."""
 
     outcomes: Mapping[str, Outcome]
     sizes: Mapping[str, int]

@@ -34,7 +34,7 @@ _LIMITS = (("memory.max", "memory.current"), ("memory/memory.limit_in_bytes", "m
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Hold how many bytes a worker takes, all of it, in the cell that takes most, and what that is made of."""
+    """Memory of a worker in bytes, all of it, in the cell that takes most, and what that is made of."""
 
     worker: float
     world: float

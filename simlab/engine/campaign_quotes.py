@@ -41,7 +41,7 @@ GOLDEN = 0.618033988749895
 
 
 class QuantileSpan(NamedTuple):
-    """Hold what 5, 50 and 95 % of the campaigns stay below; of few campaigns the least and the most they took."""
+    """Quantiles of campaigns, 5, 50 and 95 %; of few campaigns the least and the most they took."""
 
     low: float
     middle: float
@@ -50,7 +50,7 @@ class QuantileSpan(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """Hold what a campaign of a cell takes, judged by `campaigns` that were carried out; `failed` others were not.
+    """Quote for a campaign of a cell, judged by `campaigns` that were carried out; `failed` others were not.
 
     `at` are the values of the cell on the axes; `hours` and `days` are None without a clock. `ended[code]` is the share
     of campaigns by what ended them (`simlab.types.collection`), empty where a study does not tell. `currency` is the
@@ -69,7 +69,7 @@ class Quote:
 
 
 class CampaignCosts(NamedTuple):
-    """Hold what campaigns took, array by array, and why the first of those failed that did."""
+    """Costs of campaigns, array by array, and why the first of those failed that did."""
 
     arrays: Mapping[str, Array]
     why: str = ""
@@ -182,7 +182,7 @@ def campaigns(block: BlockFunction, config: Mapping[str, Any], first: int, stop:
 
 @dataclass(frozen=True, slots=True)
 class Purchase:
-    """Hold what one campaign paid for, all systems together: ratings and their price; `outcomes` names what it gave."""
+    """Purchase of one campaign, all systems together: ratings and their price; `outcomes` names what it gave."""
 
     ratings: int
     cost: float

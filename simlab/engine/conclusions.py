@@ -1,4 +1,4 @@
-"""Say what the campaigns of a sweep conclude, and how large that is.
+"""Declare the outcomes of the campaigns of a sweep, and their sizes.
 
 The kinds that are built in are known to every simlab. What a plug-in's kind declares is written into the sweep's own
 declaration, so that its folder can be read without the plug-in: nothing that a file names is imported.
@@ -24,7 +24,7 @@ Config = Mapping[str, Any]
 
 
 class Conclusions(NamedTuple):
-    """Hold the outcomes that campaigns can have, the sizes of their dimensions, and the names along these."""
+    """Outcomes that campaigns can have, the sizes of their dimensions, and the names along these."""
 
     outcomes: Mapping[str, Outcome]
     sizes: Mapping[str, int]

@@ -1,4 +1,4 @@
-"""Say what a sweep declares, and whether it continues the sweep that a folder already holds."""
+"""Declare a sweep, and decide whether it continues the sweep that a folder already holds."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ LOOKING_SECONDS = 1.5
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """Hold what a run would do.
+    """Forecast of a run: its size, its time, its memory and its costs.
 
     Blocks and campaigns of the whole sweep, and of them missing; seconds (`at_least`: that is a lower bound); bytes
     that are stored; bytes of memory that a process takes, and what these are made of; `purchases` are what a campaign
@@ -137,7 +137,7 @@ def _list_covered(job: PreparedSweep) -> tuple[str, ...]:
 
 
 class TimeForecast(NamedTuple):
-    """Hold seconds of all that is to be run, whether that is a lower bound only, and what it was worked out from.
+    """Seconds of all that is to be run, whether that is a lower bound only, and the basis of the forecast.
 
     `studies` are those that were timed or looked at.
     """
@@ -149,7 +149,7 @@ class TimeForecast(NamedTuple):
 
 
 class _Times(NamedTuple):
-    """Hold the studies that were timed with the seconds of a campaign of their cells, in a block.
+    """Studies that were timed with the seconds of a campaign of their cells, in a block.
 
     `warm` is what a process takes before it computes at its pace; `cut` is after how long a study was cut off,
     `looked` are studies of other cells.

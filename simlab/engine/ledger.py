@@ -69,7 +69,7 @@ _AT = "cell = ? AND world = ? AND first = ? AND count = ? AND pool = ? AND draw 
 
 
 class StoreOrigin(NamedTuple):
-    """Name what a store was laid from and by (simlab, measures, blocks and cells), and what it then held."""
+    """Origin of a store: what it was laid from and by (simlab, measures, blocks and cells), and what it then held."""
 
     by: str
     measures: str
@@ -78,7 +78,7 @@ class StoreOrigin(NamedTuple):
 
 
 class Known(NamedTuple):
-    """Hold what a simlab need not work out again: the systems of the cells that it has checked, by their `check_key`.
+    """Results that are not worked out again: the systems of the cells that were checked, by their `check_key`.
 
     `sizes` are what it forecast of all cells of a sweep, `named` by these.
     """

@@ -235,7 +235,7 @@ def _explain_error(path: Path, error: sqlite3.Error) -> InputError:
 
 
 class Salvaged(NamedTuple):
-    """Hold how many blocks were read, where the old file is kept, and a line for each table not read to its end."""
+    """Number of blocks read from a damaged ledger, where it is kept, and a line for each table not read to its end."""
 
     blocks: int
     aside: Path

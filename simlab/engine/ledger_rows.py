@@ -20,7 +20,7 @@ Written = dict[tuple[str, int | str], str]
 
 @dataclass(frozen=True, slots=True)
 class LedgerEntry:
-    """Place a cell on the sweep's grid: its key, its config and the names of its systems."""
+    """A cell on the sweep's grid: its place, its key, its config and the names of its systems."""
 
     position: tuple[int, ...]
     cell: str
@@ -30,7 +30,7 @@ class LedgerEntry:
 
 @dataclass(frozen=True, slots=True)
 class LedgerRow:
-    """Hold a block as it was read, whether its checksum still holds, and at which row of the ledger it stands."""
+    """A block as it was read, whether its checksum still holds, and at which row of the ledger it stands."""
 
     block: Finished
     sound: bool
@@ -39,7 +39,7 @@ class LedgerRow:
 
 @dataclass(frozen=True, slots=True)
 class UnsoundRow:
-    """Name a row beside the blocks whose checksum does not hold: its table, where it stands, and what it was."""
+    """A row beside the blocks whose checksum does not hold: its table, its place, and what it was."""
 
     table: str
     at: int
@@ -103,7 +103,7 @@ Requests: TypeAlias = Mapping[tuple[int, int], AbstractSet[str]]
 
 
 class RequestedSizes(NamedTuple):
-    """Hold the worlds and studies that were ever asked of each cell; `lost` are cells of which no record says so.
+    """Worlds and studies that were ever asked of each cell; `lost` are cells of which no record says so.
 
     Of these all is wanted that the sweep declares: that much the store has places for. Each world is wanted with all
     `crossed` pairs of a pool of raters and a draw of documents.

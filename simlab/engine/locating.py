@@ -56,7 +56,7 @@ Choose: TypeAlias = Callable[[Mapping[Position, Estimate], Worlds], Worlds]
 
 @dataclass(slots=True)
 class _LocatingRounds:
-    """Hold what rounds share; `cells` are those of the whole grid, `done` was carried out by this run."""
+    """Data shared by rounds; `cells` are those of the whole grid, `done` was carried out by this run."""
 
     sweep: Sweep
     job: PreparedSweep

@@ -88,7 +88,7 @@ class CellMeasurer(Protocol):
 
 @dataclass(slots=True)
 class _Rounds:
-    """Hold what rounds share; `sets` are the numbers of studies that share documents, `looked` what was measured when.
+    """Data shared by rounds; `sets` are numbers of studies that share documents, `looked` what was measured when.
 
     `pace` are the seconds that a campaign took last, with all jobs.
     """

@@ -32,7 +32,7 @@ Config = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Name a block that failed, why, and by which words its first campaign is replayed."""
+    """A block that failed, the reason, and the words by which its first campaign is replayed."""
 
     address: str
     reason: str
@@ -62,7 +62,7 @@ def cell_names(book: Ledger) -> dict[str, str]:
 
 
 class ShapeLike(Protocol):
-    """Look like `simlab.studies.kind.Shape`."""
+    """Protocol of `simlab.studies.kind.Shape`."""
 
     @property
     def system_names(self) -> tuple[str, ...]:
@@ -116,7 +116,7 @@ def _foreign_parts(section: Config) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class CheckedCell:
-    """Hold a cell whose keys agree with each other: its values on the axes, its key, config and systems."""
+    """A cell whose keys agree with each other: its values on the axes, its key, config and systems."""
 
     values: tuple[Any, ...]
     cell: str
@@ -129,7 +129,7 @@ class CheckedCell:
 
 
 class Sizes(NamedTuple):
-    """Hold the memory that a worker takes, and the bytes of a campaign in the largest cell and in all together."""
+    """Memory of a worker, and the bytes of a campaign in the largest cell and in all together."""
 
     memory: Memory | None
     largest: int
@@ -138,7 +138,7 @@ class Sizes(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PreparedSweep:
-    """Hold a sweep whose cells have been checked: what it declares, its cells, and how large they are.
+    """A sweep whose cells have been checked: its declaration, its cells, and their sizes.
 
     `known` is what the same simlab need not work out again of them.
     """

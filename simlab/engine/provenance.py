@@ -1,4 +1,4 @@
-"""Say which versions a number comes from."""
+"""Provenance of a number: the versions of simlab and other programs that it depends on."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ from simlab.types import Place
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """Hold what a run did now (cells, blocks, campaigns), and what is wrong in all that the folder holds.
+    """Summary of a run: its cells, blocks and campaigns, and what is wrong in all that the folder holds.
 
     `notes` are lines that a user should read beside that.
     """
@@ -58,7 +58,7 @@ class RunSummary:
 
 @dataclass(frozen=True, slots=True)
 class LedgerWork:
-    """Hold what a ledger has taken in: cells, blocks to be carried out, how many were given up, lines for the user.
+    """Work that a ledger has taken in: cells, blocks to be carried out, how many were given up, lines for the user.
 
     Of the blocks that are `unsampled` some are to be carried out again: those of this run, and of one that was killed
     before it came to that.

@@ -22,7 +22,7 @@ _WRITTEN = re.compile(r"([0-9]{1,9})/([0-9]{1,9})", re.ASCII)
 
 
 class Shard(NamedTuple):
-    """Name one of so many parts of a sweep, counted from 1."""
+    """One of so many parts of a sweep, counted from 1."""
 
     number: int
     n_shards: int
@@ -34,7 +34,7 @@ class Shard(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SweepSizes:
-    """Hold the sizes of a whole sweep: worlds, pools and draws in each, studies in each of these, cells, and blocks."""
+    """Sizes of a whole sweep: worlds, pools and draws in each, studies in each of these, cells, and blocks."""
 
     worlds: int
     pools: int

@@ -26,7 +26,7 @@ THINGS = {RATE: "documents", COMPARE: "pairs of systems", JUDGE: "systems"}
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """Hold one campaign as it went, hours from the start on the calendar.
+    """Timeline of one campaign, hours from the start on the calendar.
 
     Stretches of work are flat arrays: `row[k]` (of `people`), `begin[k]`, `end[k]`, `what[k]` (`CAME`, ...), `task[k]`,
     and `about[k]`, the name of what the task is about (empty where none of its answers came). People have a `seat`,

@@ -47,7 +47,7 @@ Config = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class BlockLimits:
-    """Hold the seconds that a block may take, the memory that a worker may hold, as typed, and how often to retry."""
+    """Seconds that a block may take, the memory that a worker may hold, as typed, and how often to retry."""
 
     seconds: float | None = None
     memory: str | None = None
@@ -116,7 +116,7 @@ def _find_libraries(modules: int) -> Any:
 
 
 class BlockLike(Protocol):
-    """Look like `simlab.studies.blocks.Block`."""
+    """Protocol of `simlab.studies.blocks.Block`."""
 
     @property
     def arrays(self) -> Mapping[str, Array]:
@@ -143,14 +143,14 @@ class Together(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class BlockTask:
-    """Hold a block that is to be carried out."""
+    """Task of a worker: a block that is to be carried out."""
 
     address: Address
     config: Config
 
 
 class BundleResult(NamedTuple):
-    """Hold what became of the blocks of a bundle, and the seconds that it took."""
+    """Results of the blocks of a bundle, and the seconds that it took."""
 
     finished: tuple[Finished, ...]
     seconds: float

@@ -186,7 +186,7 @@ def _mean(kind: str, taus: Sequence[float], documents: int, comparisons: int, un
 
 @dataclass(frozen=True, slots=True)
 class AvailableRatings:
-    """Hold the ratings that exist, flat."""
+    """Ratings that a table has, flat."""
 
     rater: Ints
     system: Ints

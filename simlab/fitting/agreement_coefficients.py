@@ -24,7 +24,7 @@ ALPHA_RESAMPLES, ICC_RESAMPLES = 2000, 300
 
 
 class RatedOutputs(NamedTuple):
-    """Hold ratings, flat, by the number of the output, and the document of each output."""
+    """Ratings, flat, by the number of the output, and the document of each output."""
 
     output: Ints
     rater: Ints
@@ -201,7 +201,7 @@ def _coefficient(
 
 
 class Intraclass(NamedTuple):
-    """Hold intraclass correlations of outputs; NaN: not known.
+    """Intraclass correlations of outputs; NaN: not known.
 
     `one_way` is ICC(1): raters are a sample, their leniency part of the noise. `single` is ICC(A,1), of one rating by a
     rater at large, and `average` ICC(A,k), of the mean of `ratings_each` by different raters: absolute agreement.
@@ -214,7 +214,7 @@ class Intraclass(NamedTuple):
 
 
 class _Sums(NamedTuple):
-    """Hold weighted sums: ratings and outputs, squares within outputs and within raters, raters that rated."""
+    """Weighted sums: ratings and outputs, squares within outputs and within raters, raters that rated."""
 
     ratings: float
     outputs: float

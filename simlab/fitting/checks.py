@@ -1,4 +1,4 @@
-"""Hold a fitted law against the ratings that it was fitted to, by what it would have answered at the same design.
+"""Check a fitted law against the ratings that it was fitted to, by tables simulated at the same design.
 
 Tables are described by what a study depends on: scores, systems, raters, agreement, conclusions. A law that is right
 should fail hardly any pilot, whatever the number of these traits: the limit is the one that 95 % of the simulated
@@ -57,7 +57,7 @@ MEASURES: Mapping[str, Literal["power", "SRP", "confirmed"]] = {
 
 
 class Check(NamedTuple):
-    """Compare a trait of real ratings with the median of simulated ones and the interval that it must lie in."""
+    """A trait of real ratings beside the median of simulated ones and the interval that it must lie in."""
 
     name: str
     real: float
@@ -73,7 +73,7 @@ class Check(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FitChecks:
-    """Hold the checks of single traits, and what figures show: survival of scores, means of raters and systems.
+    """Checks of single traits, and what figures show: survival of scores, means of raters and systems.
 
     `survival[table, score]`, `raters[table, rater]` and `systems[table, system]` have the real table first.
     """
@@ -173,7 +173,7 @@ def _means(table: Ratings, name: str) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class CheckPoints:
-    """Say where tables are looked at, as the pilot has it: thresholds, ends of the scale, halves of the documents.
+    """Points at which tables are compared, as the pilot has it: thresholds, ends of the scale, halves of the documents.
 
     `first[split, document]` marks a half; `pairs[2, pair]` are pairs of systems; `raters[2, pair]` pairs of raters who
     share outputs.

@@ -57,7 +57,7 @@ NAMES: tuple[Literal["e_rho2", "phi"], ...] = ("e_rho2", "phi")
 
 @dataclass(frozen=True, slots=True)
 class PilotComponents:
-    """Hold variances `[draw]` by effect, how many segments a document has, how many raters and documents the pilot.
+    """Variances `[draw]` by effect, the segments of a document, and the raters and documents of the pilot.
 
     `unknown` are effects that the pilot says nothing about.
     """
@@ -194,7 +194,7 @@ def _draw_standardised(rng: np.random.Generator, n: int) -> Floats:
 
 
 class StudySize(NamedTuple):
-    """Say how large a study is: documents, raters of each document, raters in all."""
+    """Size of a study: documents, raters of each document, raters in all."""
 
     documents: float
     each: float
@@ -202,7 +202,7 @@ class StudySize(NamedTuple):
 
 
 class Best(NamedTuple):
-    """Hold how many ratings each are best at a price of a document [ratings], with a 95 % interval."""
+    """Best number of ratings each at a price of a document [ratings], with a 95 % interval."""
 
     price: float
     each: float
@@ -211,7 +211,7 @@ class Best(NamedTuple):
 
 
 class Trade(NamedTuple):
-    """Say what more ratings of an output cost: `rows` by ratings each, and from which price of a document they pay.
+    """Worth of more ratings of an output: `rows` by ratings each, and the price of a document from which they pay.
 
     `price[low, middle, high]` is how many ratings a document must cost for a second rating each to be worth more than
     more documents, `best` how many are best at other prices.

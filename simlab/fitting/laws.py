@@ -13,7 +13,7 @@ from simlab.types import Array, Floats, Frame, World
 
 
 class SampledPosterior(NamedTuple):
-    """Hold what chains drew: `draws[site]` and `stats[name]` are `[chain, draw, ...]`, `dims[site]` name the rest."""
+    """Draws of chains: `draws[site]` and `stats[name]` are `[chain, draw, ...]`, `dims[site]` name the rest."""
 
     draws: Mapping[str, Array]
     dims: Mapping[str, tuple[str, ...]]
@@ -22,7 +22,7 @@ class SampledPosterior(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """Hold draws of all parameters of a law, given a pilot.
+    """Draws of all parameters of a law, given a pilot.
 
     `effects[draw]` are what the law itself takes; `components[name][draw]` standard deviations of what makes scores
     differ, by the names of the file; `not_identified` are sentences on what the pilot cannot tell, `unknown` the names
@@ -41,7 +41,7 @@ class Fitted:
 
 
 class FittableLaw(NamedTuple):
-    """Say how a law is fitted and drawn from.
+    """Functions that fit a law and draw from it.
 
     `refused(ratings)` says why a table does not allow it (None: it does); `fit(ratings, seed=, draws=, rough=)` fits
     it, `rough` in less time, enough to compare laws; `answer(rng, effects, design)` draws new documents and answers for

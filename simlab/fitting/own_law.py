@@ -63,7 +63,7 @@ Model = Callable[..., None]
 
 @dataclass(frozen=True, slots=True)
 class OwnEffects:
-    """Hold a draw of a law of one's own: the values of sites that stay when documents are drawn anew.
+    """A draw of a law of one's own: the values of sites that stay when documents are drawn anew.
 
     `of_raters` names those that belong to raters; `scale` is what scores are rounded to.
     """
@@ -78,7 +78,7 @@ class OwnEffects:
 
 
 class Site(NamedTuple):
-    """Say of a latent site in which plates it stands, and which shape it has."""
+    """A latent site: the plates in which it stands, and its shape."""
 
     plates: tuple[str, ...]
     shape: tuple[int, ...]

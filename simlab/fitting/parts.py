@@ -15,7 +15,7 @@ MOST_FOLDS = 3
 
 
 class Fold(NamedTuple):
-    """Hold what a law is fitted to, and what it is asked about: other documents, by raters and systems that it knows.
+    """Ratings that a law is fitted to, and those held out: other documents, by raters and systems that it knows.
 
     `held_out.document[item]` are numbered anew; `document[k]` is the document, in the whole table, of its rating k.
     """

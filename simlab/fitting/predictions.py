@@ -1,4 +1,4 @@
-"""Tell how uncertain a prediction is, without the noise of the simulations that it rests on."""
+"""Estimate the uncertainty of a prediction, without the noise of the simulations that it rests on."""
 
 from __future__ import annotations
 

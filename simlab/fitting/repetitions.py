@@ -41,7 +41,7 @@ Answer = Callable[[np.random.Generator, int], Floats]
 
 @dataclass(frozen=True, slots=True)
 class TableWorld:
-    """Hold draws of the law behind a table, and how many of so many checks against the table it passed.
+    """Draws of the law behind a table, and how many of so many checks against the table it passed.
 
     `own[draw]` knows the table's own outputs; None where the law keeps nothing of single outputs. `turned`: scores are
     answered with the other sign (penalties that the table writes with a minus).

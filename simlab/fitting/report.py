@@ -94,7 +94,7 @@ def ignore_message(line: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class FitReport:
-    """Hold what is said of a fit.
+    """Report on a fit: the law, its rivals, its checks, components and speeds.
 
     `refused[law]` says why a law was not tried, `speeds[rater]` how fast raters were and `timing` how fast people at
     large are (None: no times), `law_named` that the law was named.

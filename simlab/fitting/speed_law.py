@@ -23,7 +23,7 @@ _NOTHING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class LoginTimes:
-    """Hold how long people took, one entry per login: `answers[login]` in `seconds[login]`, by `person[login]`.
+    """Times of people, one entry per login: `answers[login]` in `seconds[login]`, by `person[login]`.
 
     People are numbered from 0, each with a login. `noise[login]` is the variance of the logarithm of the mean of its
     screens around the login's own speed.
@@ -52,7 +52,7 @@ class LoginTimes:
 
 @dataclass(frozen=True)
 class SpeedPosterior:
-    """Hold what is known of speeds on a grid: log seconds per answer = log_mean + rater + login.
+    """Posterior of speeds on a grid: log seconds per answer = log_mean + rater + login.
 
     `log_weight[rater_sd, login_sd]` is the logarithm of what the data say of the two spreads (prior included); given
     them, log_mean is normal with `mean` and `variance`. Its prior is flat.

@@ -29,7 +29,7 @@ CAMPAIGNS = 4000
 
 
 class EstimateInterval(NamedTuple):
-    """Hold an estimate and its 90 % interval."""
+    """An estimate and its 90 % interval."""
 
     low: float
     estimate: float
@@ -37,7 +37,7 @@ class EstimateInterval(NamedTuple):
 
 
 class Screens(NamedTuple):
-    """Say how much the time of a screen varies within a login: a coefficient of variation and its standard error.
+    """Variation of the time of screens within a login: a coefficient of variation and its standard error.
 
     `answers` is how many answers a screen has, large ones weighing more: their mean square over their mean.
     """
@@ -49,7 +49,7 @@ class Screens(NamedTuple):
 
 @dataclass(frozen=True)
 class FittedSpeeds:
-    """Hold what a table says of the speeds of people at large; gaps were cut at `cut` seconds.
+    """Speeds of people at large, fitted to a table; gaps were cut at `cut` seconds.
 
     `left_out` logins were handed in at once and say nothing; `sittings` says that logins were split at long pauses,
     since nobody had two of them.
@@ -207,7 +207,7 @@ def _fit_lognormal(seconds: Floats) -> dict[str, float | int]:
 
 
 class Hours(NamedTuple):
-    """Hold the hours of work of a campaign: the median and a 90 % interval."""
+    """Hours of work of a campaign: the median and a 90 % interval."""
 
     low: float
     median: float
@@ -265,7 +265,7 @@ def campaigns(
 
 
 class HoursPrediction(NamedTuple):
-    """Hold a prediction of the hours of other people against what they took.
+    """Predicted hours of other people beside the hours that they took.
 
     `log_score` is the log predictive density of a login's log seconds per answer, `flat` that of one lognormal for
     everybody, fitted to the same table and predicting in the same way.

@@ -25,7 +25,7 @@ _COLUMNS = ("first", "second", "item", "outcome", "line")
 
 @dataclass(frozen=True, slots=True)
 class Mixture:
-    """Hold the posterior of a mixture matrix, columns = what humans say: Dirichlet(counts + prior).
+    """Posterior of a mixture matrix, columns = human outcomes: Dirichlet(counts + prior).
 
     `observed[metric outcome, human outcome]` are raw counts, in which outputs with several human ratings count once;
     `counts` are those divided by the `design_effect[column]`: comparisons of one item (of one document, where these are
@@ -245,7 +245,7 @@ def _beta_quantile(a: float, b: float, tail: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class ComparedOutputs:
-    """Hold pairs of outputs that humans compared.
+    """Pairs of outputs that humans compared.
 
     `pair[comparison]` and `item[comparison]` are numbers, `unit[comparison]` that of the document where a table tells
     documents apart, else that of the item;  `human[comparison, outcome]` the shares of its ratings that

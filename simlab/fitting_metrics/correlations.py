@@ -19,7 +19,7 @@ GROUPS = 50
 
 @dataclass(frozen=True, slots=True)
 class Correlation:
-    """Hold the correlation of a metric with the human score within systems.
+    """Correlation of a metric with the human score within systems.
 
     `z_error` is the standard error of Fisher's z of it, with `freedom` degrees of freedom; `system_sd` the spread of
     the correlation between systems beyond chance. `components` are those of the human ratings where outputs were rated

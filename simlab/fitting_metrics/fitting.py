@@ -29,7 +29,7 @@ _USELESS = 1.02
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Hold what is asked of a fit; scores are turned so that more is better, margins are in their units."""
+    """Options of a fit; scores are turned so that more is better, margins are in their units."""
 
     margin: float = 0.0
     human_margin: float = 0.0
@@ -47,7 +47,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """Hold what was learned of a metric; None where the data do not tell. `notes` say what, and why not."""
+    """Fit of one metric; None where the data do not tell. `notes` say what, and why not."""
 
     name: str
     transported: bool
@@ -64,7 +64,7 @@ class Learned:
 
 @dataclass(frozen=True, slots=True)
 class MetricFit:
-    """Hold all that a table tells."""
+    """Fit of all metrics of a table, with the preferences and the adequacy of its systems."""
 
     metrics: tuple[Learned, ...]
     contests: Contests | None
@@ -208,7 +208,7 @@ def _learn_from_trials(trials: ScoredTrials, options: Options) -> Learned:
 
 
 class _Known(NamedTuple):
-    """Hold what the ratings of outputs say: `mean` and `sd` of the score above the bound, and its `deviation`.
+    """Ratings of outputs: `mean` and `sd` of the score above the bound, and its `deviation`.
 
     The deviation is that of the output's mean rating from its system's; `kept` is the share of it that is no noise.
     """

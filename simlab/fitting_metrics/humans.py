@@ -19,7 +19,7 @@ _ROUNDS = 500
 
 @dataclass(frozen=True, slots=True)
 class Contests:
-    """Hold how humans prefer: `counts[pair, outcome]` (`>`, `=`, `<`), pairs of systems i < j by name."""
+    """Preferences of humans: `counts[pair, outcome]` (`>`, `=`, `<`), pairs of systems i < j by name."""
 
     system_names: tuple[str, ...]
     pair_names: tuple[tuple[str, str], ...]
@@ -45,7 +45,7 @@ class Contests:
 
 @dataclass(frozen=True, slots=True)
 class Adequacy:
-    """Hold each system's share of adequate outputs, and how raters err about single outputs.
+    """Each system's share of adequate outputs, and how raters err about single outputs.
 
     `alpha[system]` with `counts[system, 2]`, adequate of so many independent outputs as would be as certain;
     `probability[output]` that an output is adequate, given its labels (NaN without any). `human_rho` and `human_eta`

@@ -23,7 +23,7 @@ PARTITIONS = 5
 
 @dataclass(frozen=True, slots=True)
 class MetricRates:
-    """Hold the posteriors rho ~ Beta(TP + 1, P - TP + 1) and eta ~ Beta(TN + 1, N - TN + 1) of a metric.
+    """Posteriors rho ~ Beta(TP + 1, P - TP + 1) and eta ~ Beta(TN + 1, N - TN + 1) of a metric.
 
     The metric says adequate above the `threshold`; where that was `tuned` to these outputs, what it owes to that is
     taken off. `observed` are the outputs, adequate and not, that the counts rest on; the counts

@@ -1,1 +1,1 @@
-"""Hold the parts that say how good the outcomes are: performance measures."""
+"""Performance measures: the parts that rate the outcomes of studies."""

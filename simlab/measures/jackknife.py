@@ -29,7 +29,7 @@ Anew: TypeAlias = Literal["documents", "raters", "study"]
 
 @dataclass(frozen=True, slots=True)
 class Clusters:
-    """Say what is left out at a time: `label[campaign]` counted from 0, and what a cluster is."""
+    """Clusters of campaigns that are left out at a time: `label[campaign]` counted from 0, and what a cluster is."""
 
     label: Ints
     cluster: str

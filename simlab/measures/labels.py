@@ -116,7 +116,7 @@ CONDITIONAL = frozenset([
 
 
 class ValueRange(NamedTuple):
-    """Hold the least and the greatest value that a measure can have; None where there is none.
+    """Least and greatest value that a measure can have; None where there is none.
 
     `chance` tells measures of what happens from those of what was designed: where all campaigns agree in a share of
     events, another may still differ; that all collected as much as they should is no estimate.

@@ -47,7 +47,7 @@ EXACT = 1e-9
 
 
 class ErrorProgress(NamedTuple):
-    """Hold the error of a value over clusters, and how many clusters it is expected to need in all.
+    """Error of a value over clusters, and how many clusters it is expected to need in all.
 
     `reached` says that it needs no more; None where no error can be told.
     """
@@ -137,7 +137,7 @@ def gap(first: Floats, second: Floats) -> tuple[Floats, int]:
 
 
 class Halves(NamedTuple):
-    """Hold the influence of worlds on a measure, `[world]`: of their first and their second `studies` studies."""
+    """Influence of worlds on a measure, `[world]`: of their first and their second `studies` studies."""
 
     first: Floats
     second: Floats
@@ -145,7 +145,7 @@ class Halves(NamedTuple):
 
 
 class VarianceParts(NamedTuple):
-    """Hold the variance of a world's influence: `between` worlds, and `within` for a single study of each."""
+    """Variance of a world's influence: `between` worlds, and `within` for a single study of each."""
 
     between: float
     within: float
@@ -174,7 +174,7 @@ def parts(halves: Halves) -> VarianceParts | None:
 
 
 class MeasureBounds(NamedTuple):
-    """Hold the bounds of 95 % intervals, one per value; NaN where clusters are too few to give any."""
+    """Bounds of 95 % intervals, one per value; NaN where clusters are too few to give any."""
 
     low: Floats
     high: Floats

@@ -25,7 +25,7 @@ from simlab.types import NO_TWIN, Estimate, Floats, Ints, Outcomes
 
 
 class CampaignClaims(NamedTuple):
-    """Hold what campaigns say of pairs of systems, `[campaign, pair]`: claims, and directions claimed or not."""
+    """Claims of campaigns on pairs of systems, `[campaign, pair]`, and directions claimed or not."""
 
     claim: Floats
     direction: Floats

@@ -1,4 +1,4 @@
-"""Say how far metrics agree about which trials pass: share of equal verdicts, and their correlation.
+"""Measure the agreement of metrics about which trials pass: share of equal verdicts, and their correlation.
 
 Verdicts are 0 and 1, so that Pearson's correlation is phi. Errors are those of a function of means, with the trials of
 an original sentence as one cluster: a sentence that is corrupted in five ways is no five sentences.
@@ -21,7 +21,7 @@ from simlab.types import Bools, Floats, InputError, Ints
 
 
 class TrialVerdicts(NamedTuple):
-    """Hold `passed[trial]`, `scored[trial]` and `near[trial]` of one metric, and the `original[trial]` by number."""
+    """Verdicts of one metric: `passed[trial]`, `scored[trial]`, `near[trial]`, and the `original[trial]` by number."""
 
     passed: Bools
     scored: Bools

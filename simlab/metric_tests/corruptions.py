@@ -36,7 +36,7 @@ Corrupt: TypeAlias = Callable[[np.random.Generator, Words, Lexicon], Sequence[st
 
 @dataclass(frozen=True, slots=True)
 class CorruptionRule:
-    """Corrupt the words of a sentence, or return None; `needs` says what a sentence must have for it."""
+    """A rule that corrupts the words of a sentence, or returns None; `needs` says what a sentence must have for it."""
 
     corrupt: Corrupt
     needs: str

@@ -40,7 +40,7 @@ SOMEONE = frozenset(("someone", "somebody"))
 
 
 class Chunk(NamedTuple):
-    """Hold the words of a chunk, and what it is."""
+    """Words of a chunk, and its kind."""
 
     part: Part
     words: tuple[str, ...]

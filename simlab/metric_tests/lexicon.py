@@ -1,4 +1,4 @@
-"""Hold words that mean nearly the same, or the opposite: a few of simlab's own, and those of a user's file."""
+"""Words that mean nearly the same, or the opposite: a few of simlab's own, and those of a user's file."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ BLEU_ZERO = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class TestedMetric:
-    """Name the scores that are wanted of a computation, and say how to read them.
+    """A metric under test: the names of the scores wanted of its computation, and how they are read.
 
     Scores up to `zero` are 0 but for what a package adds to keep its logarithms finite.
     """

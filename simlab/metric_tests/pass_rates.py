@@ -1,4 +1,4 @@
-"""Say which trials a metric passes, and what share of them with an exact interval.
+"""Decide which trials a metric passes, and estimate its pass rates with exact intervals.
 
 Source: Boag et al. 2016, section 6, for both rules; Clopper and Pearson 1934 for the interval.
 """

@@ -19,7 +19,7 @@ from simlab.types import Bools, Floats
 
 @dataclass(frozen=True, slots=True)
 class ScorePairs:
-    """Hold `original[trial]` and `corrupted[trial]`, the scores that a metric gives to the sentences of trials.
+    """Scores of a metric for the sentences of trials: `original[trial]` and `corrupted[trial]`.
 
     Both are NaN where either is not a finite number; `failure` says why all are. Scores up to `zero` count as 0.
     """

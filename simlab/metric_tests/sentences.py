@@ -20,7 +20,7 @@ NEEDED = ("sentence", "references")
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """Hold a sentence that is right, and what says the same."""
+    """A sentence that is right, and others that say the same."""
 
     name: str
     text: str
@@ -29,7 +29,7 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class CorruptedSentences:
-    """Hold trials as they are written, and how many `sentences` there were for each corruption."""
+    """Trials as they are written, and how many `sentences` there were for each corruption."""
 
     trials: tuple[Mapping[str, object], ...]
     sentences: int

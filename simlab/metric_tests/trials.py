@@ -1,4 +1,4 @@
-"""Say what a trial is, which kinds of corruptions there are, and read trials from a folder or a file."""
+"""Trials of metrics and the kinds of corruptions in them, read from a folder or a file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ KNOWN: Mapping[str, Kind] = {
 
 @dataclass(frozen=True, slots=True)
 class Trials:
-    """Hold the trials of one corruption with one number of references.
+    """Trials of one corruption with one number of references.
 
     `name[trial]` says where a trial comes from, `original[trial]` and `corrupted[trial]` are sentences, and
     `references[trial]` are at most `n_references` sentences, at least one.
@@ -46,7 +46,7 @@ class Trials:
 
 @dataclass(frozen=True, slots=True)
 class CollectedTrials:
-    """Hold trials, and what a reader had to leave out or wants to be known."""
+    """Trials, and notes on what their reader left out or wants to be known."""
 
     trials: tuple[Trials, ...]
     notes: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Say what a search came to: the design to buy, its rivals at equal cost, what binds, and what more would change.
+"""Answer a plan's request: the design to buy, its rivals at equal cost, what binds, and what more would change.
 
 Figures of rows come from worlds that no choice has seen: the best of many noisy figures looks better than it is.
 """
@@ -71,14 +71,14 @@ FAR = 3.5
 
 
 class PageDesigns(NamedTuple):
-    """Hold the designs that stand on a page, with their roles, and what fresh worlds say of each; the first leads."""
+    """Designs on a page, with their roles, and their figures in fresh worlds; the first leads."""
 
     roles: Mapping[Design, Role]
     looked: Mapping[Design, MeasuredDesign]
 
 
 class RatersNeeded(Protocol):
-    """Say how many raters it takes to speak of others (None: more than were tried), with which design."""
+    """Number of raters that it takes to speak of others (None: more than were tried), with the design."""
 
     @property
     def raters(self) -> int | None:

@@ -173,7 +173,7 @@ def _documents(collected: Collected) -> int:
 
 
 class PoolNeeded(NamedTuple):
-    """Hold the fewest raters, of `POOLS`, with whom a design reaches the targets for raters at large.
+    """Fewest raters, of `POOLS`, with whom a design reaches the targets for raters at large.
 
     `raters` is None where the most of them do not; `measures` are those of the design that is held.
     """
@@ -212,7 +212,7 @@ def reaches(looked: MeasuredDesign, targets: Sequence[Target]) -> bool:
 
 
 class _Named(NamedTuple):
-    """Hold a spread or a price that may be otherwise: how it is called, and what is said of it with its value."""
+    """A spread or a price that may be otherwise: its name, and a sentence on it with its value."""
 
     name: str
     words: str
@@ -220,7 +220,7 @@ class _Named(NamedTuple):
 
 
 class _Range(NamedTuple):
-    """Hold a value between the ends of what is plausible, and who says so."""
+    """A value between the ends of its plausible range, and their source."""
 
     value: float
     low: float

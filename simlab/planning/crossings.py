@@ -31,7 +31,7 @@ ASSUMED = "systems.assumed_"
 
 
 class AssumptionScale(NamedTuple):
-    """Hold distances of an assumption: 0 at its value, -1 and 1 at the ends of its plausible range."""
+    """Distances of an assumption: 0 at its value, -1 and 1 at the ends of its plausible range."""
 
     assumption: Assumption
 
@@ -61,7 +61,7 @@ class AssumptionScale(NamedTuple):
 
 
 class Constraints(NamedTuple):
-    """Hold the conditions of a design at a value: `margin[condition]`, and `error[condition, world]` of each.
+    """Conditions of a design at a value: `margin[condition]`, and `error[condition, world]` of each.
 
     Squares of the errors sum to the variance of a margin.
     """
@@ -71,7 +71,7 @@ class Constraints(NamedTuple):
 
 
 class Track(NamedTuple):
-    """Hold conditions of designs along distances: `x[point]`, `margin[design, condition, point]`, `error[..., world]`.
+    """Conditions of designs along distances: `x[point]`, `margin[design, condition, point]`, `error[..., world]`.
 
     `advised`: the first design is the advice, whose end is an event; other designs are one where they reach all.
     """
@@ -83,7 +83,7 @@ class Track(NamedTuple):
 
 
 class NearestEvent(NamedTuple):
-    """Hold where the nearest event is on a side, at least 0: by what was measured, and by `again[time]`.
+    """Nearest event on a side, as a distance of at least 0: by what was measured, and by `again[time]`.
 
     Where there is none it is infinite. `first` is the design that is the event's, by its place, `near` are all that may
     be, and the first.

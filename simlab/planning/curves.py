@@ -26,7 +26,7 @@ FARTHEST = 100.0
 
 
 class WeightedLine(NamedTuple):
-    """Hold a weighted straight line `a + b x`, the covariance of a and b, and the least and the greatest size."""
+    """A weighted straight line `a + b x`, the covariance of a and b, and the least and the greatest size."""
 
     at: Floats
     covariance: Floats
@@ -39,7 +39,7 @@ class WeightedLine(NamedTuple):
 
 
 class Curve(NamedTuple):
-    """Hold how a family's measure (probit over log size) and its money (over size) rise with its size.
+    """Curves of a family: its measure (probit over log size) and its money (over size), by its size.
 
     `rise` is None where one size was looked at: nothing says how the measure rises.
     """

@@ -149,7 +149,7 @@ def _quantile(k: float, wanted: PlanRequest) -> float:
 
 
 class PlanDecision(NamedTuple):
-    """Hold what a search came to, the bench of round `k` whose worlds decided, and what they say of the page's rows."""
+    """Decision of a plan: the search result, the bench of round `k` whose worlds decided, and the page rows there."""
 
     result: SearchResult
     fresh: Bench

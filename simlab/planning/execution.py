@@ -44,7 +44,7 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class PlanSearch:
-    """Hold what is planned: the ground, the designs, what is wanted, and where campaigns are kept.
+    """Search for a plan: the ground, the designs, what is wanted, and where campaigns are kept.
 
     `book` is the ledger of the search's campaigns, which holds the folder `out` for this plan alone.
     `scenarios` are other worlds in which the advice is asked about, `given` what a user said beside the worlds.

@@ -1,4 +1,4 @@
-"""Hold what is known of the designs of a family, which differ in their size only: what they cost and reach."""
+"""Families of designs that differ in their size only: costs and measures as functions of size."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MOST_MEASURES, MOST_SIZES = 100, 10_000
 
 
 class CurveShape(NamedTuple):
-    """Hold how a measure may run along the logarithm of sizes: a line's slope, and what bends it, `(sd, length)`."""
+    """Prior shape of a measure along the logarithm of sizes: a line's slope, and what bends it, `(sd, length)`."""
 
     slope: float
     slope_sd: float
@@ -45,7 +45,7 @@ WANDERS = CurveShape(0.0, 0.0, ((0.5, 1.2), (0.1, 0.4)))
 
 @dataclass(frozen=True, slots=True)
 class Chance:
-    """Hold the random numbers of a search: `worlds[resample, world]` are weights of worlds less 1, in all designs."""
+    """Random numbers of a search: `worlds[resample, world]` are weights of worlds less 1, in all designs."""
 
     seed: int
     worlds: Floats
@@ -119,7 +119,7 @@ def _error(first: Estimate, second: Estimate) -> float:
 
 @dataclass(slots=True)
 class DesignFamily:
-    """Hold the designs of a family in the order of their sizes, and what was seen of some of them.
+    """Designs of a family in the order of their sizes, and the measurements of some of them.
 
     `known[k]` is what was measured of the k-th design, of `worlds[k]` worlds; `drawn` are its measures in resamples of
     them. `number` tells families apart where random numbers are drawn. The first `struck` designs

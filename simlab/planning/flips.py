@@ -71,7 +71,7 @@ def name_assumptions_without_flip(flips: Sequence[Flip], ground: Ground) -> list
 
 @dataclass(frozen=True, slots=True)
 class _Event:
-    """Hold where an advice may change, on a side (1, -1), and so many worlds at how many values say so."""
+    """Event on a side (1, -1) where an advice may change; so many worlds at how many values say so."""
 
     assumption: Assumption
     side: int

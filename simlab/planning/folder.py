@@ -50,7 +50,7 @@ def compose_folder_study(ground: Ground, design: Design) -> dict[str, Any]:
 
 
 class Frozen(NamedTuple):
-    """Hold a study as it is written into its folder, its digest, and the files that it reads by their names there."""
+    """A study as it is written into its folder, its digest, and the files that it reads by their names there."""
 
     config: Mapping[str, Any]
     text: str

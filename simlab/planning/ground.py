@@ -44,7 +44,7 @@ FITTED, RECORDED, USUAL = "fitted", "recorded", "esa"
 
 
 class GivenSettings(NamedTuple):
-    """Hold what a user says beside a pilot or a world: settings, how many systems and raters there are."""
+    """Settings that a user gives beside a pilot or a world, and how many systems and raters there are."""
 
     words: tuple[str, ...] = ()
     systems: int | None = None

@@ -1,4 +1,4 @@
-"""Say between which designs a plan chooses: the levers that a world has, those that are typed, or a list of designs."""
+"""Choose the designs that a plan compares: the levers that a world has, those that are typed, or a list of designs."""
 
 from __future__ import annotations
 

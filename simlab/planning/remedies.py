@@ -1,4 +1,4 @@
-"""Say which limit stops a plan, what reaches missed targets, and what other money or prices change."""
+"""Find the limit that stops a plan, remedies for missed targets, and effects of other money or prices."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def _find_limit(looked: MeasuredDesign, wanted: PlanRequest) -> tuple[Binds, flo
 
 
 class _PriceFactor(NamedTuple):
-    """Hold by how much the price may be multiplied for a design to stay within the money, and by worlds drawn again."""
+    """Factor on the price with which a design stays within the money, also by worlds drawn again."""
 
     at: float
     again: Floats

@@ -236,7 +236,7 @@ def measures(targets: tuple[Target, ...], smallest: Smallest, *, clock: bool) ->
 
 
 class Replicates(NamedTuple):
-    """Say how many pools of raters, draws of documents, and studies with the same of both, each world has."""
+    """Numbers of replicates in each world: pools of raters, draws of documents, studies with the same of both."""
 
     pools: int = 1
     draws: int = 1

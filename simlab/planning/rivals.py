@@ -29,7 +29,7 @@ TELLING = 1.5
 
 
 class Rivalry(NamedTuple):
-    """Hold how far rows that are not dearer outdo the first: at most so far, all of them at once.
+    """Most by which rows that are not dearer outdo the first, all of them at once.
 
     `rows` counts these rows. `best` is the one that finds most more beyond chance, None where none does.
     """

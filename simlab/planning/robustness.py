@@ -1,4 +1,4 @@
-"""Say how far an advice holds over the worlds that a pilot allows, or over scenarios.
+"""Measure the robustness of an advice over the worlds that a pilot allows, or over scenarios.
 
 Noise of simulation makes draws of the posterior look further apart than they are: it is taken out of their spread.
 """
@@ -40,7 +40,7 @@ TAIL = 0.05
 
 
 class ReachedDraws(NamedTuple):
-    """Hold what a design reaches: `value[measure, draw]`, `error[measure, draw, world]` and `money[draw]`.
+    """Results of a design by draw: `value[measure, draw]`, `error[measure, draw, world]` and `money[draw]`.
 
     `error` are influence values by world, scaled so that their squares sum to a value's variance of simulation.
     """
@@ -51,7 +51,7 @@ class ReachedDraws(NamedTuple):
 
 
 class Redraw(NamedTuple):
-    """Hold draws taken again, and standard normal numbers of worlds: one row for each time."""
+    """Draws taken again, and standard normal numbers of worlds: one row for each time."""
 
     draw: Any
     world: Floats
@@ -104,7 +104,7 @@ def measure_scenario_robustness(
 
 
 class _Judged(NamedTuple):
-    """Hold the draws in which the advice could be measured, and what it and other designs reach in them."""
+    """Draws in which the advice could be measured, and the results of it and other designs in them."""
 
     draws: Sequence[int]
     reached_draws: Sequence[ReachedDraws]

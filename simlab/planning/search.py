@@ -43,7 +43,7 @@ Say = Callable[[str], None]
 
 
 class JudgedChoice(NamedTuple):
-    """Hold a choice (None: no design is chosen), the probability that it is right, and what speaks against it.
+    """A choice (None: no design is chosen), the probability that it is right, and the objection to it.
 
     `cheapest` is the probability that no design which reaches the targets is cheaper by more than 5 %.
 
@@ -58,7 +58,7 @@ class JudgedChoice(NamedTuple):
 
 
 class _All(NamedTuple):
-    """Hold all designs within the limits: where each stands, its cost and by how much it exceeds its targets.
+    """Designs within the limits: the place of each, its cost and by how much it exceeds its targets.
 
     `cost`, `excess` and `beyond`, by how much it exceeds them more than the margin, are `[resample, design]`.
     """

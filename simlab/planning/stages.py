@@ -15,7 +15,7 @@ from simlab.planning.terms import Bench, Design, MeasuredDesign
 
 @dataclass(slots=True)
 class Patience:
-    """How much a plan may simulate in all: `amount` studies, or so many seconds from its beginning on."""
+    """Amount that a plan may simulate in all: `amount` studies, or so many seconds from its beginning on."""
 
     amount: float
     in_seconds: bool = False

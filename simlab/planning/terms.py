@@ -1,4 +1,4 @@
-"""Name what a plan is made of: designs and their levers, targets, limits, assumptions, and what carries campaigns out.
+"""Terms of a plan: designs and their levers, targets, limits, assumptions, and the bench that carries campaigns out.
 
 A *design* is what it sets beside the study that all designs share. All designs meet the same worlds; a *family* are the
 designs that differ in their size only, along which cost rises.
@@ -22,7 +22,7 @@ MeasuredDesign: TypeAlias = Mapping[str, Estimate]
 
 
 class Lever(NamedTuple):
-    """Hold a key that designs differ in, and its values; those of a size rise."""
+    """A key that designs differ in, and its values; those of a size rise."""
 
     key: str
     values: tuple[Any, ...]
@@ -35,7 +35,7 @@ class Lever(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PlanRequest:
-    """Hold what is asked of a plan.
+    """Request of a plan: its targets, limits, margin and confidence.
 
     `margin` is the indifference in a measure, `confidence` the probability with which fresh worlds are to show the
     targets of what is advised, and with which the search wants its choice to be right.
@@ -50,7 +50,7 @@ class PlanRequest:
 
 
 class Assumption(NamedTuple):
-    """Hold something that is taken for true of worlds, people or prices, and how far it might be otherwise.
+    """Assumption about worlds, people or prices, and how far it might be otherwise.
 
     `key` is the setting that says it, `value` what it is now, `low` and `high` its plausible range, from the pilot or
     assumed (`source`); `least` and `most` are how far a flip is looked for. `log`: distances are those of logarithms.
@@ -72,7 +72,7 @@ class Assumption(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """Hold what a plan stands on: the study that all designs share, as words that compose it, and what is known of it.
+    """Ground of a plan: the study that all designs share, as words that compose it, and what is known of it.
 
     `read` and `world` are lines on the pilot and the world, `assumed` what nobody knows, or presets assume. With
     `these_raters` there are too few raters to speak of others. `system_sd` is the spread of the systems' truths in
@@ -116,7 +116,7 @@ class Bench(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """Hold what a search came to.
+    """Result of a search: the advice, the best design, and its rivals.
 
     `advice` is the cheapest design that reaches all targets within the limits, None where none does or none is shown to
     in fresh worlds: then `leading` is the one that came next, and `open` the sizes of its kind between which nothing is
@@ -145,7 +145,7 @@ class SearchResult:
 
 
 class Flip(NamedTuple):
-    """Hold the nearest value of an assumption at which another design is the better advice, with a 90 % interval.
+    """Nearest value of an assumption at which another design is the better advice, with a 90 % interval.
 
     `distance` is that from its value now, scaled by its plausible range (1: at the range's end). `then` is the design
     that is advised beyond it, None where none reaches the targets; `why` says what happens there.

@@ -37,7 +37,7 @@ UNKNOWN: Mapping[str, Any] = {
 
 
 class Catalogued(NamedTuple):
-    """Hold what is told of a store, and its settings: each key in full, with the values that cells of it have."""
+    """Entry of a store, and its settings: each key in full, with the values that cells of it have."""
 
     entry: StoredSweep
     settings: Mapping[str, Sequence[Any]]
@@ -100,7 +100,7 @@ def _list_values(settings: Mapping[str, Sequence[Any]], key: str) -> set[str]:
 
 
 class _StoreReading(NamedTuple):
-    """Hold what was read of a store: its attributes, or the declaration of one that is not laid yet, and how far it is.
+    """Content of a store: its attributes, or the declaration of one that is not laid yet, and how far it is.
 
     `n_requested` is None where nothing says how many of the grid's cells are.
     """

@@ -36,7 +36,7 @@ MOST_HELD = 64 * 2**20
 
 
 class LedgerCell(NamedTuple):
-    """Hold what a ledger keeps of a cell."""
+    """Content of a ledger about a cell: its rows, its config and its number of systems."""
 
     rows: tuple[LedgerRow, ...]
     config: Mapping[str, Any]
@@ -44,7 +44,7 @@ class LedgerCell(NamedTuple):
 
 
 class CellSummary(NamedTuple):
-    """Hold what cells say: measures of all of them, outcomes `[row, ...]` of those cells, by index, that have them.
+    """Summary of cells: measures of all, outcomes `[row, ...]` of those cells, by index, that have them.
 
     `failed[cell]` is the share of campaigns that failed, NaN where nothing is kept; `document_set[replicate]` is None
     where cells differ in it; `undivided[cell]` says that nothing can be told apart there.
@@ -59,7 +59,7 @@ class CellSummary(NamedTuple):
 
 
 class CellBatch(NamedTuple):
-    """Name cells of a run: where the first of them lies in it."""
+    """Cells of a run, and the place of the first of them in it."""
 
     run: Run
     first: int
@@ -177,7 +177,7 @@ def _summarise(size: Grid, measures: Measures, wanted: Collection[str], cells: S
 
 
 class Tally:
-    """Hold what has to be known of all cells before anything about all of them is written.
+    """Collect what has to be known of all cells before anything about all of them is written.
 
     `present[name]` lists the cells that have an outcome; `document_set[replicate]` is None where cells differ in it;
     `failed[cell]` is the share of campaigns that failed, `undivided[cell]` says that nothing can be told apart there.

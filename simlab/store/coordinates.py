@@ -1,4 +1,4 @@
-"""Name what lies along every dimension of a store."""
+"""Coordinates of a store: the labels along every dimension."""
 
 from __future__ import annotations
 

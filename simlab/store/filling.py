@@ -78,7 +78,7 @@ class Looking(NamedTuple):
 
 
 class MergeAnswer(NamedTuple):
-    """Hold what a merge came to, and a line that says what is missing, where something is."""
+    """Result of a merge, and a line that says what is missing, where something is."""
 
     merged: Merged
     missing: str | None

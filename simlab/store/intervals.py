@@ -1,4 +1,4 @@
-"""Say how sure the measures of a store are: intervals, clusters and failed campaigns, views that no store holds."""
+"""Precision of the measures of a store: intervals, clusters and failed campaigns, views that no store holds."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ VIEWS = ("_clusters", "_low", "_high", "_failed")
 
 
 class Sureness(NamedTuple):
-    """Hold, over the axes of a store: 95 % bounds of a measure, and the clusters that they rest on.
+    """Precision of a measure over the axes of a store: 95 % bounds, and the clusters that they rest on.
 
     `low` and `high` are NaN where fewer than two clusters have a value; what is calculated is its own bound.
     """

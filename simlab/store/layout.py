@@ -1,4 +1,4 @@
-"""Say how outcomes lie in a store: which variable has which dimensions, how a cell is padded and cut out again."""
+"""Layout of outcomes in a store: which variable has which dimensions, how a cell is padded and cut out again."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CHUNK_BYTES = 16 * 2**20
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Say how large everything is that a ledger holds, and which cells there are.
+    """Sizes of everything that a ledger holds, and its cells.
 
     `sizes` are those of the dimensions that are not axes; cells with fewer systems are padded. `outcomes` declares what
     campaigns can conclude, `along` says what lies along dimensions that have names.
@@ -206,7 +206,7 @@ def make_empty(shape: Sequence[int], name: str, outcome: Outcome) -> Array:
 
 
 class Cut(NamedTuple):
-    """Say how cells are cut into runs: one value of each axis before `axis`, `step` values of it, all of the others.
+    """Division of cells into runs: one value of each axis before `axis`, `step` values of it, all of the others.
 
     Runs follow each other in the order of the cells.
     """
@@ -230,7 +230,7 @@ class Cut(NamedTuple):
 
 
 class Run(NamedTuple):
-    """Name cells that lie together: where they are on each axis."""
+    """A run of cells that lie together, by their region on each axis."""
 
     region: tuple[slice, ...]
 

@@ -146,7 +146,7 @@ def _name_missing_keys(anew: str, of: Replication) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Unusable:
-    """Hold why a measure has no value where it should have one."""
+    """Reason why a measure has no value where it should have one."""
 
     reason: str
 
@@ -221,7 +221,7 @@ def failures(dataset: xr.Dataset) -> Iterator[str]:
 
 
 class Columns(NamedTuple):
-    """Hold the measures of many cells: `[measure, cell]`, and `influence[measure, cell, cluster]`, NaN where none is.
+    """Measures of many cells: `[measure, cell]`, and `influence[measure, cell, cluster]`, NaN where none is.
 
     `clusters[measure]` are those that the cells have; `failed[measure]` counts the cells in which it failed, with the
     reason of the first.

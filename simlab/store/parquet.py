@@ -34,7 +34,7 @@ _NAMES = ("system", "pair_first_name", "pair_second_name")
 
 @dataclass(frozen=True, slots=True)
 class ParquetTable:
-    """Hold what a table consists of: a row for each place on `along`, unless it is not `kept`, and its columns.
+    """Content of a table: a row for each place on `along`, unless it is not `kept`, and its columns.
 
     What lies on other dimensions is a list in its row. `about` says what all rows have in common.
     """

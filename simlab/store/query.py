@@ -105,7 +105,7 @@ def _configs(dataset: xr.Dataset) -> dict[frozenset[tuple[str, Any]], Mapping[st
 
 
 class Reach(NamedTuple):
-    """Hold how a target stands in each cell; of differences, that of the cell with the one it is furthest in."""
+    """State of a target in each cell; of differences, that of the cell with the one it is furthest in."""
 
     target: PrecisionTarget
     cells: dict[Position, ErrorProgress]

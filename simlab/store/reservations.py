@@ -1,4 +1,4 @@
-"""Say what the figures of a store hold fixed, and which cells hide something."""
+"""Reservations on the figures of a store: what they hold fixed, and which cells hide something."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ normal scores a sixteenth seem so."""
 
 @dataclass(frozen=True, slots=True)
 class Replication:
-    """Say how often everything is drawn: worlds, pools of raters in each, draws of documents in each.
+    """Numbers of draws: worlds, pools of raters in each, draws of documents in each.
 
     `own_documents` where each campaign has a document set of its own, `of_draw` where such sets are parts of one draw
     (else each comes from the law); `table` where a recorded one takes the place of the law.
@@ -145,7 +145,7 @@ def _documents(of: Replication, draws: int) -> list[str]:
 
 
 class Undivided(NamedTuple):
-    """Count the campaigns of a cell in which all systems have the same estimate, `value` in the first of them."""
+    """Number of campaigns of a cell in which all systems have the same estimate, `value` in the first of them."""
 
     campaigns: int
     total: int

@@ -26,7 +26,7 @@ _MEETS = {">=": np.greater_equal, "<=": np.less_equal, ">": np.greater, "<": np.
 
 
 class Bound(NamedTuple):
-    """Hold a bound on a measure, or on an axis of numbers: one of >=, <=, > and <, the value, and all that as typed."""
+    """Bound on a measure, or on an axis of numbers: one of >=, <=, > and <, the value, and all that as typed."""
 
     name: str
     sign: str
@@ -35,14 +35,14 @@ class Bound(NamedTuple):
 
 
 class SortOrder(NamedTuple):
-    """Hold the measure or axis by which cells are sorted."""
+    """Measure or axis by which cells are sorted."""
 
     name: str
     descending: bool = False
 
 
 class Selection(NamedTuple):
-    """Hold the indices `[cell]` of cells in the flattened grid: those that meet the bounds, in order.
+    """Indices `[cell]` of cells in the flattened grid: those that meet the bounds, in order.
 
     `straddling[bound, index]` marks, over the whole grid, the cells whose 95 % interval lies on both sides of a bound.
     `missed` are those that miss a bound only within the error, the nearest first; `nearest` is the order in which all

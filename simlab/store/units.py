@@ -1,4 +1,4 @@
-"""Say what each variable of a store is called, and in which unit it is.
+"""Names and units of the variables of a store.
 
 Shares, probabilities and correlations have the unit "1", money is in "currency"; codes, indices and names have none.
 """

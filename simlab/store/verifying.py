@@ -94,7 +94,7 @@ def _read_sizes(book: Ledger) -> SweepSizes | None:
 
 @dataclass(frozen=True, slots=True)
 class StoreReport:
-    """Hold what was checked, and what is wrong: one line each; `shards` names the part of its sweep that it holds.
+    """Report on a store: what was checked, and a line for each problem; `shards` names the part of its sweep it holds.
 
     `lost` is true of a folder that the command of its sweep cannot mend.
     """

@@ -1,4 +1,4 @@
-"""Tell whether a store is whole before anything is read from it: a lost chunk would look like one never filled."""
+"""Check that a store is whole before anything is read from it: a lost chunk would look like one never filled."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _CODECS = ["bytes", "zstd", "crc32c"]
 
 
 class Listing(NamedTuple):
-    """Hold the names of the folders and of the regular files in a folder."""
+    """Names of the folders and of the regular files in a folder."""
 
     folders: frozenset[str]
     files: frozenset[str]
@@ -169,7 +169,7 @@ def _unpacked_size(content: bytes) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """Hold what a store says of itself: its attributes, the metadata of arrays that can be read, what is damaged.
+    """Description of a store by itself: its attributes, the metadata of arrays that can be read, what is damaged.
 
     `lossy` are arrays of which chunks are lost; something that is no file may stand in their place, so nobody reads it.
     """

@@ -16,7 +16,7 @@ from simlab.types.collection import Tasks
 
 
 class Asking:
-    """Hold which answers were asked for: task t is about output `at[t]` of `unit[t]`.
+    """Ask for answers in batches: task t is about output `at[t]` of `unit[t]`.
 
     `can[unit, k]` says whether there is an answer about the k-th output, `looks[look]` how many outputs a unit is asked
     about until then, `rounds` which batches follow. The first `before` tasks are of something else, and nothing waits
@@ -107,7 +107,7 @@ def find_complete_looks(came: Bools, can: Bools, looks: Ints, end: Ints) -> Ints
 
 
 class Hearing:
-    """Hold what was said last, `value[unit, k]`; what nobody has said yet stands there as it would be.
+    """Record the latest values, `value[unit, k]`; what nobody has said yet stands there as it would be.
 
     Who does not look says what they said, or would have said, about another output that they were asked about before,
     drawn at random; the first answer of a person is never such a one, since there is no other. So nothing leaves the

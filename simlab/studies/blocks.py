@@ -41,7 +41,7 @@ _layouts: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
 
 @dataclass(frozen=True)
 class Block:
-    """Hold the outcomes of studies.
+    """A block of studies: their outcomes.
 
     `arrays[name]` has the studies first (names that begin with `true_`: one row per world, as they came); `failures`
     lists (index in the block, reason) of the studies whose design could not be carried out, or that met a value that

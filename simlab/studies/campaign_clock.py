@@ -66,7 +66,7 @@ KEYS = ("seconds_per_answer", "rater_sd", "hours_a_day", "days_a_week", "day_beg
 
 
 class Clock(NamedTuple):
-    """Hold the clock of a cell: the part that knows how people work, prices, and when a campaign has to be done.
+    """Clock of a cell: the part that knows how people work, prices, and the deadline of a campaign.
 
     `written_deadline` is the key as it was written. `name` is the part's; `own` says that it is simlab's, which ends;
     `replaces`, who comes when somebody leaves.
@@ -86,7 +86,7 @@ class Clock(NamedTuple):
 
 
 class ClockedAnswers(NamedTuple):
-    """Hold what came of a campaign: flat arrays, one entry per answer that counts, in the order in which they came.
+    """Answers of a campaign: flat arrays, one entry per answer that counts, in the order in which they came.
 
     `task[k]`, `part[k]`, `person[k]`, `at[k]` hours from the start, `lapsed[k]`. `seat[person]`, `turn[person]` how
     many sat there before. `log` is what happened until the campaign ended; `end` the hour at which it did.

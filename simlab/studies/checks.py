@@ -1,4 +1,4 @@
-"""Hold the keys of a cell against each other, once the shape of its world is known; money and speeds before that."""
+"""Check the keys of a cell against each other, once the shape of its world is known; money and speeds before that."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hold the log of a campaign against what was asked: what cannot be is refused, and the part that said it is named."""
+"""Check the log of a campaign against what was asked: what cannot be is refused, and the part that said it is named."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ROUNDING = 1e-6
 
 
 class CampaignTasks:
-    """Hold all that a campaign asked for: its tasks at the start, and those that were added."""
+    """Track all that a campaign asked for: its tasks at the start, and those that were added."""
 
     def __init__(self, tasks: Tasks, more: More | None) -> None:
         self._tasks, self._more = [tasks], more

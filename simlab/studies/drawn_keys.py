@@ -40,7 +40,7 @@ _DRAWS = re.compile(rf"([0-9a-f]{{12}}):({_NUMBER.pattern}(?:;{_NUMBER.pattern})
 
 
 class KeyLaw(NamedTuple):
-    """Hold a law by its name and two numbers, see `FORMS`."""
+    """Law of a key that worlds draw, by its name and two numbers, see `FORMS`."""
 
     name: str
     first: float
@@ -74,7 +74,7 @@ class KeyLaw(NamedTuple):
 
 
 class PosteriorDraws(NamedTuple):
-    """Hold what a fitted file has of one parameter, draw by draw, and the beginning of the file's digest."""
+    """Draws of one parameter in a fitted file, and the beginning of the file's digest."""
 
     file: str
     draws: tuple[float, ...]

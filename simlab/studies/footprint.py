@@ -1,4 +1,4 @@
-"""Say from a config alone how large its worlds are, and how much memory worlds and campaigns take.
+"""Estimate from a config alone the size of its worlds, and the memory that worlds and campaigns take.
 
 What is large is an array over systems, items and raters, or over pairs. Numbers of bytes per entry were measured (the
 test beside this holds them against what a process takes); they are of peaks, so what a formula needs on its way counts.
@@ -21,7 +21,7 @@ from simlab.world.recorded import recorded
 
 
 class Need(NamedTuple):
-    """Hold a number of bytes, and the sizes that it is made of."""
+    """A number of bytes, and the sizes that it is made of."""
 
     bytes: float
     sizes: tuple[CountedSize, ...]
@@ -43,7 +43,7 @@ class Need(NamedTuple):
 
 
 class Footprint(NamedTuple):
-    """Hold what a world takes, what drawing it takes beyond that, and what a block of campaigns takes beyond it."""
+    """Memory that a world takes, that drawing it takes beyond that, and a block of campaigns beyond it."""
 
     world: Sequence[Need]
     drawing: Sequence[Need]
@@ -82,7 +82,7 @@ def total(needs: Sequence[Need]) -> float:
 
 
 class CountedSize(NamedTuple):
-    """Hold a number, the word for what it counts, and the key that lowers it."""
+    """A number, the word for what it counts, and the key that lowers it."""
 
     n: float
     word: str
@@ -90,7 +90,7 @@ class CountedSize(NamedTuple):
 
 
 class Extent(NamedTuple):
-    """Hold how many systems, items, documents, raters of a bucket and of the pool, and bytes of a table there are."""
+    """Numbers of systems, items, documents, raters of a bucket and of the pool, and bytes of a table."""
 
     systems: CountedSize
     items: CountedSize

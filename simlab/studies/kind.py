@@ -1,4 +1,4 @@
-"""Say what a kind of study is: what it asks, which keys it has, and how a campaign of it is carried out.
+"""Kinds of studies: the question of each, its keys, and how a campaign of it is carried out.
 
 A kind is one frozen record of functions. Everything that differs between kinds stands in it, so that nothing else has
 to guess: the config chooses one by its `question`, blocks are carried out by its functions, stores are laid by its
@@ -22,7 +22,7 @@ Config = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Say how large the worlds of a cell are; all its worlds have the same shape."""
+    """Sizes of the worlds of a cell; all its worlds have the same shape."""
 
     n_systems: int
     n_documents: int
@@ -33,7 +33,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Kind:
-    """Declare a kind of study.
+    """A kind of study: its config, its outcomes, and the functions that carry out a campaign.
 
     What a config of it looks like (its file of defaults in conf/ names its `question`): `groups` of options that only
     it has, `sections` the keys of its sections that are no parts, `parts` what the parts of a group may return (a group

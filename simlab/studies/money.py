@@ -1,4 +1,4 @@
-"""Say what a campaign costs, what its money pays, and when it has to be done; the same for every kind of study.
+"""Costs of a campaign, what its money pays, and its deadline; the same for every kind of study.
 
 People are paid by the answer, by the hour of work, and once each for being taken on; a platform takes its fee on top
 of that. A metric is paid by the call. Whatever runs out first ends a campaign.
@@ -46,7 +46,7 @@ class Money(TypedDict):
 
 
 class Prices(NamedTuple):
-    """Hold what is paid: per answer, hour of work, person, call of the metric and calibration rating.
+    """Prices per answer, hour of work, person, call of the metric and calibration rating.
 
     `fee` is the share that a platform takes on top of what people get.
     """
@@ -121,7 +121,7 @@ def count_payable(prices: Prices, money: float) -> float:
 
 
 class MoneyLimits(NamedTuple):
-    """What a study may cost in all, and for each system (None: whatever), in a currency that may have a name."""
+    """Most that a study may cost in all, and for each system (None: whatever), in a currency that may have a name."""
 
     total: float | None = None
     per_system: float | None = None
@@ -141,7 +141,7 @@ def limit(limits: MoneyLimits, n_systems: int) -> float | None:
 
 
 class Binding(NamedTuple):
-    """Hold what a study may cost in all, and the key that says so: `setting` is `budget.total=500 EUR`."""
+    """Limit on a study's money in all, and the key that says so: `setting` is `budget.total=500 EUR`."""
 
     amount: float
     setting: str

@@ -39,7 +39,7 @@ _FIXED = ("human", "source", "seconds", "order")
 
 @dataclass(frozen=True, slots=True)
 class CellTable:
-    """Hold the cells of a table: `rows` are (number of the line, its cells), as many as the `header` has.
+    """Cells of a table: `rows` are (number of the line, its cells), as many as the `header` has.
 
     Rows are read while one goes through them, once; `path` is where they can be read again. `chosen` are the values of
     columns by which they were chosen, `notes` sentences on what stands above the header, `marks` the column that marks

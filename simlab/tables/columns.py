@@ -288,7 +288,7 @@ def require(wanted: Iterable[str], columns: Mapping[str, int], names: Sequence[s
 
 
 class LeftOutRatings(NamedTuple):
-    """How many ratings, or comparisons, of a table were left out, and what they are."""
+    """Number of ratings, or comparisons, of a table that were left out, and what they are."""
 
     ratings: int
     why: str

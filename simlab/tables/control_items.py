@@ -1,4 +1,4 @@
-"""Tell control items from ratings by the marks that campaigns give them: TGT, BAD, BAD_REF, REF, REPEAT, CHK, tutorial.
+"""Find control items among ratings by the marks of campaigns: TGT, BAD, BAD_REF, REF, REPEAT, CHK, tutorial.
 
 Marks are those of Appraise and of the crowd's direct assessments of WMT. They count only in a column that nothing else
 is read from, where real items are marked too and hardly anything else stands: REF and BAD are also names of systems.

@@ -1,4 +1,4 @@
-"""Tell which scores of a table are better, and between which bounds they lie."""
+"""Direction and scale of a table's scores: which are better, and between which bounds they lie."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PERCENT = (0.0, 100.0)
 
 
 class Direction(NamedTuple):
-    """Say which scores are better and who says so."""
+    """Direction of scores: which are better, and who says so."""
 
     better: Better
     source: Source

@@ -27,7 +27,7 @@ FORMS = f"{judged_outputs.FORM}, {preferences.FORM}, or {FORM_OF_TRIALS}"
 
 @dataclass(frozen=True, slots=True)
 class ScoredTrials:
-    """Hold raw score pairs of one metric's unit tests: `original[trial]`, `corrupted[trial]`, NaN where one is missing.
+    """Raw score pairs of one metric's unit tests: `original[trial]`, `corrupted[trial]`, NaN where one is missing.
 
     `corruption[trial]` numbers the kinds of corruption, `preserving[trial]` says which leave the meaning as it is.
     """

@@ -41,7 +41,7 @@ LEAST_VALUES, MOST_FAILED = 4, 0.2
 
 @dataclass(frozen=True, slots=True)
 class JudgedOutputs:
-    """Hold outputs that humans scored: `system[output]`, `item[output]` (numbered in the order of the table).
+    """Outputs that humans scored: `system[output]`, `item[output]` (numbered in the order of the table).
 
     `human[output, repeat]` are ratings, NaN = a gap; `metrics[name][output]` are scores, NaN where there is none.
     `n_documents` and `rater_names` are what the table names of them, 0 and none where it does not. `rows` were read,

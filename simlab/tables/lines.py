@@ -219,7 +219,7 @@ def _refusal(raw: bytes, where: str, number: int) -> InputError:
 
 
 class Dialect(NamedTuple):
-    """Say what sets cells apart, and whether quotation marks around a cell belong to it or not."""
+    """Dialect of a table: the mark between cells, and whether quotation marks around a cell belong to it or not."""
 
     mark: str
     quoted: bool

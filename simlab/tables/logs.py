@@ -39,7 +39,7 @@ _Run = tuple[str, str]
 
 
 class LogEntry(NamedTuple):
-    """Hold one row: what was shown to whom and what they said. `points` add up the spans."""
+    """A row of a log: what was shown to whom, and their answer. `points` add up the spans."""
 
     line: int
     shown: ShownSegment
@@ -51,7 +51,7 @@ class LogEntry(NamedTuple):
 
 
 class Stamp(NamedTuple):
-    """Hold when an answer of whatever kind ended: in whose login, about which output; NaN: it is not known."""
+    """Time at which an answer of whatever kind ended: in whose login, about which output; NaN: it is not known."""
 
     login: str
     output: tuple[str, ...]
@@ -222,7 +222,7 @@ def _match_copies(log: _LogRows, marked: bool) -> Iterator[tuple[str, bool]]:
 
 
 class ShownSegment(NamedTuple):
-    """Say what a login was shown: a segment of a system's document, as item `number` of their task.
+    """A segment that a login was shown: of a system's document, as item `number` of their task.
 
     `mark` tells copies of an output from the output itself.
     """

@@ -33,7 +33,7 @@ Item = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class MetricScores:
-    """Hold what a metric says: `score[system, item]`, higher is better, NaN where it says nothing.
+    """Scores of a metric: `score[system, item]`, higher is better, NaN where it says nothing.
 
     `items[item]` are documents and segments by name, in the order of documents; `where` is the file.
     """
@@ -46,7 +46,7 @@ class MetricScores:
 
 
 class AlignedScores(NamedTuple):
-    """Hold scores beside the outputs of a table: `score[system, item]`, NaN where there is none.
+    """Scores beside the outputs of a table: `score[system, item]`, NaN where there is none.
 
     `rest[system, k]` scores outputs of further items, `rest_items[k]`, of which the table has no rating at all.
     """

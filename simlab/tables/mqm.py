@@ -42,7 +42,7 @@ _AT_ONCE = 10_000
 
 
 class MarkedError(NamedTuple):
-    """Hold what a row says: points in tenths, whether it is an error, and whether a planted one, missed."""
+    """Content of a row: points in tenths, whether it is an error, and whether a planted one, missed."""
 
     tenths: int
     error: bool

@@ -228,7 +228,7 @@ class RatingCollector:
 
 
 class Indexed(NamedTuple):
-    """Hold indices of ratings by names in natural order; items are sorted by document, then by segment."""
+    """Indices of ratings by names in natural order; items are sorted by document, then by segment."""
 
     system: Ints
     item: Ints

@@ -30,7 +30,7 @@ USUAL = aliases("system_a", "system_b", "pair", "item", "document", "rater", "wi
 
 @dataclass(frozen=True, slots=True)
 class Preferences:
-    """Hold comparisons by humans, flat: one entry each, in the order of the table; and what metrics say of outputs.
+    """Comparisons by humans, flat: one entry each, in the order of the table; and the metrics' scores of outputs.
 
     `first[k]`, `second[k]` are the two systems as the table has them, `outcome[k]` is 0 where the first is better, 1
     for a tie, 2 where the second is better. `item[k]` is the input, -1 where the table names none; `rater[k]` is who

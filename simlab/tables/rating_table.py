@@ -1,4 +1,4 @@
-"""Name what a table of ratings holds, and what its owner tells beside it."""
+"""Ratings of a table, its control items, and its owner's description of its columns."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Alike: TypeAlias = Literal["refuse", "merge", "keep"]
 
 @dataclass(frozen=True, slots=True)
 class ColumnOverrides:
-    """Say what a user tells of a table beside what it holds.
+    """Description of a table by its user, beside what it holds.
 
     `columns[ours]` is the table's own name of a column, `better` which scores are better, `scale` the least and the
     largest score that can be given, `people` a file that says which logins are one person; None: as the table has it.
@@ -55,7 +55,7 @@ NOTHING = ColumnOverrides()
 
 
 class ControlAnswers(NamedTuple):
-    """Hold control items, whose right answer is known: who met one, and whether they failed it.
+    """Control items, whose right answer is known: who met one, and whether they failed it.
 
     `rule` says in a sentence what failing means.
     """
@@ -67,7 +67,7 @@ class ControlAnswers(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Ratings:
-    """Hold ratings, flat: one entry per rating, in the order of the table.
+    """Ratings, flat: one entry per rating, in the order of the table.
 
     `system[k]`, `item[k]` (a segment, or a whole document where the table has no segments) and `rater[k]` are indices;
     `document[item]` says which items belong together. `score[k]` is as the table has it; `errors[k]` counts the errors

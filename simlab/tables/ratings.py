@@ -48,7 +48,7 @@ _COUNTS = ("errors", "minor", "major")
 
 
 class Header(NamedTuple):
-    """Hold the header of a table: `columns[ours]` is the place of a column, `widths` how many cells rows may have.
+    """Header of a table: `columns[ours]` is the place of a column, `widths` how many cells rows may have.
 
     `before`: it has tabs and the columns that simlab has always read as sums of errors. `file` is what was opened,
     `spellings` are the names that are taken for one, None: names stay as they are.

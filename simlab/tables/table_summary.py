@@ -1,4 +1,4 @@
-"""Say in one line what was understood of a table of ratings, and as a record."""
+"""Summarise how a table of ratings was understood, in one line and as a record."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def check_cut(cut: float) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Hold how long answers took, flat: one entry per answer of which it can be told, login by login, in order.
+    """Times of answers, flat: one entry per answer of which it can be told, login by login, in order.
 
     All that was handed in counts: control items, practice and repeated answers take time as well. `login[k]`;
     `person[login]` is an index of `person_names`; `gap[k]` are seconds since the answer before in that login had ended,

@@ -24,7 +24,7 @@ RULE = "must be the name of one of the two, a, b or tie; or >, = or <; or 1, .5 
 
 
 class WinnerComparisons(NamedTuple):
-    """Hold comparisons, flat: `outcome` is 0 where the first is better, 1 for a tie, 2 where the second is.
+    """Comparisons, flat: `outcome` is 0 where the first is better, 1 for a tie, 2 where the second is.
 
     `item` and `rater` are -1 where the table names none; `line` is where in the table each stands.
     """
@@ -38,7 +38,7 @@ class WinnerComparisons(NamedTuple):
 
 
 class CellReadings(NamedTuple):
-    """Say how a cell may be read: as the name of a system, and as a word for a place; -1: as none."""
+    """Readings of a cell: as the name of a system, and as a word for a place; -1: as none."""
 
     name: int
     word: int

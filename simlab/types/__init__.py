@@ -1,4 +1,4 @@
-"""Name the values that travel between the rooms of simlab: world, collected, concluded."""
+"""Values that travel between the rooms of simlab: world, collected, concluded."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

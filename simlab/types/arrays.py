@@ -1,4 +1,4 @@
-"""Name the arrays that travel between the rooms."""
+"""Types of the arrays that travel between the rooms."""
 
 from __future__ import annotations
 

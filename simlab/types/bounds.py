@@ -1,4 +1,4 @@
-"""Name the numbers that keys may be: wide enough for every study, and narrow enough that nothing overflows."""
+"""Bounds of keys that are numbers: wide enough for every study, and narrow enough that nothing overflows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Name what a campaign collects: all that an analyst may use."""
+"""Data that a campaign collects: all that an analyst may use."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from simlab.types.worlds import Frame, KnownCorrelation, KnownRates
 
 @dataclass(frozen=True, slots=True)
 class SlotAssignment:
-    """Say whom a design asks: `slot[system, document, k]`, -1 = not asked; all items of a document go together."""
+    """Raters whom a design asks: `slot[system, document, k]`, -1 = not asked; all items of a document go together."""
 
     slot: Ints
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """Hold the answers that came: flat arrays of equal length, one entry per rating, comparison or judgement.
+    """Answers that came: flat arrays of equal length, one entry per rating, comparison or judgement.
 
     `unit[k]` is the system that was rated (of a comparison: the pair), `item[k]` the input, `rater[k]` who answered.
     `order[k]` counts the answers about a unit as they came, `at[k]` is the time; None where neither is known.
@@ -44,7 +44,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class ScoredRatings:
-    """Hold the scores that a test compares: flat arrays of equal length, one entry per rating that came.
+    """Scores that a test compares: flat arrays of equal length, one entry per rating that came.
 
     `document[k]` (of the documents of the study, from 0), `item[k]` (the segment), `rater[k]`, `system[k]`; `value[k]`
     is the rating, normalised and corrected by the metric, and `share[k]` what it counts in its segment's score: one by
@@ -73,7 +73,7 @@ class ScoredRatings:
 
 @dataclass(frozen=True, slots=True)
 class Arrived:
-    """Hold ratings in the order in which they came, as whoever watches a campaign sees them: one entry per rating.
+    """Ratings in the order in which they came, as whoever watches a campaign sees them: one entry per rating.
 
     `item[k]` (the segment), `rater[k]`, `system[k]`, `value[k]`, normalised and corrected by the metric; `screen[k]`
     counts the screens, from 0, in the order in which they were done: a screen is one output with all its segments, as
@@ -90,7 +90,7 @@ class Arrived:
 
 
 class Streams(NamedTuple):
-    """Hold the address of a study's random numbers; each word leads to a generator of its own, always the same."""
+    """Address of a study's random numbers; each word leads to a generator of its own, always the same."""
 
     seed: int
     path: tuple[str | int, ...]
@@ -102,7 +102,7 @@ class Streams(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """Hold one campaign as an analyst has it: no world, whatever came of it.
+    """Data of one campaign as an analyst has it: no world, whatever came of it.
 
     `frame` says what could be rated, `documents` which documents the study has and `asked` whom the design asked
     (None where a kind of study knows no such thing); `seen` is what came. `metric` is what the metric says, `known`
@@ -121,7 +121,7 @@ class Collected:
 
 
 class Campaign(NamedTuple):
-    """Hold what was collected, and `backstage` what no analyst may see and an appraiser needs."""
+    """Collected data of a campaign, and `backstage` what no analyst may see and an appraiser needs."""
 
     collected: Collected
     backstage: Any
@@ -129,7 +129,7 @@ class Campaign(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Sum up what the metric says of outputs that it alone has seen, document by document.
+    """Sums of the metric's scores of outputs that it alone has seen, document by document.
 
     `n[k]` outputs, and `total[row, k]` of what it says of them, belong to document `document[row, k]`.
     """
@@ -141,7 +141,7 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """Hold all that an analyst may use of single judgements; a row is a system in a campaign.
+    """Data on single judgements that an analyst may use; a row is a system in a campaign.
 
     `y[row, n]` human judgements, `g[row, n]` what the metric says of the same outputs (None: no metric), `binary` or
     scores. `rest` tells of outputs with the metric's word only: their number, and `mean[row]` and `variance[row]` of
@@ -173,7 +173,7 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class JudgementSequence:
-    """Hold the judgements of a system in the order in which they came, as a rule that may end them looks at them.
+    """Judgements of a system in the order in which they came, as a rule that may end them looks at them.
 
     `y[n]`, and `g[n]` what the metric says of the same outputs (None: no metric). `other[n]` is what it says of others
     on average: of the whole test set, or of `fresh` outputs at each step that nobody judges (0: of the test set; None:

@@ -1,4 +1,4 @@
-"""Name what collecting on a clock is made of: tasks, who may do them, and the log of who did what and when."""
+"""Data of collecting on a clock: tasks, who may do them, and the log of who did what and when."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CONTROL = -1
 
 
 class Chances(NamedTuple):
-    """Hold the clock's own generators: `people` belongs to who works, whatever the study; `work` to the study."""
+    """Generators of the clock: `people` belongs to who works, whatever the study; `work` to the study."""
 
     people: np.random.Generator
     work: np.random.Generator
@@ -34,7 +34,7 @@ class Chances(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Tasks:
-    """Say what is to be done, each task by one person in one go.
+    """Tasks of a campaign, each done by one person in one go.
 
     `size[task]` answers make up a task; they are given one after the other, and count one by one. `seat[task]` is the
     seat that a task is dealt to (-1: whoever is free next). `may[task, seat]` says who may do it when it is dealt to
@@ -66,7 +66,7 @@ Next = Callable[[int, Ints, float], int]
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Hold the work of a campaign: its `tasks` at the start, and `more` that follow from what was handed in.
+    """Work of a campaign: its `tasks` at the start, and `more` that follow from what was handed in.
 
     `more` says what follows from what came; before it is asked, `hears` takes in what that was, in tasks of one answer.
     `choose` says who takes what of the tasks that are dealt to nobody (None: first come, first served); `deadline` is
@@ -90,7 +90,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """Hold what happened: one entry per answer that somebody worked at, in the order in which they ended.
+    """Log of a campaign: one entry per answer that somebody worked at, in the order in which they ended.
 
     `task[k]` (tasks that were added count on from the first ones; -1: a control item), `part[k]` (which of the task's
     answers, from 0), `person[k]`; `began[k]`, `ended[k]` in hours from the start on the calendar, nights included;
@@ -120,7 +120,7 @@ class Log:
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """Hold what a platform sees when somebody is free: the tasks that are open to them, and how systems stand so far.
+    """Queue of open tasks for somebody who is free, as a platform sees it, and how systems stand so far.
 
     `system[k]` is the system whose output the k-th open task shows (-1: it shows several). Systems share one order of
     documents, and so do their open tasks. `count[system]` outputs were rated so far, with the mean score

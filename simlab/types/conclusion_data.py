@@ -1,4 +1,4 @@
-"""Name what is concluded: estimates, evidence, verdicts, outcomes and how good they were."""
+"""Data of conclusions: estimates, evidence, verdicts, outcomes and how good they were."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NO_TWIN = -128
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Declare an outcome: its dimensions after the axes, its type, what fills gaps, and its meaning.
+    """Declaration of an outcome: its dimensions after the axes, its type, what fills gaps, and its meaning.
 
     On the dimension `of_world` an outcome has one row per world (`world` itself is a coordinate of replicates).
     What a campaign that was carried out may answer lies between `low` and `high` (None: any finite number), or is
@@ -45,7 +45,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Contrasts:
-    """Hold what is concluded about each pair's difference `[pair]`, where that does not follow from two means alone.
+    """Conclusions about each pair's difference `[pair]`, where that does not follow from two means alone.
 
     `sd` is its standard error, `low` and `high` bound its interval, `p_value` is that of no difference.
     """
@@ -59,7 +59,7 @@ class Contrasts:
 
 @dataclass(frozen=True, slots=True)
 class Youden:
-    """Hold what is concluded about a metric's rho + eta - 1 on each row's outputs, `[row]`."""
+    """Conclusions about a metric's rho + eta - 1 on each row's outputs, `[row]`."""
 
     value: Floats
     low: Floats
@@ -68,7 +68,7 @@ class Youden:
 
 @dataclass(frozen=True, slots=True)
 class Estimates:
-    """Hold what is concluded about each row's mean: `value`, `sd` (its standard error), `low` and `high` `[row]`.
+    """Estimates of each row's mean: `value`, `sd` (its standard error), `low` and `high` `[row]`.
 
     `influence[row, n]` is what each judgement contributes, so that systems judged on the same inputs can be compared
     pair by pair: `sd**2 = var(influence) / n + own**2`, `own[row]` from what no judgement says. Both are None where an
@@ -95,7 +95,7 @@ class Estimates:
 
 @dataclass(frozen=True, slots=True)
 class Trail:
-    """Hold what came about each pair, one output after the other: rules that bet on the next one need it.
+    """Answers about each pair, one output after the other: rules that bet on the next one need it.
 
     `human[row, k]` is what raters said of the k-th output asked about (0, 1, 2 = `>`, `=`, `<`; -1: nothing came),
     `metric[row, k]` how far the metric prefers the first (+1 to -1; 0: not at all, or nothing said); None without a
@@ -122,7 +122,7 @@ class Trail:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Hold what would be known of each pair at each look, had it been followed so far.
+    """Counts about each pair at each look, had it been followed so far.
 
     `annotations[look]` human ratings per pair, 0 at look 0; `human[row, look, outcome]` their counts (`>`, `=`, `<`);
     `confusion[row, look, metric outcome, human outcome]` the counts of the outputs that both rated, and
@@ -142,7 +142,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Hold what a posterior says of p: `mean`, `low`, `high` `[row, outcome]`, bounds of 95 % intervals.
+    """Posterior of p: `mean`, `low`, `high` `[row, outcome]`, bounds of 95 % intervals.
 
     Of one that was sampled by chains also `r_hat` (the largest of p) and `ess` (of theta) `[row]`.
     """
@@ -156,7 +156,7 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
-    """Hold what a decision rule says at each look: `verdict[row, look]` +1, 0 or -1 if collecting ended there.
+    """Verdicts of a decision rule at each look: `verdict[row, look]` +1, 0 or -1 if collecting ended there.
 
     `stop[row, look]` says whether the rule itself ends it; what is said after the first stop counts for nothing.
     `theta[row, look]` is the probability that the first system wins more often (NaN where a rule has none).
@@ -174,7 +174,7 @@ class Verdicts:
 
 @dataclass(frozen=True, slots=True)
 class Stops:
-    """Hold where a rule ends the judging of a system: after `n` judgements, since that is enough (`narrow`) or all.
+    """End of a system's judging by a rule: after `n` judgements, since that is enough (`narrow`) or all.
 
     `low` and `high` bound its mean there. Two systems are called different where their intervals from `claim_low` to
     `claim_high` do not overlap, at the level of the rule's claims; None: a test of means says so, its p-value
@@ -192,7 +192,7 @@ class Stops:
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """Hold what a decision rule of ratings claims, `[pair]`: `verdict` +1 (the first is better), -1, or 0 for none.
+    """Claims of a decision rule of ratings, `[pair]`: `verdict` +1 (the first is better), -1, or 0 for none.
 
     `p_value` is that of a claim, or the least that the rule came across (1: it never held the two against each other).
     """
@@ -203,7 +203,7 @@ class Claims:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Hold a performance measure with what its error needs.
+    """Estimate of a performance measure, with what its error needs.
 
     `influence[cluster]` are jackknife influence values (cluster = world, document set or replicate), so
     `mcse = sqrt(sum(influence**2) / (K (K - 1)))`; `n` is the number of campaigns the value rests on, `telling` that of

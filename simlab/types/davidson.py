@@ -1,4 +1,4 @@
-"""Name what a latent scale with ties is made of: the strengths of systems, and raters who choose by them."""
+"""Latent scale with ties: the strengths of systems, and raters who choose by them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from simlab.types.arrays import Floats
 
 @dataclass(frozen=True, slots=True)
 class Davidson:
-    """Say how outputs compare: of two that lie d apart, `>`, `=` and `<` are as likely as e^(d/2) : ties : e^(-d/2).
+    """Davidson's law of comparisons: of two outputs d apart, `>`, `=`, `<` are as likely as e^(d/2) : ties : e^(-d/2).
 
     An output lies at `f[item] * (strength[system] + output_sd * z)`, z standard normal, in logits; `f` is a lognormal
     factor with mean 1 and logarithm's standard deviation `item_sd` (easy items tell outputs apart, hard ones do not).
@@ -24,7 +24,7 @@ class Davidson:
 
 @dataclass(frozen=True, slots=True)
 class RaterPool:
-    """Say how raters differ who choose by a latent scale.
+    """Differences between raters who choose by a latent scale.
 
     `sharpness[rater]` is the factor by which a rater sees outputs further apart, `ties[rater]` that by which draws are
     likelier, `taste[rater, system]` what a rater adds to the strength of a system (logits). `whole_items`: all

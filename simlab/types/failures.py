@@ -1,4 +1,4 @@
-"""Name what goes wrong: a user's mistake, a design that could not be carried out, a value that cannot be."""
+"""Errors: a user's mistake, a design that could not be carried out, a value that cannot be."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Name the questions that raters are asked."""
+"""Questions that raters are asked."""
 
 QUESTION = "question"
 """The key, and the group of options, by which a config chooses its kind of study."""

@@ -1,4 +1,4 @@
-"""Name what is true: systems, who would answer what about every output, and what the metric says."""
+"""Worlds: the true systems, raters' answers about every output, and the metric's."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from simlab.types.speeds import Speeds
 
 
 class Place(NamedTuple):
-    """Say where a study lives: its world, the pool of raters and the draw of documents in it, the study itself."""
+    """Address of a study: its world, the pool of raters and the draw of documents in it, the study itself."""
 
     world: int
     pool: int = 0
@@ -50,7 +50,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """Say what can be rated and by whom.
+    """Outputs that can be rated, and the raters who can rate them.
 
     An item is one segment of the input. `document[item]` and `bucket[document]` are indices from 0;
     `rater[system, item, slot]` is the index of the rater who sits in a slot of the item's bucket, -1 where
@@ -84,14 +84,14 @@ class Frame:
 
 
 class Answers(NamedTuple):
-    """Hold answers: `value[k]`, and `errors[k]`, the number of errors marked (None where nobody marks errors)."""
+    """Answers of raters: `value[k]`, and `errors[k]`, the number of errors marked (None where nobody marks errors)."""
 
     value: Array
     errors: Ints | None
 
 
 class Anew(NamedTuple):
-    """Hold the generators of what is drawn anew for a world: raters, documents, or both (None: those are kept).
+    """Generators of what is drawn anew for a world: raters, documents, or both (None: those are kept).
 
     `both` is for what belongs to a rater and a document together; it is drawn anew with either. Who draws from
     `raters` takes nothing that depends on documents, and the other way round, so that pools and documents cross.
@@ -103,7 +103,7 @@ class Anew(NamedTuple):
 
 
 class Law(Protocol):
-    """Say how the answers to a question come about.
+    """Law of the answers to a question, from which studies draw.
 
     All noise is drawn at once, whoever will be asked, so that designs are compared on the same answers.
     """
@@ -116,7 +116,7 @@ class Law(Protocol):
 
 
 class RatingLaw(Law, Protocol):
-    """Say how ratings come about, and what they are on average."""
+    """Law of ratings, with their expected values."""
 
     def expected_ratings(self) -> Floats:
         """Return the rating that each rater gives, or is expected to give: `[system, item, slot]`, NaN in gaps."""
@@ -124,7 +124,7 @@ class RatingLaw(Law, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """Hold one draw of all that is true, unasked answers included.
+    """A world: one draw of all that is true, unasked answers included.
 
     `answers[question]` is the law of the answers to a question; `truth[system]` is None where nobody knows it, or where
     it follows from the law. `metric` is what an automatic metric says: scores `[system, item]`, a `MetricLaw`, an
@@ -155,7 +155,7 @@ JudgedWorld: TypeAlias = Annotated[World, JUDGE]
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """Hold what a system model draws: the expected quality of every output for an average rater.
+    """Outputs of a system model: the expected quality of each for an average rater.
 
     `quality[system, item]`, `document[item]`, and `truth[system]`, the mean quality over all inputs that the
     documents were drawn from. `again` draws the quality of the same systems on other documents; None where that cannot
@@ -173,7 +173,7 @@ class Outputs:
 
 @dataclass(frozen=True, slots=True)
 class Documents:
-    """Say which outputs of a system come together: each `size` items in a row are parts of one document.
+    """Grouping of a system's outputs into documents: each `size` items in a row are parts of one document.
 
     `agreement` is the correlation of whatever is drawn of two items of a document (0: parts know nothing of each
     other); what an item is like on its own stays what it is without documents. The last document may be cut short.
@@ -189,7 +189,7 @@ class Documents:
 
 @dataclass(frozen=True, slots=True)
 class Contest:
-    """Say how the outputs of each two systems compare, as an oracle sees it.
+    """Comparisons of the outputs of each two systems, as an oracle sees them.
 
     `p[pair, outcome]` are the probabilities of win, draw and loss (`>`, `=`, `<`; pairs ordered i < j, "win" means that
     the first system's output is preferred); None where nobody knows them. Exactly one of four says where outcomes
@@ -213,7 +213,7 @@ class Contest:
 
 @dataclass(frozen=True, slots=True)
 class Latent:
-    """Say how quality comes about: an output scores `quality[system] * f[item] + shared_sd * d[item] + output_sd * z`.
+    """Latent quality: an output scores `quality[system] * f[item] + shared_sd * d[item] + output_sd * z`.
 
     `f` is a lognormal factor with mean 1 and logarithm's standard deviation `item_sd` (easy items tell systems apart,
     hard ones do not), `d` standard normal (easy items are done well by every system); items are shared by all systems.
@@ -230,7 +230,7 @@ class Latent:
 
 @dataclass(frozen=True, slots=True)
 class MetricLaw:
-    """Say what a metric says of pairs: by a mixture matrix, by a score that is compared, or as it is recorded.
+    """Law of a metric's answers about pairs: by a mixture matrix, by a score that is compared, or as it is recorded.
 
     `mu[pair, metric outcome, oracle outcome]` has columns that sum to one. Otherwise the metric scores outputs with
     `correlation[system]` to their latent score, and prefers by the sign of the difference beyond `margin` (in standard
@@ -258,7 +258,7 @@ class MetricLaw:
 
 @dataclass(frozen=True, slots=True)
 class TestSet:
-    """Hold the potential answers about a test set: outcomes 0, 1, 2 = `>`, `=`, `<`, -1 = a gap.
+    """Potential answers about a test set: outcomes 0, 1, 2 = `>`, `=`, `<`, -1 = a gap.
 
     `human[pair, item]` for the outputs that humans can rate, `metric[pair, item]` for those that the metric rates
     (the same first), None without a metric; its outcomes are more where it tells sizes apart (see `MetricLaw`).
@@ -271,21 +271,21 @@ class TestSet:
 
 
 class KnownRates(NamedTuple):
-    """Hold what an analyst takes for known of a binary metric: true positive and true negative rate."""
+    """True positive and true negative rate of a binary metric that an analyst takes for known."""
 
     rho: float
     eta: float
 
 
 class KnownCorrelation(NamedTuple):
-    """Hold what an analyst takes for known of a metric's scores: their correlation with the human score."""
+    """Correlation of a metric's scores with the human score that an analyst takes for known."""
 
     correlation: float
 
 
 @dataclass(frozen=True, slots=True)
 class OutputMetric:
-    """Say what a metric says of single outputs, system by system.
+    """Law of a metric's answers about single outputs, system by system.
 
     Binary: it says adequate of adequate outputs with `rho[system]`, inadequate of others with `eta[system]`. Otherwise
     it scores them with `correlation[system]` to the human score of a system's outputs, in standard deviations; with a

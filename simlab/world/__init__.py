@@ -1,1 +1,1 @@
-"""Hold the parts that say what is true: systems, raters, recorded ratings."""
+"""Parts of a world: systems, raters, recorded ratings."""

@@ -52,7 +52,7 @@ _SECTIONS = ("mu", "rho_eta", "correlation")
 
 
 class _File(NamedTuple):
-    """Hold the content of a file, and how messages name it."""
+    """Content of a file, and how messages name it."""
 
     where: str
     content: Section

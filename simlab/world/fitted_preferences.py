@@ -141,7 +141,7 @@ class PreferenceWorldFile(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class FittedPreferences:
-    """Hold fitted preferences: who, and draws of the parameters.
+    """Fitted preferences: people, and draws of the parameters.
 
     `laws[draw]` is how outputs come about, `at_large[draw]` how much raters differ, `pools[draw]` what the pilot's
     raters are: `sharpness[rater]`, `ties[rater]`, `taste[rater, system]`. `failed` are the checks that failed, None

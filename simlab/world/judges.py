@@ -1,4 +1,4 @@
-"""Say who judges single outputs, and how."""
+"""Raters who judge single outputs, by the scale of their answers."""
 
 from __future__ import annotations
 

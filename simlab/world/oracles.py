@@ -1,4 +1,4 @@
-"""Say who compares outputs: the oracle itself, raters who confuse its outcomes, or the scores of a table."""
+"""Oracles that compare outputs: the oracle itself, raters who confuse its outcomes, or the scores of a table."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ MAX_CELLS = 50_000_000
 
 
 class _Said(NamedTuple):
-    """Hold what a config says of a table beside its path."""
+    """Description of a table in a config, beside its path."""
 
     sha256: str | None
     better: Literal["higher", "lower"] | None

@@ -17,7 +17,7 @@ _MOST_PLACES = 10**9
 
 
 class QualitySpread(NamedTuple):
-    """Hold how much documents, segments (and how skewed), systems on documents differ: sds of the logarithm."""
+    """Spreads of documents, segments (and how skewed), systems on documents: sds of the logarithm."""
 
     document: float
     segment: float

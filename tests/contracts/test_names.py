@@ -23,6 +23,8 @@ def read_words(name: str) -> frozenset[str]:
 VERBS = read_words("verbs")
 NOUNS = read_words("nouns")
 BANNED = frozenset({"held", "found", "said", "told", "one", "asked"})
+OPAQUE = frozenset({"say", "tell", "what", "whether", "how", "where", "that", "which"})
+RECORDS = frozenset({"BaseModel", "NamedTuple", "RootModel", "TypedDict"})
 PREPOSITIONS = read_words("prepositions")
 TARGET = re.compile(r"_target_: *[\"']?([\w.]+)")
 
@@ -119,17 +121,53 @@ def shared_class_names() -> Iterator[str]:
                 yield f"{file} class {name}"
 
 
+def docstring_words(node: ast.AsyncFunctionDef | ast.FunctionDef | ast.ClassDef | ast.Module) -> list[str]:
+    return (ast.get_docstring(node) or "").split()
+
+
+def first_word(words: list[str]) -> str:
+    return words[0].strip(",.:;").lower()
+
+
 def opaque_docstrings() -> Iterator[str]:
     """Yield functions that act and whose docstring is not imperative, and any that begins with a question word."""
     for function in functions():
-        words = (ast.get_docstring(function.node) or "").split()
+        words = docstring_words(function.node)
         if not words:
             continue
-        first = words[0].strip(",.:;").lower()
+        first = first_word(words)
         acts = function.node.name.strip("_").split("_")[0] in VERBS and first != "true"
         imperative = first in VERBS or first in NOUNS
-        if first in {"say", "tell", "what", "whether", "how", "where", "that", "which"} or (acts and not imperative):
+        if first in OPAQUE or (acts and not imperative):
             yield f"{function.where}: {' '.join(words[:6])}"
+
+
+def base_names(node: ast.ClassDef) -> set[str]:
+    """Return the last names of the bases, without what they are generic in."""
+    return {ast.unparse(base).partition("[")[0].rpartition(".")[2] for base in node.bases}
+
+
+@cache
+def records() -> frozenset[str]:
+    """Return the names of the classes of data: dataclasses, subclasses of `RECORDS`, and their subclasses."""
+    classes = [node for tree in trees().values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    data = {node.name for node in classes if any("dataclass" in ast.unparse(line) for line in node.decorator_list)}
+    known = data | RECORDS
+    while more := {node.name for node in classes if base_names(node) & known} - known:
+        known |= more
+    return frozenset(known)
+
+
+def opaque_headings() -> Iterator[str]:
+    """Yield modules and classes whose docstring begins with a question word, and records that "hold" something."""
+    for file, tree in trees().items():
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.ClassDef | ast.Module):
+                continue
+            name = node.name if isinstance(node, ast.ClassDef) else "module"
+            words = docstring_words(node)
+            if words and first_word(words) in (OPAQUE | {"hold"} if name in records() else OPAQUE):
+                yield f"{file} {name}: {' '.join(words[:6])}"
 
 
 RULES = {
@@ -137,6 +175,7 @@ RULES = {
     "parameters": banned_parameters,
     "classes": shared_class_names,
     "docstrings": opaque_docstrings,
+    "headings": opaque_headings,
 }
 
 
@@ -150,6 +189,12 @@ def test_exceptions_are_few_used_and_explained() -> None:
     names |= {node.name for tree in trees().values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
     assert len(EXCEPTIONS) <= 40
     assert all(name in names and len(reason) > 10 for name, reason in EXCEPTIONS.items())
+
+
+def test_records_are_data_whatever_their_base() -> None:
+    plain, model, child, table = "Votes", "Conclusion", "MissedTarget", "StoredSweeps"
+    assert {plain, model, child, table, "RunOptions"} <= records()
+    assert not {"Tally", "Ledger"} & records()
 
 
 @pytest.mark.parametrize("name", ["_named", "held", "of", "of_pairs", "errors_of", "get_held", "by_rater", "alike"])

@@ -120,7 +120,7 @@ def moments(
 
 
 class DrawnDifferences(NamedTuple):
-    """Hold, draw by draw, the measurable difference and whether a difference was found, `[..., draw]`.
+    """Draws of the measurable difference and of whether a difference was found, `[..., draw]`.
 
     `found` is 0 or 1; NaN where no difference was asked about, and where there is no rating.
     """
@@ -130,7 +130,7 @@ class DrawnDifferences(NamedTuple):
 
 
 class MetricSetting(NamedTuple):
-    """Hold the metric's side of a setting; all numbers of human ratings share its draws."""
+    """Metric's part of a setting; all numbers of human ratings share its draws."""
 
     n_metric: float
     rho: float

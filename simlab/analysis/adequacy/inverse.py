@@ -45,7 +45,7 @@ Row: TypeAlias = dict[str, Any]
 
 
 class RatingPrices(NamedTuple):
-    """Hold what a rating costs; a calibration output costs a human and a metric rating if nothing else is said."""
+    """Prices of ratings; a calibration output costs a human and a metric rating if nothing else is said."""
 
     human: float
     metric: float
@@ -58,7 +58,7 @@ class RatingPrices(NamedTuple):
 
 
 class Mix(NamedTuple):
-    """Hold the cheapest plan, its price per system, and the difference that it measures."""
+    """Cheapest plan, its price per system, and the difference that it measures."""
 
     plan: Numbers
     price: float
@@ -135,7 +135,7 @@ def find_smallest_number(
 
 
 class PlanRequirement(NamedTuple):
-    """Hold what a plan must reach: a difference that is to be measurable, or found with a power.
+    """Requirement of a plan: a difference that is to be measurable, or found with a power.
 
     `power` and `level` are those of a single pair, `requested_power` is the power that was asked for.
     """

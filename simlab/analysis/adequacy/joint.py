@@ -23,7 +23,7 @@ BLOCK = 16
 
 
 class AdequacyCounts(NamedTuple):
-    """Hold one system's counts `[row]`: `n_plus` of `n` adequate by human, `m_plus` of `m` by metric ratings."""
+    """One system's counts `[row]`: `n_plus` of `n` adequate by human, `m_plus` of `m` by metric ratings."""
 
     n_plus: Floats
     n: Floats
@@ -36,7 +36,7 @@ class AdequacyCounts(NamedTuple):
 
 
 class GivenRates(NamedTuple):
-    """Hold what is known of alpha at given rho and eta `[row, ...]`: evidence, mean, variance.
+    """Posterior of alpha at given rho and eta `[row, ...]`: evidence, mean, variance.
 
     `human` and `metric` are the slopes of the mean in the two counts, `cov(alpha, logit(alpha))` and
     `cov(alpha, logit(q))`, as counts are the natural statistics of these logits.

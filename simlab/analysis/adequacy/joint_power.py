@@ -1,4 +1,4 @@
-"""Say how often a difference of alpha (share of adequate outputs) is found with one calibration.
+"""Calculate the power to detect a difference of alpha (share of adequate outputs) with one shared calibration.
 
 The calibration estimates the metric's rho and eta: how often it calls adequate outputs adequate, and others inadequate.
 `constrain`: rho + eta > 1 is taken as known.

@@ -1,4 +1,4 @@
-"""Say how likely a metric's ratings are as a function of alpha, whether or not its rho and eta are known.
+"""Likelihood of alpha given a metric's ratings, with its rho and eta known or unknown.
 
 With U ~ rho, V ~ 1 - eta and Q ~ Beta(m_plus + 1, m - m_plus + 1), all independent, the likelihood of alpha after
 integrating rho and eta out is the density of `alpha U + (1 - alpha) V - Q` at 0: a binomial likelihood of q is a Beta
@@ -30,7 +30,7 @@ CELLS, ROUNDS = 64, 4
 
 
 class BetaEvidence(NamedTuple):
-    """Hold the Beta parameters of U = rho, V = 1 - eta and Q, `first[row, 3]` and `second[row, 3]`.
+    """Beta parameters of U = rho, V = 1 - eta and Q, `first[row, 3]` and `second[row, 3]`.
 
     `rated[row]`: there are metric ratings. `constrain`: rho + eta > 1 is known.
     """
@@ -172,7 +172,7 @@ def human_log_likelihood(alpha: Floats, n_plus: Floats, n: Floats) -> Floats:
 
 
 class Nodes(NamedTuple):
-    """Hold a Gauss-Legendre rule in panels: `alpha[row, panel, k]` and its `weight[row, panel, k]`."""
+    """A Gauss-Legendre rule in panels: `alpha[row, panel, k]` and its `weight[row, panel, k]`."""
 
     alpha: Floats
     weight: Floats

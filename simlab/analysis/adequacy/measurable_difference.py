@@ -1,4 +1,4 @@
-"""Say which difference between two systems' alphas a planned evaluation can measure.
+"""Calculate the difference between two systems' alphas that a planned evaluation can measure.
 
 alpha is the share of a system's outputs that are adequate; rho and eta are the probabilities that the metric calls
 adequate outputs adequate, and others inadequate. `constrain` everywhere: rho + eta > 1 is taken as known.
@@ -61,7 +61,7 @@ NODES, FAR = 200, 9.0
 
 
 class Measurable(NamedTuple):
-    """Hold the measurable difference; `flipped` says where a metric with rho + eta < 1 was turned round.
+    """Measurable difference; `flipped` says where a metric with rho + eta < 1 was turned round.
 
     Source: von Däniken et al. 2022.
 
@@ -90,7 +90,7 @@ class Measurable(NamedTuple):
 
 
 class Joint(NamedTuple):
-    """Hold the joint measurable difference, the bias of a metric that is not the same for both, and what is found.
+    """Joint measurable difference, the bias of a metric that is not the same for both, and the detectable difference.
 
     `detectable` is the true difference that is found with the wanted power, NaN where no system is that different.
     """
@@ -300,7 +300,7 @@ def _expected_differences(
 
 
 class Among(NamedTuple):
-    """Hold how many systems there are, what is done about all their pairs, and what is to be found.
+    """Number of systems, the correction for all their pairs, and the differences that are to be found.
 
     Sources: Tukey 1953; Hayter 1984.
 

@@ -15,7 +15,7 @@ from simlab.types import Floats, InputError
 
 
 class Sampled(NamedTuple):
-    """Hold posteriors `[row]`, the R-hat of alpha and its effective draws."""
+    """Posteriors of rows sampled by NUTS, `[row]`, the R-hat of alpha and its effective draws."""
 
     posterior: AlphaPosterior
     r_hat: Floats

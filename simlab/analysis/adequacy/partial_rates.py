@@ -43,7 +43,7 @@ FEWEST, MOST, TAIL = 48, 320, 1e-9
 
 
 class _Axis(NamedTuple):
-    """Hold the grid of a rate's logit, and the law of a system's logit there.
+    """Grid of a rate's logit, and the law of a system's logit there.
 
     `kernel[hyper, node]` is the probability of a node given a mean and a spread, `prior[hyper]` that of these.
     """
@@ -54,7 +54,7 @@ class _Axis(NamedTuple):
 
 
 class Own(NamedTuple):
-    """Hold a system's posterior as a mixture over its rates: weight, rho + eta - 1, and alpha's moments `[node]`."""
+    """A system's posterior as a mixture over its rates: weight, rho + eta - 1, and alpha's moments `[node]`."""
 
     weight: Floats
     youden: Floats
@@ -63,7 +63,7 @@ class Own(NamedTuple):
 
 
 class Partial(NamedTuple):
-    """Hold the posterior: at hyperparameters `[node]` of equal weight the systems are independent of each other.
+    """Posterior of all systems: at hyperparameters `[node]` of equal weight they are independent of each other.
 
     `mean[system, node]`, `variance[system, node]` are those of alpha there; `own[system]` the posterior of a system's
     rates, a mixture of what follows from each node of their grid.
@@ -75,7 +75,7 @@ class Partial(NamedTuple):
 
 
 class _SlopeFit(NamedTuple):
-    """Hold what follows from given slopes: their own evidence, and the posterior of the hyperparameters.
+    """Fit at given slopes: their own evidence, and the posterior of the hyperparameters.
 
     `evidence[system, hyper of rho, hyper of eta]` is each system's; `weight` adds up to one.
     """
@@ -205,7 +205,7 @@ def _choose_representatives(weight: Floats, n: int) -> Ints:
 
 
 class NodeEvidence(NamedTuple):
-    """Hold what is told at each node `[rho, eta]`: evidence, alpha's moments, and rho + eta - 1 at its mean.
+    """Evidence at each node `[rho, eta]`, with alpha's moments, and rho + eta - 1 at its mean.
 
     The largest evidence is 1; `log_top` is what its logarithm would be.
     """

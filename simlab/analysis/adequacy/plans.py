@@ -1,4 +1,4 @@
-"""Say what a planned evaluation with binary ratings is, and which counts it gives: expected ones, or drawn."""
+"""Plans of evaluations with binary ratings, and their counts: expected ones, or drawn."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ N_co = TypeVar("N_co", covariant=True)
 
 
 class Plan(NamedTuple, Generic[N_co]):
-    """Hold a planned evaluation of a system: numbers, or arrays that broadcast.
+    """A planned evaluation of a system: numbers, or arrays that broadcast.
 
     Source: von Däniken et al. 2022.
 
@@ -54,7 +54,7 @@ def adequate_call_probability(plan: Plan[Floats]) -> Floats:
 
 
 class PlannedCounts(NamedTuple):
-    """Hold the counts of an evaluation `[row]`; `calibration` (TP, P, TN, N) is None where rho and eta are known."""
+    """Counts of an evaluation `[row]`; `calibration` (TP, P, TN, N) is None where rho and eta are known."""
 
     counts: AdequacyCounts
     quality: tuple[Floats, Floats]

@@ -114,7 +114,7 @@ def _metric(m: ArrayLike, rho: Any, eta: Any, calibration: Calibration | None) -
 
 
 class AlphaPosterior(NamedTuple):
-    """Hold what is known of alpha; `low`, `high` bound the equal-tailed interval, `mode` is NaN where all are."""
+    """Posterior of alpha; `low`, `high` bound the equal-tailed interval, `mode` is NaN where all are."""
 
     mean: Floats
     sd: Floats

@@ -28,7 +28,7 @@ NEGLIGIBLE = 1e-10
 
 
 class SharedRates(NamedTuple):
-    """Hold the joint posterior as a mixture: `weight[node]`, rho + eta - 1 there, alphas' `mean`, `variance`.
+    """Joint posterior as a mixture: `weight[node]`, rho + eta - 1 there, alphas' `mean`, `variance`.
 
     Alphas `[system, node]` are independent of each other at a node, and taken as normal there.
     """
@@ -97,7 +97,7 @@ def _youden(counts: bytes, constrain: bool, level: float) -> tuple[Floats, Float
 
 
 class Inferred(NamedTuple):
-    """Hold what a posterior says of several quantities: mean, standard deviation and the bounds of an interval."""
+    """Posterior of several quantities: mean, standard deviation and the bounds of an interval."""
 
     mean: Floats
     sd: Floats

@@ -18,7 +18,7 @@ from simlab.types import Bools, Floats, InputError, Ints
 
 
 class Threshold(NamedTuple):
-    """Hold a threshold on a score with the rho and eta of the metric that it makes."""
+    """A threshold on a score with the rho and eta of the metric that it makes."""
 
     threshold: Floats
     rho: Floats
@@ -26,7 +26,7 @@ class Threshold(NamedTuple):
 
 
 class Tuned(NamedTuple):
-    """Hold a threshold chosen from a table, and what the metric said of outputs that did not help to choose it.
+    """A threshold chosen from a table, and what the metric said of outputs that did not help to choose it.
 
     `calibration` holds TP, P, TN and N, as `alpha_posterior` takes them.
     """

@@ -12,7 +12,7 @@ from simlab.types import Floats
 
 
 class VarianceComponents(NamedTuple):
-    """Hold `sigma_f^2`, `sigma_a^2`, `gamma = sigma_a^2 / sigma_f^2` and `rho = Cov(f, g) / sigma_f` of rows.
+    """Variances of rows: `sigma_f^2`, `sigma_a^2`, `gamma = sigma_a^2 / sigma_f^2` and `rho = Cov(f, g) / sigma_f`.
 
     Source: Chaganty et al. 2018.
 
@@ -26,7 +26,7 @@ class VarianceComponents(NamedTuple):
 
 
 class OutputSums(NamedTuple):
-    """Sum up each output `[..., output]`: number of ratings, their mean, squares within, and the metric."""
+    """Sums of each output `[..., output]`: number of ratings, their mean, squares within, and the metric."""
 
     n_ratings: Floats
     mean: Floats

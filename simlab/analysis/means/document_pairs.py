@@ -37,7 +37,7 @@ BUNDLES = 64
 
 
 class MeanInfluence(NamedTuple):
-    """Hold estimated means: `value[system]`, and each document's part in their error, `part[system, document]`.
+    """Estimated means: `value[system]`, and each document's part in their error, `part[system, document]`.
 
     Parts of a system add up to 0, `share[system, document]` (of its judged outputs) to 1. `judged[document]` says which
     documents hold judgements.
@@ -49,7 +49,7 @@ class MeanInfluence(NamedTuple):
 
 
 class PairDifferences(NamedTuple):
-    """Hold pairs: `difference`, its standard error `se`, own and family-wise `p_value`s, bounds `low` and `high`.
+    """Differences of pairs: `difference`, its error `se`, own and family-wise `p_value`s, bounds `low` and `high`.
 
     Bounds hold for all pairs at once, and leave 0 out where the adjusted p-value is at most the level. `reach` is how
     many standard errors a claim takes, `[pair]`.
@@ -186,7 +186,7 @@ def _share(count: Ints, largest: Floats, every: bool) -> Floats:
 
 
 class _Towards(NamedTuple):
-    """Hold squared errors of pairs were documents alike, `unit`, and the `share` by which they go to the middle."""
+    """Shrinkage of pairs' squared errors: by `share` to the middle, in units of those were documents alike, `unit`."""
 
     unit: Floats
     share: Floats
@@ -209,7 +209,7 @@ def _find_shrinkage_target(
 
 
 class _Sides(NamedTuple):
-    """Hold what documents bring to both means of each pair under a hypothesis, and how they count in the error.
+    """Contributions of documents to both means of each pair under a hypothesis, and their part in the error.
 
     `sums` are laid out `[document, pair]`: both sides, and the squares of their difference times each weight; `own` are
     sums over documents, of the difference squared and of products of weights.
@@ -284,7 +284,7 @@ def _bar(largest: Floats, level: float, *, every: bool) -> float:
 
 
 class Segments(NamedTuple):
-    """Sum up differences of single outputs of the same item: their number, sums, sums of squares `[document, pair]`."""
+    """Differences of single outputs of the same item: their number, sums, sums of squares `[document, pair]`."""
 
     n: Floats
     sums: Floats
@@ -292,7 +292,7 @@ class Segments(NamedTuple):
 
 
 class Confirmed(NamedTuple):
-    """Hold a share of simulated repetitions, or of claims in them, with bounds of 90 %."""
+    """A share of simulated repetitions, or of claims in them, with bounds of 90 %."""
 
     value: float
     low: float

@@ -20,7 +20,7 @@ LEAST_LEFT = 0.01
 
 
 class Totals(NamedTuple):
-    """Sum up documents: `n` judged outputs, sums of their judgements `y` and of what the metric says of them, `g`.
+    """Sums of documents: `n` judged outputs, sums of their judgements `y` and of the metric's scores of them, `g`.
 
     `n_all` outputs has the metric rated, which says `g_all` of them in all; both are None where there is no metric, or
     g is standardised over a test set that is known as a whole.
@@ -34,7 +34,7 @@ class Totals(NamedTuple):
 
 
 class DocumentMean(NamedTuple):
-    """Hold estimated means of rows: `value`, standard error `se`, the metric's `coefficient`, and t's `freedom`.
+    """Estimated means of rows: `value`, standard error `se`, the metric's `coefficient`, and t's `freedom`.
 
     `contribution[row, document]`: what each document contributes to the error; the sum of their squares is `se^2` (of
     a finite test set: before what it leaves to draw). Contributions of rows with the same documents may be subtracted.
@@ -103,7 +103,7 @@ def document_mean(of: Totals, coefficient: ArrayLike | None = 0.0, finite: Finit
 
 
 class Apart(NamedTuple):
-    """Hold each document's part in the error of ybar (`y`), of gbar of the judged (`g`) and of all outputs (`rest`).
+    """Each document's part in the error of ybar (`y`), of gbar of the judged (`g`) and of all outputs (`rest`).
 
     `off` sums up to the difference of both gbars.
     """

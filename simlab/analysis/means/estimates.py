@@ -17,7 +17,7 @@ from simlab.types import Array, Floats, InputError
 
 
 class MeanEstimate(NamedTuple):
-    """Hold estimated means of rows.
+    """Estimated means of rows.
 
     `value[row]`, standard error `se[row]`, the `coefficient[row]` of the metric (0: unused), and `influence[row, n]`,
     what each judgement contributes: `std(influence, ddof=1) / sqrt(n)` is the part of the standard error that comes
@@ -32,7 +32,7 @@ class MeanEstimate(NamedTuple):
 
 
 class Rest(NamedTuple):
-    """Sum up the outputs that only the metric has seen, disjoint from the judged ones; one number, or one per row.
+    """Outputs that only the metric has seen, disjoint from the judged ones; one number, or one per row.
 
     Source: Angelopoulos et al. 2023 (PPI++).
 
@@ -45,7 +45,7 @@ class Rest(NamedTuple):
 
 
 class Finite(NamedTuple):
-    """Describe a test set of `size` outputs from which the judged ones were drawn without replacement.
+    """A test set of `size` outputs from which the judged ones were drawn without replacement.
 
     `annotator_variance` is `sigma_a^2` where the target is the mean of the *expected* judgements of the test set, and 0
     where it is the mean of what the same raters would have said of all of it (a recorded full evaluation).
@@ -56,14 +56,14 @@ class Finite(NamedTuple):
 
 
 class IntervalBounds(NamedTuple):
-    """Hold bounds of intervals, `low[row]` and `high[row]`."""
+    """Bounds of intervals, `low[row]` and `high[row]`."""
 
     low: Floats
     high: Floats
 
 
 class Moments(NamedTuple):
-    """Hold means over (re)sampled judgements: of y, g, y g and g g."""
+    """Means over (re)sampled judgements: of y, g, y g and g g."""
 
     y: Floats
     g: Floats

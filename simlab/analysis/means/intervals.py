@@ -274,7 +274,7 @@ def _check_share(value: ArrayLike, n: ArrayLike, level: float) -> tuple[Floats, 
 
 
 class PairErrors(NamedTuple):
-    """Hold the standard error `se[..., pair]` of differences, and t's degrees of `freedom[..., pair]`; None: z test."""
+    """Standard error `se[..., pair]` of differences, and t's degrees of `freedom[..., pair]`; None: z test."""
 
     se: Floats
     freedom: Floats | None

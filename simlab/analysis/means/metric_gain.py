@@ -15,14 +15,14 @@ from simlab.types import Floats, Ints, Seen
 
 
 class Gain(NamedTuple):
-    """Hold what a metric tells of differences: `t`, how many standard errors its slope is from 0, and `p_value`."""
+    """Test of a metric's slope on differences: `t`, how many standard errors it is from 0, and `p_value`."""
 
     t: float
     p_value: float
 
 
 class SystemSpread(NamedTuple):
-    """Hold how far systems differ beyond chance: a standard deviation, `value`, with bounds."""
+    """Spread of systems beyond chance: a standard deviation, `value`, with bounds."""
 
     value: float
     low: float

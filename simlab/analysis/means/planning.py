@@ -17,7 +17,7 @@ from simlab.types import Floats
 
 
 class Split(NamedTuple):
-    """Hold what a budget buys: human `judgements`, `metric_only` outputs beside them (0: do without the metric).
+    """Split of a budget: human `judgements`, `metric_only` outputs beside them (0: do without the metric).
 
     `variance` of PPI++ so, in units of the variance of one judgement.
     """

@@ -34,7 +34,7 @@ UNTIL_SLOPE = 10
 
 
 class Looks(NamedTuple):
-    """Hold what is known at each look, after `n[look]` judgements: bounds `low[..., look]`, `high[..., look]`.
+    """Bounds at each look, after `n[look]` judgements: `low[..., look]`, `high[..., look]`.
 
     Bounds are those of all looks so far intersected; where they cross (with less than the level's probability, unless
     an assumption fails) the interval is empty.
@@ -212,7 +212,7 @@ def _intersect_running(n: Ints, low: Floats, high: Floats, scale: tuple[Floats, 
 
 
 class Bets(NamedTuple):
-    """Hold what is bet on, `[n]`: `x`, the `least` and `most` that it could have been, and the `stake`."""
+    """Bets on values, `[n]`: `x`, the `least` and `most` that it could have been, and the `stake`."""
 
     x: Floats
     least: Floats
@@ -225,7 +225,7 @@ class Bets(NamedTuple):
 
 
 class StoppingMetric(NamedTuple):
-    """Hold what a metric says: `g[n]` of judged outputs, `other[n]` of others on average, all within the `scale`.
+    """Scores of a metric: `g[n]` of judged outputs, `other[n]` of others on average, all within the `scale`.
 
     `noise` is the variance of `other` over that of g (0: it is known).
     """

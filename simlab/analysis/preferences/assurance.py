@@ -1,4 +1,4 @@
-"""Say how many more comparisons settle a pair that may be looked at often, or is held to an exact test of few.
+"""Estimate how many more comparisons settle a pair, under repeated looks or an exact test of few votes.
 
 And which difference would be found.
 

@@ -160,7 +160,7 @@ def has_crossed_late(counts: Array, planned: int, bound: float, level: float) ->
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """Hold what raters and metric say, step by step `[row, step]`, in units of the largest step.
+    """Answers of raters and metric, step by step `[row, step]`, in units of the largest step.
 
     `y` are wins less losses by the raters, `g` by the metric; 0 where no step was taken. `size` is the share of the
     largest step that a step has, `read` the number of outputs asked about once it is complete. `available[row]` counts

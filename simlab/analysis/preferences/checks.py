@@ -13,7 +13,7 @@ from simlab.types import Array, Floats, InputError
 
 @dataclass(frozen=True, slots=True)
 class OutcomeCounts:
-    """Hold checked counts as rows `human[row, 3]`, `confusion[row, m, 3]`, `metric[row, m]`; `shape` they came in.
+    """Checked counts as rows `human[row, 3]`, `confusion[row, m, 3]`, `metric[row, m]`; `shape` they came in.
 
     m is 3, or more where sizes of the metric's differences are told apart. Known are `mu[row, 3, 3]` or, by
     pseudo-counts, what its columns are like (`prior[row, m, 3]`; None: uniform), and how raters err.

@@ -77,7 +77,7 @@ class Lead(NamedTuple):
 
 
 class Pooling(NamedTuple):
-    """How errors of pairs are shrunk: `expected` variances, up to a factor, and degrees of `freedom` of their own.
+    """Shrinkage of pairs' errors: `expected` variances, up to a factor, and degrees of `freedom` of their own.
 
     The factor is the median of the `typical` pairs, and 1 where none is; it counts for `prior` degrees of freedom.
     """

@@ -35,7 +35,7 @@ TINY = 1e-300
 
 @dataclass(frozen=True, slots=True)
 class RepeatedAnswers:
-    """Hold answers, flat: `label[answer]`, a class from 0, of `item[answer]` by `rater[answer]`; and `pair[item]`."""
+    """Answers, flat: `label[answer]`, a class from 0, of `item[answer]` by `rater[answer]`; and `pair[item]`."""
 
     label: Ints
     item: Ints
@@ -60,7 +60,7 @@ class RepeatedAnswers:
 
 
 class ConsensusDraws(NamedTuple):
-    """Hold draws of what is learned, `[chain, draw, ...]`, and means over them.
+    """Draws of consensus and errors, `[chain, draw, ...]`, and means over them.
 
     `shares[..., pair, class]` of items by their consensus; `hard[..., class]` the share of hard ones among them.
     `common[..., class, answer]` is what raters say of easy items, `guess[..., class, answer]` of hard ones;
@@ -81,7 +81,7 @@ _Rows: TypeAlias = list[Floats]
 
 
 class _State(NamedTuple):
-    """Hold the parameters of each chain, `[chain, ...]`; `alike` is a logarithm."""
+    """Parameters of each chain, `[chain, ...]`; `alike` is a logarithm."""
 
     shares: Floats
     hard: Floats
@@ -92,7 +92,7 @@ class _State(NamedTuple):
 
 
 class ConsensusChains:
-    """Hold chains on a table, side by side; each sweep is Gibbs sampling, with Metropolis steps of the common matrix.
+    """Sample chains on a table, side by side: Gibbs sampling, with Metropolis steps of the common matrix.
 
     Items are drawn given the raters' matrices, these given the common matrix, and that with the raters' rows integrated
     out (Dirichlet-multinomial). A row in which the consensus is not the most frequent answer is not taken.

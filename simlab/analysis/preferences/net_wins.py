@@ -37,7 +37,7 @@ OF_MANY, MANY = 999, 200_000
 
 
 class ClusterSquares(NamedTuple):
-    """Hold sums over clusters of squares of (wins less losses) less d times votes: `a - 2 b d + e d^2`, `[pair]`."""
+    """Sums over clusters of squares of (wins less losses) less d times votes: `a - 2 b d + e d^2`, `[pair]`."""
 
     a: Floats
     b: Floats
@@ -49,7 +49,7 @@ class ClusterSquares(NamedTuple):
 
 
 class Weighed(NamedTuple):
-    """Hold what is known of each pair `[pair]`: votes, wins less losses, p-values, bounds; NaN was never compared.
+    """Votes, differences, p-values and bounds of each pair `[pair]`; NaN was never compared.
 
     `difference` is the share of wins less that of losses, at equal places where these are known and uneven, `sd` its
     standard error, `low` and `high` bound it for all pairs of the family at once: -1 and 1 where one system always

@@ -16,7 +16,7 @@ MASS = 0.95
 
 
 class ReferencePosterior(NamedTuple):
-    """Hold what `OutcomePosterior` holds, 95 % intervals of p, the largest R-hat of p, and divergent transitions."""
+    """Posterior as in `OutcomePosterior`, with 95 % intervals of p, its largest R-hat, and divergent transitions."""
 
     theta: Floats
     mean: Floats

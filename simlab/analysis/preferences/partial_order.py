@@ -13,7 +13,7 @@ from simlab.types import Array, Bools, Ints
 
 @dataclass(frozen=True, slots=True)
 class PartialOrder:
-    """Hold an order as a directed acyclic graph.
+    """An order as a directed acyclic graph.
 
     `ranks[k]` are the systems that only systems of earlier ranks beat; systems on a cycle (each beats the next, all
     the way round) share a rank and are listed together in `cycles`. `beats` are the pairs (better, worse) that remain

@@ -45,7 +45,7 @@ class BothOrders(NamedTuple):
 
 
 class Follower(NamedTuple):
-    """Hold a rater (-1: nobody in particular) with `n` answers of which the share `share` is for one place.
+    """A rater (-1: nobody in particular) with `n` answers of which the share `share` is for one place.
 
     `first`: it is the first place. `chance` is the share that the strengths of the systems let expect.
     """
@@ -58,7 +58,7 @@ class Follower(NamedTuple):
 
 
 class Orders(NamedTuple):
-    """Say of each pair `[pair]` how its votes are ordered.
+    """Order of the systems in each pair's votes, `[pair]`.
 
     `one_way`: the same system always stood first, so that its wins are not told from those of the place. `uneven`: one
     stood first more often than chance has it.

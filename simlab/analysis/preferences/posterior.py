@@ -42,7 +42,7 @@ _FIRST_SPREAD = 0.15
 
 
 class OutcomePosterior(NamedTuple):
-    """Hold the posterior of p: `theta = P(p> > p<)`, mean and standard deviation of p, how sure theta is.
+    """Posterior of p: `theta = P(p> > p<)`, mean and standard deviation of p, and the error of theta.
 
     `error` is the standard error of theta (0 where it is exact), `ess` the effective number of draws (inf where there
     are none). Shapes `(...)`, mean and sd `(..., 3)`.

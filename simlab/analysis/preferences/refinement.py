@@ -31,7 +31,7 @@ _GOLDEN = (np.sqrt(5) - 1) / 2
 
 @dataclass
 class RefinedRows:
-    """Hold what is known of the outcome probabilities p (p>, p=, p<) of each pair, a row, so far, and refine it.
+    """Posterior of the outcome probabilities p (p>, p=, p<) of each pair, a row, which can be refined.
 
     `theta` is P(p> > p<), held against `level / 2` and `1 - level / 2` to decide; `error` is its standard error, `ess`
     the effective number of draws. `mean` and `second` are the first two moments of p, `[row, 3]`. Rows `sampled`
@@ -259,7 +259,7 @@ class RefinedRows:
 
 
 class Care(NamedTuple):
-    """Say how carefully to integrate: nodes each way, and how far (in logarithms) below the maximum to go."""
+    """Accuracy of an integration: nodes each way, and how far (in logarithms) below the maximum to go."""
 
     nodes: int
     # e^-40 is 4e-18: what lies lower adds nothing that double precision holds.

@@ -72,7 +72,7 @@ _WEIGHTS = (-1.0) ** np.arange(_NODES) * np.sin(_ANGLES)
 
 
 class ReversalDraws(NamedTuple):
-    """Hold p, not normalised, a list of three `[row, point, line]`, weights, and the logarithm of their scale."""
+    """Draws of p, not normalised, a list of three `[row, point, line]`, weights, and the logarithm of their scale."""
 
     p: list[Floats]
     weight: Floats
@@ -170,7 +170,7 @@ def _lattice(n: int, seed: int, lattice: int, chunk: int) -> Floats:
 
 
 class _Batch(NamedTuple):
-    """Hold what is drawn of some `rows`, and how it is weighed; of the metric's outcomes those `kept` that there are.
+    """Draws of some `rows`, and their weights; of the metric's outcomes those `kept` that there are.
 
     `easy`: a column is weighed by one cell of mu, and by 1 / p where there are three outcomes: without a logarithm.
     """

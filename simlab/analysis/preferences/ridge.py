@@ -43,7 +43,7 @@ _BATCH = 16
 
 @dataclass(frozen=True, slots=True)
 class RidgeModel:
-    """Hold counts and what is known beforehand, row by row; `kept` are the outcomes that the metric has.
+    """Counts and priors, row by row; `kept` are the outcomes that the metric has.
 
     `reach[row, outcome]` is A above, `joint[row, outcome, human]` N, `prior[row, outcome, oracle]`, `rest[row, human]`
     e, `rater[human, oracle]` R.
@@ -81,7 +81,7 @@ class RidgeModel:
 
 @dataclass(frozen=True, slots=True)
 class Peak:
-    """Hold where each row's posterior is highest `[row, coordinate]`, and a root of its covariance there."""
+    """Mode of each row's posterior `[row, coordinate]`, and a root of its covariance there."""
 
     at: Floats
     root: Floats

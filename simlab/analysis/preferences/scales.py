@@ -35,7 +35,7 @@ _TIED = 1e-6
 
 
 class StrengthScale(NamedTuple):
-    """Hold strengths' errors `sd[system]`, differences of all pairs with simultaneous bounds, and verdicts `[pair]`.
+    """Scale of strengths: errors `sd[system]`, all pairs' differences with simultaneous bounds, verdicts `[pair]`.
 
     NaN between parts that nothing compares. `freedom` are the degrees of freedom, `critical` the standard errors that
     bounds of differences reach, `covariance` that of all parameters, one for each way in which votes cluster.
@@ -52,7 +52,7 @@ class StrengthScale(NamedTuple):
 
 
 class Explained(NamedTuple):
-    """Hold the test of one strength a system: chi-square over its dispersion, degrees of freedom, p-value."""
+    """Test of one strength a system: chi-square over its dispersion, degrees of freedom, p-value."""
 
     statistic: float
     freedom: int
@@ -158,7 +158,7 @@ def _remove_prior_bounds(fitted: Strengths, low: Floats, high: Floats) -> tuple[
 
 
 class Dropped(NamedTuple):
-    """Hold how many votes have to go (infinite: more than `limit`) for `rival` to be above `top`; indices."""
+    """Number of votes that have to go (infinite: more than `limit`) for `rival` to be above `top`; indices."""
 
     top: int
     rival: int

@@ -184,7 +184,7 @@ def _fair_walk_probabilities(n: int) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class PairClaimRates:
-    """Hold what becomes of one pair: probabilities to be declared better or worse, and the mean annotations used."""
+    """Probabilities that one pair is declared better or worse, and the mean annotations used."""
 
     better: float
     worse: float

@@ -28,7 +28,7 @@ _STEPS, _CLOSE, _LEAST_TIES = 100, 1e-9, -20.0
 
 @dataclass(frozen=True, slots=True)
 class Strengths:
-    """Hold strengths in logits `value[system]`, centred within each part, and `log_ties` (-20: there are no ties).
+    """Strengths in logits `value[system]`, centred within each part, and `log_ties` (-20: there are no ties).
 
     `part[system]` numbers what comparisons hold together: no scale holds two parts. `without_upper[system]` and
     `without_lower[system]` mark systems that won (lost) all against the others of their part, alone or in a group, so

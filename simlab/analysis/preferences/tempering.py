@@ -29,7 +29,7 @@ _KEPT = 0.6
 
 @dataclass(frozen=True, slots=True)
 class TemperedPair:
-    """Hold the counts of one pair, the proposal `a`, the raters' confusion, and which outcomes the metric has.
+    """Counts of one pair, the proposal `a`, the raters' confusion, and which outcomes the metric has.
 
     `prior[metric outcome, oracle outcome]` are pseudo-counts of the metric's errors; 1: a uniform prior.
     """

@@ -1,4 +1,4 @@
-"""Hold votes on pairs of systems, and tell which of them may be taken as independent of each other.
+"""Votes on pairs of systems, and which of them may be taken as independent of each other.
 
 Votes of one voter on a pair share the voter's taste, votes on the same outputs share what these are worth. Who is drawn
 from more like them counts as one contribution; who is taken as given does not vary.
@@ -25,7 +25,7 @@ FEWEST = 6
 
 @dataclass(frozen=True, slots=True)
 class Votes:
-    """Hold votes, flat, in the order in which they came.
+    """Votes, flat, in the order in which they came.
 
     `pair[k]` of the pairs i < j of `n_systems`, in the usual order; `value[k]` is +1 where the first is better, 0 for a
     tie, -1 where the second is. `rater[k]` and `item[k]` are numbered from 0, -1 where none is named. `place[k]` is +1

@@ -24,7 +24,7 @@ ALL = 1 - 1e-9
 
 
 class Sides(NamedTuple):
-    """Hold `share[side, cell, pair]`, a cell's share of a side's ratings, and `part[side, cell, pair]`, of its mean.
+    """Sides of pairs: `share[side, cell, pair]`, a cell's share of the ratings, `part[side, cell, pair]`, of the mean.
 
     A cell is all that one `rater[cell]` said about one `document[cell]`; the parts of a side add up to its mean.
     """
@@ -102,7 +102,7 @@ def differs_beyond_rounding(rated: ScoredRatings, gap: Floats) -> Bools:
 
 
 class DifferenceVariance(NamedTuple):
-    """Hold the estimated `variance[pair]` of differences and the degrees of freedom `df[pair]` of that estimate.
+    """Estimated `variance[pair]` of differences and the degrees of freedom `df[pair]` of that estimate.
 
     Both are NaN where a system was rated in one cluster only, which says nothing of how clusters differ.
     """

@@ -18,7 +18,7 @@ CAUTION = 0.5
 
 
 class Crossed(NamedTuple):
-    """Hold what raters, `[rater, pair]`, and documents, `[document, pair]`, contribute to differences.
+    """Contributions of raters, `[rater, pair]`, and of documents, `[document, pair]`, to differences.
 
     Contributions of documents are reduced to what their raters share: so the squares of both add up to the variance.
     """

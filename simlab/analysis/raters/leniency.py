@@ -1,4 +1,4 @@
-"""Say how far each rater scores above the others on the same outputs, or on the same systems."""
+"""Estimate each rater's leniency: how far they score above others on the same outputs, or the same systems."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from simlab.types import Bools, Floats, Ints, ScoredRatings
 
 
 class Leniency(NamedTuple):
-    """Hold of each rater the number of ratings, how far they lie `above` others', and its interval's half `width`.
+    """Leniency of each rater: the number of ratings, how far they lie `above` others', its interval's half `width`.
 
     `outputs[rater]` tells whether others rated the same outputs; where they did not, their ratings of the same systems
     are what it is held against, documents and all.

@@ -390,7 +390,7 @@ class MixedModelFit(NamedTuple):
 
 
 class Fits(NamedTuple):
-    """What is fitted to many studies: `component[noise and term, study]` and `estimate[system, study]`.
+    """Mixed models fitted to many studies: `component[noise and term, study]` and `estimate[system, study]`.
 
     `at` are the equations, common to all studies or each study's own. `scattered[study]` is False where nothing is left
     of the scores once systems are told apart, `converged[study]` where steps ended before components did.

@@ -206,7 +206,7 @@ def _threads() -> ThreadpoolController:
 
 
 class Shares(NamedTuple):
-    """What a unit of each component adds to variances, `[component, pair]`, the noise first; equations decide it.
+    """Variance per unit of each component, `[component, pair]`, the noise first; equations decide it.
 
     `scoped` is that of differences in their scope, `large` with tastes in any case, `lasting` what more documents do
     not shrink, `lasts[pair]` True where there is some. `mean[component, system]` is that of estimates. Where a layout
@@ -233,7 +233,7 @@ class StudyComponents(NamedTuple):
 
 
 class ComparisonLayout(NamedTuple):
-    """What a design alone decides of its comparisons.
+    """Layout of comparisons that a design alone decides.
 
     `within` has each rater's mean of each system for fixed effects: None where all pairs are for raters at large, or
     where tastes cannot be told from documents, and stay in the variance.

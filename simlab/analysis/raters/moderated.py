@@ -151,7 +151,7 @@ def _complete_share(layout: ComparisonLayout) -> float:
 
 
 class Judge(NamedTuple):
-    """What the equations of a fit decide of studies in its design, in units of the noise.
+    """Moderated tests of studies in one design: quantities that the fit's equations decide, in units of the noise.
 
     `precision[rater, system]` is that of a rater's mean score of a system given the rater's leniency, of variance
     `leniency`, and 0 where there is none; `inverse[system, system]` is the covariance of estimates. `added[rater and

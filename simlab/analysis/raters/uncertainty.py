@@ -1,4 +1,4 @@
-"""Say how far each difference is uncertain, by the contributions that its test flips, and how much of that is raters.
+"""Estimate the uncertainty of each difference from the contributions that its test flips, and the raters' part in it.
 
 Everything is laid out by pair, as in `contributions`; differences are of means per rating.
 """
@@ -22,7 +22,7 @@ ONE = 1 + 1e-6
 
 
 class Part(NamedTuple):
-    """Hold what units contribute to differences, `[unit, pair]`, each pair's adding up to 0; units are as many as `n`.
+    """Contributions of units to differences, `[unit, pair]`, each pair's adding up to 0; units are as many as `n`.
 
     `n[pair]` is what loads amount to, `1 / sum w^2`, and `inflation[pair]` makes the sum of squares a variance.
     """
@@ -39,7 +39,7 @@ class Part(NamedTuple):
 
 
 class Uncertainty(NamedTuple):
-    """Hold of each pair the difference of `means` of documents that both have, and of what is tested: its `centre`.
+    """Differences of each pair, in `means` of documents that both have, and in what is tested, its `centre`.
 
     The two differ where raters' own levels are taken out. `variance` is that of the centre, the sum over `parts` where
     there are any, and `lasting` what of it more documents do not shrink, because raters stay the same. `freedom` goes
@@ -195,7 +195,7 @@ def _variance_within_raters(sides: Sides, cells: Floats, weight: Floats) -> Floa
 
 
 class Means(NamedTuple):
-    """Hold each system's `mean`, the standard `error` of it, and t's `freedom` (0: nothing is known of the error)."""
+    """Each system's `mean`, the standard `error` of it, and t's `freedom` (0: nothing is known of the error)."""
 
     mean: Floats
     error: Floats

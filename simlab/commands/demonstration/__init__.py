@@ -1,1 +1,1 @@
-"""Tell one whole story, from a pilot to a report, in a world whose truth is known and shown at the end."""
+"""Demonstrate one whole study, from a pilot to a report, in a world whose truth is known and shown at the end."""

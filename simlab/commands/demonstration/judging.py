@@ -1,4 +1,4 @@
-"""Hold what a study concluded against the truth that was planted."""
+"""Judge the conclusions of a study by the truth that was planted."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from simlab.drawing.text.tables import align_columns
 
 
 class JudgedPair(NamedTuple):
-    """Hold a pair of systems: `claimed` and `better` name systems (None: open), `by` is the true difference, points."""
+    """A pair of systems: `claimed` and `better` name systems (None: open), `by` is the true difference, points."""
 
     first: str
     second: str

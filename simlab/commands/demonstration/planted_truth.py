@@ -27,7 +27,7 @@ POINTS = Scale("gaussian", 0.0, 100.0, 1.0, np.inf, np.zeros(0), np.zeros(0))
 
 
 class Rating(NamedTuple):
-    """Hold indices of what is rated and by whom."""
+    """Indices of a rating: the output and the rater."""
 
     system: int
     document: int
@@ -36,7 +36,7 @@ class Rating(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Planted:
-    """Hold what is true: the effects of systems and raters in points, and `seen[system, document]`."""
+    """Planted truth: the effects of systems and raters in points, and `seen[system, document]`."""
 
     effects: ScaleEffects
     seen: Floats

@@ -25,7 +25,7 @@ from simlab.types import InputError, Ints, Streams
 
 @dataclass(frozen=True, slots=True)
 class Assigned:
-    """Hold an assignment, before it is written."""
+    """An assignment, before it is written."""
 
     study: AssignedStudy
     items: Items

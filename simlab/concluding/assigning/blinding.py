@@ -34,7 +34,7 @@ TEXTS = ("source", "output")
 
 
 class ShownScreen(NamedTuple):
-    """Hold a screen of somebody's work: an output of the study, once more (`again`), or a `control` item.
+    """A screen of somebody's work: an output of the study, once more (`again`), or a `control` item.
 
     `task` counts the tasks of a rater from 0; system and document are those of the frame (-1: of a control item).
     """
@@ -48,7 +48,7 @@ class ShownScreen(NamedTuple):
 
 
 class SheetLine(NamedTuple):
-    """Hold one rating that is to be given; `position` and `task` count from 1 for each rater.
+    """One rating that is to be given; `position` and `task` count from 1 for each rater.
 
     `slot` is its code. `segment` is the name of the segment, "" where the document is the unit; `number` counts it in
     its document, from 1. `control` says which ratings pass, `repeat`, or nothing.
@@ -142,7 +142,7 @@ def _codes(n: int, seed: int, study: str, items: str) -> list[str]:
 
 
 class Meant(NamedTuple):
-    """Hold what a code stands for: an output of the study, the same once more, or a control item that `passes`.
+    """Meaning of a code: an output of the study, the same once more, or a control item that `passes`.
 
     `cells` is its row of the key.
     """

@@ -18,7 +18,7 @@ APART = 2
 
 
 class _Placed(NamedTuple):
-    """Hold a control item and the number of tasks before it."""
+    """A control item and the number of tasks before it."""
 
     before: int
     shown: ShownScreen

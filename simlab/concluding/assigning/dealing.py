@@ -90,7 +90,7 @@ def _refuse(people: Sequence[RaterCapacity], loads: Ints, able: Floats) -> None:
 
 
 class Screen(NamedTuple):
-    """Hold what a rater sees at once: a system's output of a document; a rater's tasks count from 0."""
+    """Screen that a rater sees at once: a system's output of a document; a rater's tasks count from 0."""
 
     rater: int
     task: int
@@ -130,7 +130,7 @@ def squares(rng: np.random.Generator, n_tasks: int, n: int) -> Ints:
 
 
 class Seated(NamedTuple):
-    """Hold the frame of a real study, whose raters are in the order of the simulated ones; what was matched, in words.
+    """Frame of a real study, whose raters are in the order of the simulated ones; what was matched, in words.
 
     `system[k]` is the number in the table of items of the frame's k-th system. `by_name`: raters are those of the
     study, by their names.
@@ -214,7 +214,7 @@ def _assign_buckets(frame: Frame, config: Mapping[str, Any], n_documents: int) -
 
 
 class DealtCampaign(NamedTuple):
-    """Hold a deal: the campaign as it will be once all ratings came (now they are 0), and the work of each rater."""
+    """A deal: the campaign as it will be once all ratings came (now they are 0), and the work of each rater."""
 
     collected: Collected
     screens: tuple[Screen, ...]

@@ -101,7 +101,7 @@ def _text(value: Any) -> str:
 
 
 class FilledRating(NamedTuple):
-    """Hold a rating as it was written: the `slot` it is of, by whom ("": by whom it was asked of), and where it stands.
+    """A rating as it was written: the `slot` it is of, by whom ("": by whom it was asked of), and where it stands.
 
     `line` is the number of the line, or of the entry; `beside` are the other cells by the key's names of columns.
     """

@@ -29,7 +29,7 @@ MOST_LONGEST = 3
 
 
 class RaterCapacity(NamedTuple):
-    """Hold a rater: the hours that they have, and the most ratings that they give (inf: any number)."""
+    """A rater: the hours that they have, and the most ratings that they give (inf: any number)."""
 
     name: str
     hours: float = math.inf
@@ -73,7 +73,7 @@ def numbered_people(n: int) -> tuple[RaterCapacity, ...]:
 
 
 class Passing(NamedTuple):
-    """Hold between which ratings, both included, somebody passes a control item."""
+    """Range of the ratings, both ends included, with which somebody passes a control item."""
 
     low: float
     high: float
@@ -97,7 +97,7 @@ def parse_passing(text: str, where: str) -> Passing:
 
 
 class ControlItem(NamedTuple):
-    """Hold a control item, one output with all its segments: `passes[k]` is what somebody who looks gives segment k."""
+    """A control item, one output with all its segments: `passes[k]` is what somebody who looks gives segment k."""
 
     document: str
     segments: tuple[str, ...]
@@ -108,7 +108,7 @@ class ControlItem(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """Hold what can be rated: `segments[document]` names segments in their order, "" where the document is the unit.
+    """Outputs that can be rated: `segments[document]` names segments in order, "" where the document is the unit.
 
     `source[item]` and `output[system][item]` are texts; items count the segments of the first document first.
     """

@@ -36,7 +36,7 @@ READ = ("systems", "metric")
 
 
 class RatingScale(NamedTuple):
-    """Hold the least and the largest rating (infinite: no end), and which there are between them.
+    """Least and largest rating (infinite: no end), and the values between them.
 
     Ratings are multiples of `step` counted from `low`, or from 0 where there is no least one (step 0: any number), or
     one of the `values` (empty: those of the steps). A `loose` scale is what a pilot showed of one: it may have steps
@@ -118,7 +118,7 @@ def _redraw_errors(config: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 class AssignedStudy(NamedTuple):
-    """Hold a study and the folder that it is assigned in; `config` reads the files of the folder, `frozen` names them.
+    """A study and the folder that it is assigned in; `config` reads the files of the folder, `frozen` names them.
 
     `digest` is that of the study as it was frozen, `family` the family of comparisons that was frozen beside it.
     """

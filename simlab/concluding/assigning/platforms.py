@@ -30,7 +30,7 @@ DATA = ("slot", "position", "task", "document", "segment", "source", "output")
 
 
 class Languages(NamedTuple):
-    """Hold codes of languages as Appraise has them."""
+    """Codes of languages as Appraise has them."""
 
     source: str
     target: str

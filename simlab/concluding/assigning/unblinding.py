@@ -56,7 +56,7 @@ def is_own(file: Path) -> bool:
 
 
 class SheetKey(NamedTuple):
-    """Hold what it takes to read filled sheets: the file of their key, the scale that they were to be filled by.
+    """Key for reading filled sheets: its file, and the scale that they were to be filled by.
 
     `key_sha256` is that of the key as it was written.
     """
@@ -67,7 +67,7 @@ class SheetKey(NamedTuple):
 
 
 class UnblindedRating(NamedTuple):
-    """Hold a rating, unblinded."""
+    """A rating of a filled sheet, unblinded."""
 
     given: FilledRating
     meant: Meant

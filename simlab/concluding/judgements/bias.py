@@ -40,7 +40,7 @@ TAIL = 4.0
 
 
 class Bias(NamedTuple):
-    """Hold the error of a metric's own differences, `[pair]`, with bounds that hold for all at once.
+    """Error of a metric's own differences, `[pair]`, with bounds that hold for all at once.
 
     `human` and `metric` are the differences themselves; all are on the humans' scale, to which `factor` brings the
     metric (1: it is on that scale). `systems[system]` is each system's error about the mean of all, with bounds that
@@ -134,7 +134,7 @@ def _add_mean_row(of: MeanInfluence) -> MeanInfluence:
 
 
 class _BiasFactor(NamedTuple):
-    """Hold a factor that brings a metric to the humans' scale, and each document's part in its relative error."""
+    """A factor that brings a metric to the humans' scale, and each document's part in its relative error."""
 
     value: float
     part: Floats
@@ -214,7 +214,7 @@ def _bound_rare_misses(above: Floats, below: Floats, n: Floats, level: float) ->
 
 
 class Favour(NamedTuple):
-    """Hold how far each system lies above the line, against the median of the others, `[system]`, and the slope.
+    """Distance of each system above the line, against the median of the others, `[system]`, and the line's slope.
 
     Values are in the metric's points; of a metric that falls where humans rise, points are turned round first. Bounds
     hold for all systems at once.
@@ -227,14 +227,14 @@ class Favour(NamedTuple):
 
 
 class _Means(NamedTuple):
-    """Hold means of systems by the metric and by humans over outputs that have both, and documents' parts in them."""
+    """Means of systems by the metric and by humans over outputs that have both, and documents' parts in them."""
 
     metric: MeanInfluence
     human: MeanInfluence
 
 
 class _Slopes(NamedTuple):
-    """Hold slopes `[node]` with the logarithm of what tells them within systems: the band, and other systems' items."""
+    """Slopes `[node]` with the log weight of the evidence within systems: the band, and other systems' items."""
 
     value: Floats
     log_weight: Floats

@@ -240,7 +240,7 @@ def _metric(rows: SheetRows, info: CampaignInfo, unit: Ints, item: Ints) -> Arra
 
 
 class _Laid(NamedTuple):
-    """Hold outputs by system: `y[system, n]` (NaN: not judged), what a metric says of the same, and of the rest."""
+    """Outputs by system: `y[system, n]` (NaN: not judged), the metric's scores of the same, and of the rest."""
 
     y: Floats
     g: Floats | None

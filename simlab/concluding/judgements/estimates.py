@@ -168,7 +168,7 @@ def more_documents(
 
 @dataclass(frozen=True, slots=True)
 class JudgedComparison:
-    """Hold what is compared: systems that humans rated, pairs of them, the level and a margin."""
+    """Terms of a comparison: systems that humans rated, pairs of them, the level and a margin."""
 
     names: tuple[str, ...]
     places: tuple[Ints, Ints]
@@ -185,7 +185,7 @@ class JudgedComparison:
 
 
 class Way(NamedTuple):
-    """Hold means and pairs by one way of estimating."""
+    """Means and pairs by one way of estimating."""
 
     totals: Totals
     means: MeanInfluence

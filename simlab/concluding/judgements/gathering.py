@@ -87,7 +87,7 @@ def _keys(ratings: Ratings) -> list[tuple[str, str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class OutputEvidence:
-    """Hold outputs: `system[output]`, `item[output]`, `document[output]`, the mean of their ratings `human[output]`.
+    """Outputs with ratings: `system[output]`, `item[output]`, `document[output]`, their mean rating `human[output]`.
 
     NaN is not rated; `metrics[name][output]` the same. Human ratings are shares of positive labels where `labels`.
     `noise[output]` is the variance of that mean over what the same raters might have said of the output, which several

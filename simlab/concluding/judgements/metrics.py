@@ -1,4 +1,4 @@
-"""Say what a table tells of a metric: how good it is, whether to mix it in, and what follows if so."""
+"""Judge a metric by a table: its quality, whether to mix it in, and the conclusions with it."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _log_ratio(of: Totals) -> float:
 
 
 class Uneven(NamedTuple):
-    """Hold how much higher a metric scores labelled outputs of a system than its others, with the p-value of all.
+    """Difference of a metric's scores between labelled outputs of a system and its others, with the p-value of all.
 
     `system` is empty where it is the mean of all systems that tells.
     """

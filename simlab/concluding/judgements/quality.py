@@ -1,4 +1,4 @@
-"""Say how good a metric is for each system, and estimate shares from labels that err as it does."""
+"""Estimate a metric's quality for each system, and shares of adequate outputs from labels that err as it does."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FEWEST = 3
 
 
 class Binary(NamedTuple):
-    """Hold a metric that says adequate or not: `says[output]` (NaN: nothing), and `notes` on how it came to that."""
+    """A binary metric: `says[output]`, adequate or not (NaN: nothing), and `notes` on how it came to that."""
 
     says: Floats
     threshold: float
@@ -50,7 +50,7 @@ def binarise_metric(evidence: OutputEvidence, name: str, threshold: float | None
 
 
 class _Cut(NamedTuple):
-    """Hold a threshold, whether a metric says adequate above it (sign 1) or below, and how it was chosen."""
+    """A threshold, whether a metric says adequate above it (sign 1) or below, and how it was chosen."""
 
     threshold: float
     sign: int

@@ -1,4 +1,4 @@
-"""Say how a repetition of a study of judgements would come out, and what is claimed about equal systems."""
+"""Simulate repetitions of a study of judgements, and estimate its claims about equal systems."""
 
 from __future__ import annotations
 

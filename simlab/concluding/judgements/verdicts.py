@@ -1,4 +1,4 @@
-"""Say of a metric whether to trust it, to correct it or to leave it out, and what that rests on.
+"""Decide whether to trust a metric, to correct it or to leave it out, and give the reason.
 
 leave_out: mixing it in is not shown to pay: what it says of differences between systems is not shown to go with what
 humans say (flips of whole documents, two-sided, at half the level, so that one that says nothing is left out nearly
@@ -38,7 +38,7 @@ QUARTERS = (0.25, 0.5, 0.75)
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Hold a verdict, its reason, the labels that would settle it, and the margin that trust was held against.
+    """Verdict on a metric: its reason, the labels that would settle it, the margin that trust was held against.
 
     `bias` is what the metric's own differences miss; None where it says nothing.
     """

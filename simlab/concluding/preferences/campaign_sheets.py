@@ -23,7 +23,7 @@ SIGNS, TIE = (">", "=", "<"), "tie"
 
 
 class _Layout(NamedTuple):
-    """Hold what every row is written from."""
+    """Data from which every row is written: names, pairs, documents and the metric."""
 
     names: tuple[str, ...]
     first: Ints

@@ -19,7 +19,7 @@ from simlab.types import Array, Bools
 
 @dataclass(frozen=True, slots=True)
 class PreferenceClaims:
-    """Hold what is claimed of pairs: `verdict[pair]`, `direction[pair]`, what they rest on, and the promise.
+    """Claims on pairs: `verdict[pair]`, `direction[pair]`, what they rest on, and the promise.
 
     `votes` are those that were used, `way` what of them is independent, `raters_drawn` and `items_drawn` whether these
     stand for more like them. `family[pair]` marks the pairs that the promise is about. `notes` say what was left out.

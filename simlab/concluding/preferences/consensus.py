@@ -28,7 +28,7 @@ BATCHES = 10
 
 
 class RepeatedVotes(NamedTuple):
-    """Hold the repeated answers of a table, and whose pairs and raters these number; -1: raters that are not named."""
+    """Repeated answers of a table, and whose pairs and raters these number; -1: raters that are not named."""
 
     answers: RepeatedAnswers
     pairs: Ints

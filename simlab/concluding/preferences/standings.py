@@ -1,4 +1,4 @@
-"""Say how systems stand, and what would settle the pairs that are open."""
+"""Estimate the standings of systems, and the comparisons that would settle open pairs."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def _freedom(claims: PreferenceClaims, there: Bools) -> float:
 
 @dataclass(frozen=True, slots=True)
 class FittedStrengths:
-    """Hold strengths `fitted` with their errors, whether they explain the comparisons, and how firm the top is.
+    """Strengths `fitted` with their errors, the test of their fit, and how firm the top is.
 
     `fitted` is None where all votes are ties. `ranks_by` says where ranks come from.
     """

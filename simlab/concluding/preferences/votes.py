@@ -1,4 +1,4 @@
-"""Hold the votes of a table of comparisons, and say what the place in a row is worth in it."""
+"""Votes of a table of comparisons, and the advantage of a place in a row."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MOST_NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class NamedVotes:
-    """Hold votes with the names behind their numbers.
+    """Votes with the names behind their numbers.
 
     `raw_votes` are the answers as they came, `votes` those that are concluded from: what was asked in both orders is
     one (`both_orders` counts these outputs, `flipped` those left out since the answer went with the order). `design`

@@ -63,14 +63,14 @@ def _check_keys(overrides: Mapping[str, str], wanted: ConcludeOptions) -> None:
 
 
 class KeptRatings(NamedTuple):
-    """Hold the ratings that are concluded from, and sentences on those that are not."""
+    """Ratings that the conclusion uses, and sentences on those that it does not."""
 
     ratings: Ratings
     notes: tuple[str, ...]
 
 
 class ComparableRatings(NamedTuple):
-    """Hold ratings whose systems can be compared within documents, what was left out, and sentences for the page."""
+    """Ratings whose systems can be compared within documents, what was left out, and sentences for the page."""
 
     ratings: Ratings
     left_out: tuple[LeftOutRatings, ...] = ()

@@ -36,7 +36,7 @@ UNEVEN = 2 / 3
 
 
 class TableStudy(NamedTuple):
-    """Hold a table as the study that it stands for: the ratings concluded from, the analysis, what was collected.
+    """A table as the study that it stands for: the ratings concluded from, the analysis, what was collected.
 
     `world` is fitted to the ratings where it will be asked for.
     """

@@ -151,7 +151,7 @@ def mark_exclusions(candidates: Candidates, family: Bools) -> tuple[FamilySays, 
 
 
 class Answering(NamedTuple):
-    """What families are answered from: the analysis, what was collected, outcomes and the uncertainty of differences.
+    """Data for answers about families: the analysis, what was collected, outcomes, uncertainty of differences.
 
     `order` are the names of the systems, best first, `widest` is the largest difference that the scale allows.
     """

@@ -54,7 +54,7 @@ Told = TypeVar("Told", System, Pair, Rater)
 
 
 class TableReading(NamedTuple):
-    """Hold what was read, to a program and to people, and whether raters are named.
+    """Content of a table, to a program and to people, and whether raters are named.
 
     `lone_segments`: nothing says which segments belong to one document, so that each is one of its own. `anew`: answers
     of raters who are not known were averaged.

@@ -1,4 +1,4 @@
-"""Say what is promised of claims about ratings, and what limits them."""
+"""State the promise about claims on ratings, and list its limits."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _name_influential_raters(pair: Pair, rated: ScoredRatings, systems: Sequence
 
 
 class Basis(NamedTuple):
-    """Hold what a promise rests on: the pairs of its family, what the test takes as drawn, and who rated.
+    """Basis of a promise: the pairs of its family, what the test takes as drawn, and who rated.
 
     `anew`: nobody knows who rated, and answers to an output were averaged as if its raters were drawn for it. Of the
     pairs `n_given` are promised for these raters alone where others are for raters like them. `family` None: each pair

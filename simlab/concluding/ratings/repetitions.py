@@ -66,7 +66,7 @@ STREAMS = {
 
 @dataclass(frozen=True, slots=True)
 class RepeatedStudy:
-    """Hold the study that is repeated: the table, what was collected, the analysis, and the pairs of its family.
+    """Study that is repeated: the table, what was collected, the analysis, and the pairs of its family.
 
     `verdict[pair]` is what was claimed, `family[pair]` marks the pairs that are claimed at all, `shared` is what all
     simulated studies have in common (None: each is judged by itself). `best`: who may be the best is asked.

@@ -1,4 +1,4 @@
-"""Hold what two tables say of the same systems against each other: which claims of one contradict the other's."""
+"""Compare two tables about the same systems: which claims of one contradict the other's."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_NAMED = 3
 
 
 class Both(NamedTuple):
-    """Hold a pair that two tables compare, the first's way round."""
+    """A pair that two tables compare, the first's way round."""
 
     first: Pair
     second: Pair

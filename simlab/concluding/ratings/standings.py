@@ -68,7 +68,7 @@ ANSWERS = "ratings of these two"
 
 
 class Spans(NamedTuple):
-    """Hold the uncertainty of differences, and by how many standard errors each must differ from 0: its `bar`.
+    """Uncertainty of differences, and by how many standard errors each must differ from 0: its `bar`.
 
     `per_document` are the ratings of the two systems on a document that both have. `scatter` marks pairs whose
     differences vary at all: how far others are off nothing in the table says.
@@ -261,7 +261,7 @@ def list_systems(
 
 
 class PairVerdicts(NamedTuple):
-    """Hold of each pair its p-value, the one adjusted for its family, the direction and the verdict.
+    """Verdicts on pairs, `[pair]`: the p-value, the one adjusted for the family, the direction and the verdict.
 
     `family` marks the pairs that the promise is about; of others the adjusted p-value is not known.
     """

@@ -152,7 +152,7 @@ def _screen_factors(rng: np.random.Generator, tasks: Tasks, sd: float) -> Floats
 
 
 class Entries(NamedTuple):
-    """Hold what people worked at, one entry per answer or control item; the efforts at which each begins and ends."""
+    """Log of work, one entry per answer or control item; the efforts at which each begins and ends."""
 
     task: Ints
     part: Ints

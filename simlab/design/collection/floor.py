@@ -26,7 +26,7 @@ MOMENT = 1e-9
 
 
 class ControlRules(NamedTuple):
-    """Say how often control items are asked, how many may fail, and how likely somebody who looks passes one."""
+    """Rules of control items: how often they are asked, how many may fail, how likely somebody who looks passes one."""
 
     share: float
     passes: float
@@ -35,7 +35,7 @@ class ControlRules(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """Hold what the floor follows, hours throughout: see `crew` for each of them."""
+    """Rules of the floor, hours throughout: see `crew` for each of them."""
 
     shifts: Shifts
     controls: ControlRules
@@ -47,7 +47,7 @@ class Rules(NamedTuple):
 
 
 class Stint(NamedTuple):
-    """Hold what a person did of a task in one go: its answers up to `last`, from an effort on.
+    """Work of a person on a task in one go: its answers up to `last`, from an effort on.
 
     `quit` is the effort at which they left amid the answer `last` (NaN: they did not); `controls` control items closed
     it, of which the first `failed` count as failed.
@@ -64,7 +64,7 @@ class Stint(NamedTuple):
 
 
 class Floor:
-    """Hold a campaign that is under way."""
+    """Simulate a campaign that is under way: its people, its tasks and the clock."""
 
     def __init__(
         self,
@@ -231,7 +231,7 @@ class Floor:
 
 
 class TaskPart(NamedTuple):
-    """Hold what is to be done of a task: from which of its answers on, up to which (that one not)."""
+    """Part of a task that is to be done: from which of its answers on, up to which (that one not)."""
 
     task: int
     first: int
@@ -239,7 +239,7 @@ class TaskPart(NamedTuple):
 
 
 class Piles:
-    """Hold the tasks of a campaign, those that were added included.
+    """Keep the tasks of a campaign in piles, those that were added included.
 
     `begins[task]` is the first answer of a task, all answers counted one after the other; `missing[task]` answers have
     not come yet. What the answers before the k-th take a person of average pace is `efforts()[k]`, in hours.

@@ -26,7 +26,7 @@ HOURS_A_DAY, DAYS_A_WEEK = 24.0, 7
 
 
 class Habits(NamedTuple):
-    """Hold what people are like, hours throughout: see `crew` for each of them."""
+    """Habits of people, hours throughout: see `crew` for each of them."""
 
     rater_sd: float
     begins: float
@@ -37,7 +37,7 @@ class Habits(NamedTuple):
 
 @dataclass(slots=True)
 class Person:
-    """Hold somebody who works, hours throughout.
+    """A person who works, hours throughout.
 
     `pace` is what an answer takes them (1 on average), `offset` when their first day begins; `arrives`, and `leaves`
     after so much work. `effort` and `work` are where they stand on the scales of their shifts; they have
@@ -107,7 +107,7 @@ def lognormal_factors(z: Floats, sd: float) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Shifts:
-    """Hold the days of work in a week, `days[k]` counted from the start, and what a day is made of.
+    """Days of work in a week, `days[k]` counted from the start, and the hours of a day.
 
     `full` blocks of `block` hours, each followed by a pause, then one of `last` hours; `drift` per hour without a rest.
     `effort` and `work` are the hours of a whole day, `of_block` the effort of a full block.
@@ -145,7 +145,7 @@ def lay_out_week(weekday: int, hours_a_day: float, days_a_week: int) -> Shifts:
 
 
 class Moment(NamedTuple):
-    """Hold where an effort stands: hours on the calendar, hours of work before, hours since the last rest."""
+    """Time of an effort: hours on the calendar, hours of work before, hours since the last rest."""
 
     hour: float
     work: float

@@ -55,7 +55,7 @@ def draw(
 
 
 class ChartWords(NamedTuple):
-    """Hold the title of a legend and the caption."""
+    """Words of a chart: the title of a legend and the caption."""
 
     legend: str | None
     caption: str

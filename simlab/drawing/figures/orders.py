@@ -25,7 +25,7 @@ LINE, CYCLE = "better (what follows is left out)", "each beats another, all the 
 
 
 class Placed(NamedTuple):
-    """Hold where systems stand: `at[name]` across and down; which are joined by a line, and which by a cycle."""
+    """Places of systems: `at[name]` across and down; which are joined by a line, and which by a cycle."""
 
     at: dict[str, tuple[float, int]]
     beats: list[tuple[str, str]]

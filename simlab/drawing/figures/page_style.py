@@ -1,4 +1,4 @@
-"""Say how figures look: on a screen, or as wide as the column of a paper."""
+"""Style of figures: for a screen, or as wide as the column of a paper."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ _PAPER: Mapping[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class FigureLook:
-    """Hold the style of a figure and its width in inches; None leaves the width to what is drawn.
+    """Style of a figure and its width in inches; None leaves the width to what is drawn.
 
     In the style `paper` texts are small, and title and footnote are left out: a paper's caption says what they say.
     """

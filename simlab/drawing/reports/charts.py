@@ -1,4 +1,4 @@
-"""Say how charts of report pages look, as Vega-Lite: what a page draws when it is opened, without any of its data.
+"""Charts of report pages, as Vega-Lite: what a page draws when it is opened, without any of its data.
 
 A page fills in data, titles and the values of its axes. Names of systems and of values of axes never become column ids
 or expressions of Vega, where dots, quotes and brackets mean something: columns are called x, y, low, high, line and k,

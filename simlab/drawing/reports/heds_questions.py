@@ -1,4 +1,4 @@
-"""Name the questions of version 3.0 of the human-evaluation datasheet (HEDS), in a few words each.
+"""Questions of version 3.0 of the human-evaluation datasheet (HEDS), in a few words each.
 
 Source: Belz and Thomson 2025, the form at nlp-heds.github.io.
 """

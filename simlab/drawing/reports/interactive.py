@@ -155,7 +155,7 @@ def _make_serialisable(value: Any) -> Any:
 
 
 class _Kind:
-    """How a kind of block stands in a page: under which name, with which data and which table behind it."""
+    """A kind of block in a page: its name, its data and the table behind it."""
 
     def __init__(self, name: str, left: tuple[str, ...], table: Callable[[Any], Any]) -> None:
         self.name, self.left, self.table = name, left, table

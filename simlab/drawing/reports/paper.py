@@ -1,4 +1,4 @@
-"""What of a report goes into a paper: its paragraph, and tables in place of charts."""
+"""Parts of a report for a paper: its paragraph, and tables in place of charts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a report is made of: headings, sentences, tables, charts and numbers with their errors, without any markup.
+"""Terms of reports: headings, sentences, tables, charts and numbers with their errors, without any markup.
 
 Whoever makes a report (of a store, of an answer) says what it shows; whoever writes one (as HTML, Markdown, LaTeX) says
 how. Neither knows the other. A new kind of answer is one function that returns a `Report`; a new form is one function
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """Hold a number with what is known of its error: Monte-Carlo standard error, n, clusters, interval, unit.
+    """A number with its error: Monte-Carlo standard error, n, clusters, interval, unit.
 
     `standard_error` is one over what was sampled (documents, pairs of raters): more campaigns make it no smaller.
     `label` names it where it stands alone; in a table its column does. `value` is None where it is not known, and
@@ -144,7 +144,7 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class PairMatrix:
-    """What was said of each pair of systems in a design: how often each kind of error was made.
+    """Shares of claims on each pair of systems in a design: how often each kind of error was made.
 
     `shares[design][kind][pair]` is a share of the campaigns; `pairs` hold places in `systems`.
     """

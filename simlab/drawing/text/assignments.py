@@ -15,7 +15,7 @@ INDENT = 9
 
 
 class AssignmentSummary(NamedTuple):
-    """Hold what is said of an assignment: of which study (its digest), how large, and who gets how many ratings.
+    """Summary of an assignment: its study (by digest), how large it is, and who gets how many ratings.
 
     `left_out` are documents that were not drawn, `spare` raters without a seat; `said` are further lines, `files` what
     was written, `following` the command that comes next.

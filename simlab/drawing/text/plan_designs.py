@@ -1,4 +1,4 @@
-"""Say designs in words: in full for whoever carries one out, and shortly beside another."""
+"""Describe designs in words: in full for whoever carries one out, and shortly beside another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Say what the parts of an analysis do as a paper says it, and whose methods they are."""
+"""Describe the methods of an analysis as a paper does, with their references."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ SOURCES = {
 
 
 class Method(NamedTuple):
-    """Hold a clause on a method, and the keys of its references."""
+    """A clause on a method, and the keys of its references."""
 
     says: str
     cites: tuple[str, ...] = ()

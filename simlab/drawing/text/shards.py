@@ -11,7 +11,7 @@ from simlab.drawing.text.tables import list_under_title
 
 @dataclass(frozen=True, slots=True)
 class Did:
-    """Hold which shard of which sweep was carried out: blocks now, blocks and campaigns of its folder, what is next."""
+    """Work on a shard of a sweep: blocks now, blocks and campaigns of its folder, what is next."""
 
     shard: str
     sweep: str

@@ -23,7 +23,7 @@ class Died(NamedTuple):
 
 
 class Backend(Protocol):
-    """Executes blocks."""
+    """Executor of blocks."""
 
     @property
     def workers(self) -> int:

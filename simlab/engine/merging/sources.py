@@ -37,7 +37,7 @@ _MENDING = "the command that filled it mends it"
 
 
 class SourceBlock(NamedTuple):
-    """Name a block that a folder holds, in the order in which blocks are compared; `row` is where it stands there."""
+    """A block of a folder, in the order in which blocks are compared; `row` is its place there."""
 
     cell: str
     world: int
@@ -182,7 +182,7 @@ def _lacks(into: SourceFolder, block: Finished) -> bool:
 
 @dataclass(slots=True)
 class SourceFolder:
-    """Hold an open folder; `left_out` names rows of its blocks that cannot be used, and why the first cannot."""
+    """An open folder; `left_out` names rows of its blocks that cannot be used, and why the first cannot."""
 
     folder: Path
     database: sqlite3.Connection

@@ -1,1 +1,1 @@
-"""Hold predictions from a pilot against studies on real ratings that the pilot did not see."""
+"""Compare predictions from a pilot with studies on real ratings that the pilot did not see."""

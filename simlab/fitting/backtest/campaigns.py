@@ -35,7 +35,7 @@ PAIRWISE = ("srp", "confirmed", "kendall")
 
 @dataclass(frozen=True, slots=True)
 class Campaigns:
-    """Hold what studies conclude: `claim` and `direction` are `[world, set, study, pair]` of +1, 0, -1.
+    """Conclusions of studies: `claim` and `direction` are `[world, set, study, pair]` of +1, 0, -1.
 
     `truth[world, pair]` is the true direction, None where nobody knows it.
     """
@@ -69,7 +69,7 @@ def _group_by_set(own: Sequence[tuple[Floats, Floats]], per_set: int) -> tuple[A
 
 @dataclass(frozen=True, slots=True)
 class DocumentSums:
-    """Hold sums over the segments of a document: `value[world, system, document, slot]`, of squares, of errors.
+    """Sums over the segments of a document: `value[world, system, document, slot]`, of squares, of errors.
 
     `segments[document]` counts them; a rater who did not rate the whole document has NaN. Systems in truth are worth
     `truth[world, system]`, None where nobody knows. All worlds have one frame.
@@ -85,7 +85,7 @@ class DocumentSums:
 
 @dataclass(frozen=True, slots=True)
 class PickedSums:
-    """Hold what a study asks of every world: `value[world, system, k, rating]`, squares and errors alike.
+    """Sums that a study asks of every world: `value[world, system, k, rating]`, squares and errors alike.
 
     `rater[system, k, rating]` answered about the k-th document, which has `segments[k]`; `n_raters` are in the pool.
     """
@@ -248,7 +248,7 @@ def _reaches_level(sums: Array, least: Array, patterns: Floats, level: float) ->
 
 
 class MeasuredWorlds(NamedTuple):
-    """Hold a measure of every world, `value[world]`, and the standard error that simulating it leaves, `error[world]`.
+    """A measure of every world, `value[world]`, and the standard error that simulating it leaves, `error[world]`.
 
     NaN: the measure is not defined, or its error cannot be told.
     """

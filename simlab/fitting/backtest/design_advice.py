@@ -49,14 +49,14 @@ THUMBS: Mapping[RuleName, tuple[str, int]] = {
 
 
 class AdviceCandidate(NamedTuple):
-    """Name a design and how its scores are normalised."""
+    """A design and the normalisation of its scores."""
 
     design: BacktestDesign
     normalization: str
 
 
 class Worth(NamedTuple):
-    """Hold what a candidate is worth: how much of what is wanted, and the share of its claims that is confirmed.
+    """Worth of a candidate: how much of what is wanted, and the share of its claims that is confirmed.
 
     NaN where nothing was claimed, so that there was nothing to confirm.
     """

@@ -1,4 +1,4 @@
-"""Say which studies a table allows: who gets what, how many documents and ratings, how scores are normalised."""
+"""List the studies that a table allows: who gets what, how many documents and ratings, how scores are normalised."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ FEWEST_DOCUMENTS = 6
 
 @dataclass(frozen=True, slots=True)
 class BacktestDesign:
-    """Name one way of asking: who gets what, how many documents, how many ratings of each output.
+    """One way of asking: who gets what, how many documents, how many ratings of each output.
 
     A `repetition` asks about the same documents, other raters being drawn for them; or, where nobody else rated them,
     about other documents of the table.
@@ -49,7 +49,7 @@ class BacktestDesign:
 
 @dataclass(frozen=True, slots=True)
 class DealtStudies:
-    """Hold what some studies ask, `[study, ...]`, whatever anybody answers.
+    """Deals of some studies, `[study, ...]`, whatever anybody answers.
 
     `document[study, k]` are their documents, `slot[study, system, k, rating]` who answers, `rater[...]` the same as
     raters of the pool, `patterns[study]` the signs of its test. Studies of one set stand together, `per_set` of them.

@@ -40,7 +40,7 @@ NUMBERS = ("predicted", "low", "high", "observed", "observed_mcse", "judged_low"
 
 @dataclass(frozen=True, slots=True)
 class BacktestRun:
-    """Hold what all parts of a backtest share: the table, also as a world, the law, and how much is done."""
+    """Data shared by all parts of a backtest: the table, also as a world, the law, and how much is done."""
 
     world: World
     law: FittableLaw

@@ -45,7 +45,7 @@ ONE_RATER = "an output needs ratings by two people or more"
 
 
 class Arm(NamedTuple):
-    """Name one way of asking; `share` of a part's documents are asked about, `metric` is whether one is mixed in."""
+    """One way of asking; `share` of a part's documents are asked about, `metric` is whether one is mixed in."""
 
     grouping: str = "pseudo_side_by_side"
     share: float = 1.0
@@ -75,7 +75,7 @@ MODERATED: Mapping[str, Any] = {"pools": "apart", "draws": 499}
 
 
 class Amount(NamedTuple):
-    """Say how much is simulated: draws of the fitted law, and studies of each design in a part, or a world, by a test.
+    """Amount of simulation: draws of the fitted law, and studies of each design in a part, or a world, by a test.
 
     SRP needs pairs of studies; what the default test finds needs one.
     """
@@ -97,7 +97,7 @@ class AdviceSetting(NamedTuple):
 
 
 class ArmMeasures(NamedTuple):
-    """Hold what studies of a design showed: the measure of its test, and the share of pairs told apart."""
+    """Measures of a design in studies: the measure of its test, and the share of pairs told apart."""
 
     value: float
     share_separated: float

@@ -26,7 +26,7 @@ A_FIT = 6
 
 @dataclass(frozen=True, slots=True)
 class SimulationSize:
-    """Say how much is simulated: worlds per prediction, and sets of documents and studies per set in each.
+    """Amount of simulation: worlds per prediction, and sets of documents and studies per set in each.
 
     `own`: fit to the documents held out, too, to tell what is lost because they were not seen.
     """
@@ -48,14 +48,14 @@ QUICK = SimulationSize(30, 4, 8, 6, 20, (3,), (1,), own=False)
 
 
 class PredictionSource(NamedTuple):
-    """Name what a prediction comes from: a fit to the pilot or to the documents held out, or no law at all."""
+    """Source of a prediction: a fit to the pilot or to the documents held out, or no law at all."""
 
     split: int
     method: Method
 
 
 class PredictionTask(NamedTuple):
-    """Ask for the predictions of one split, method and target."""
+    """Task of predicting a target in one split by one method."""
 
     source: PredictionSource
     target: Target

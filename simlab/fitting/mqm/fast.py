@@ -45,7 +45,7 @@ MOST = 8.0
 
 @dataclass(frozen=True, slots=True)
 class PopulationSpread:
-    """Say how systems and raters at large spread, for systems and raters that no pilot has seen."""
+    """Spread of systems and raters at large, for systems and raters that no pilot has seen."""
 
     mean_score: float
     system_sd: float
@@ -55,7 +55,7 @@ class PopulationSpread:
 
 @dataclass(frozen=True, slots=True)
 class FastFit:
-    """Hold draws of all parameters of a law, and the pilot that they come from.
+    """Draws of all parameters of a law, and the pilot that they come from.
 
     `theta[draw, parameter]` are those of `synthetic.NAMES`; `diagnosis` says how sampling went, where it can go wrong.
     """
@@ -271,7 +271,7 @@ def population(
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """Say what margins tell of single systems or raters.
+    """Margins of single systems or raters, and the errors of these.
 
     `corrected[unit]` are margins less their bias, `error[table, unit]` errors of simulated ones around it,
     `noise[unit]` the variance that an error's deviation from the mean error has on average, and `own` and `common` how

@@ -51,7 +51,7 @@ MAX_CELLS = 20_000_000
 
 
 class Margins(NamedTuple):
-    """Hold logarithms of the mean scores of systems and the factors of raters, and of pairs' mean products.
+    """Logarithms of the mean scores of systems and the factors of raters, and of pairs' mean products.
 
     `system[system]` are in points for a rater of average factor, `rater[rater]` have mean 0 over raters;
     `severity[rater]` is the log odds that an error is major, `punctuation[rater]` the log of punctuation errors per

@@ -27,7 +27,7 @@ MAX_RATER_PAIRS = 500
 
 
 class PilotScore(NamedTuple):
-    """Hold a rating: its score and the number of errors marked, -1 where the table does not say."""
+    """A rating: its score and the number of errors marked, -1 where the table does not say."""
 
     score: float
     errors: int
@@ -35,7 +35,7 @@ class PilotScore(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MqmPilot:
-    """Hold ratings, flat: indices `system`, `item`, `rater` of each, its `score`, and `counts[kind, rating]`.
+    """Ratings, flat: indices `system`, `item`, `rater` of each, its `score`, and `counts[kind, rating]`.
 
     Kinds of errors are minor, major, punctuation. `document[item]` says which segments belong together, `seats` which
     raters rated each document. `counted` is False where the scores do not tell errors apart; then all are of
@@ -186,7 +186,7 @@ def _weights(score: Floats, counts: Ints, counted: bool) -> tuple[float, float]:
 
 
 class SumStep(NamedTuple):
-    """Say how sums are added up further: `into[finer]` is which of `n` sums those of a finer level go into."""
+    """A step that adds sums up further: `into[finer]` is which of `n` sums those of a finer level go into."""
 
     into: Ints
     n: int
@@ -197,7 +197,7 @@ class SumStep(NamedTuple):
 
 
 class SharingSums(NamedTuple):
-    """Hold sums over ratings that share as much beside a system and a rater: nothing, rater, system, both."""
+    """Sums over ratings that share as much beside a system and a rater: nothing, rater, system, both."""
 
     all: Floats
     rater: Floats
@@ -206,7 +206,7 @@ class SharingSums(NamedTuple):
 
 
 class ByTwo(NamedTuple):
-    """List documents of which two raters rated every output: the number of the pair, both raters, the document."""
+    """Documents of which two raters rated every output: the number of the pair, both raters, the document."""
 
     pair: Ints
     first: Ints
@@ -216,7 +216,7 @@ class ByTwo(NamedTuple):
 
 @dataclass(frozen=True)
 class RatingLayout:
-    """Hold who rated what; `document[item]` says which segments belong together."""
+    """Layout of ratings: who rated what; `document[item]` says which segments belong together."""
 
     system: Ints
     item: Ints

@@ -47,7 +47,7 @@ WALKERS, STEPS = 60, 450
 
 @dataclass(frozen=True, slots=True)
 class Surface:
-    """Say how moments depend on parameters: `mean = coefficient.T @ features`, log of their spread likewise.
+    """Moments as a function of parameters: `mean = coefficient.T @ features`, log of their spread likewise.
 
     The correlation of what is left, `inverse` to it, is taken to be the same everywhere; both are learnt from tables
     that leave `freedom` degrees of freedom.

@@ -1,4 +1,4 @@
-"""Hold predictions from some items of a table of preferences against studies on the others, many tables at once.
+"""Compare predictions from some items of a table of preferences with studies on the others, many tables at once.
 
 A study asks about some items; of comparisons of the same two outputs it has one. Two studies of a pair of studies share
 no item: the one is repeated by the same raters on other items.
@@ -34,7 +34,7 @@ Ratio = tuple[Floats, Floats]
 
 
 class PreferenceSize(NamedTuple):
-    """Say how much is simulated: worlds of a prediction, and pairs of studies in each."""
+    """Amount of simulation: worlds of a prediction, and pairs of studies in each."""
 
     worlds: int
     repetitions: int
@@ -174,14 +174,14 @@ def _clip_interval(measure: str, interval: tuple[float, float]) -> tuple[float, 
 
 
 class StudyVerdicts(NamedTuple):
-    """Hold what two studies say of pairs of systems: `verdict[table, study, pair]` and `direction`, +1, 0 or -1."""
+    """Verdicts of two studies on pairs: `verdict[table, study, pair]` and `direction`, +1, 0 or -1."""
 
     verdict: Floats
     direction: Floats
 
 
 class MeasuredTables(NamedTuple):
-    """Hold a measure of each table, and the error that so few pairs of studies leave in it; NaN is not known."""
+    """A measure of each table, and the error that so few pairs of studies leave in it; NaN is not known."""
 
     value: Floats
     error: Floats

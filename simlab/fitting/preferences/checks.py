@@ -1,4 +1,4 @@
-"""Hold fitted preferences against their table, by what raters would have said at the same design if the law held.
+"""Check fitted preferences against their table, by tables simulated at the same design.
 
 `content` writes fit and checks as `systems=fitted_preferences` reads them.
 """
@@ -27,7 +27,7 @@ INTERVAL = (0.05, 0.95)
 
 
 class PreferenceCheck(NamedTuple):
-    """Compare a trait of the real comparisons with the interval of simulated ones, all checks together at `LEVEL`."""
+    """A trait of the real comparisons beside the interval of simulated ones, all checks together at `LEVEL`."""
 
     name: str
     real: float
@@ -42,7 +42,7 @@ class PreferenceCheck(NamedTuple):
 
 
 class PreferenceChecks(NamedTuple):
-    """Hold all checks of a fit."""
+    """Checks of a fit of preferences: all traits, and those that failed."""
 
     every: list[PreferenceCheck]
 

@@ -53,7 +53,7 @@ _DENSE = 250
 
 @dataclass(frozen=True, slots=True)
 class PreferenceFit:
-    """Hold draws of all parameters of the law, given a pilot.
+    """Draws of all parameters of the law, given a pilot.
 
     `strength[draw, system]` (centred in each draw), `ties[draw]`, `spreads[name][draw]`; of the pilot's raters
     `sharpness[draw, rater]`, `rater_ties[draw, rater]`, `taste[draw, rater, system]`. `not_identified` are sentences on
@@ -249,7 +249,7 @@ def _sentences_on_raters(pilot: PreferencePilot) -> Iterator[str]:
 
 
 class Density(Protocol):
-    """Say what is sampled."""
+    """Density that chains sample, with its gradient and its mirror images."""
 
     def __call__(self, theta: Floats) -> tuple[Floats, Floats]:
         """Return log density `[chain]` and gradient `[entry, chain]` of `theta[entry, chain]`."""
@@ -260,7 +260,7 @@ class Density(Protocol):
 
 @dataclass(slots=True)
 class _Mass:
-    """Hold the covariance that momenta are the inverse of: `root` of the first entries, `sd` of the others."""
+    """Covariance that momenta are the inverse of: `root` of the first entries, `sd` of the others."""
 
     root: Floats
     sd: Floats
@@ -326,7 +326,7 @@ class _Steps:
 
 @dataclass(slots=True)
 class RunningChains:
-    """Hold chains that can be run on: what is sampled, where they stand, how they move."""
+    """Chains that can be run on: the density, their state, and their steps."""
 
     rng: np.random.Generator
     density: Density

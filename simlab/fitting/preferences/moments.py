@@ -33,7 +33,7 @@ _FARTHEST = 8.0
 
 @dataclass(frozen=True, slots=True)
 class VoteWorld:
-    """Hold a world in logits: `strength[system]`, `log_ties`, spreads of raters' tastes and of outputs.
+    """A world in logits: `strength[system]`, `log_ties`, spreads of raters' tastes and of outputs.
 
     `taste[rater, system]` are the tastes of the table's own raters, `output[item, system]` what its own outputs are
     worth beyond their systems; None where they are drawn anew. `first` is what the first place is worth.

@@ -1,4 +1,4 @@
-"""Hold a table of comparisons as the law sees it: what was said of the same two outputs by the same rater."""
+"""Table of comparisons as the law sees it: counts of outcomes by two outputs and rater."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST = 4_000
 
 
 class ComparisonTable(Protocol):
-    """Say what is needed of a table of preferences; see `simlab.tables.preferences.Preferences`."""
+    """Table of preferences as a pilot needs it; see `simlab.tables.preferences.Preferences`."""
 
     @property
     def first(self) -> Ints:
@@ -52,7 +52,7 @@ class ComparisonTable(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PreferencePilot:
-    """Hold comparisons, one entry each, pairs turned so that `first < second`; `outcome` 0, 1, 2 = `>`, `=`, `<`.
+    """Comparisons, one entry each, pairs turned so that `first < second`; `outcome` 0, 1, 2 = `>`, `=`, `<`.
 
     `item[k]` is numbered without gaps; items that the table does not name are one to a comparison. `rater[k]` is -1
     where nobody is named.
@@ -93,7 +93,7 @@ class PreferencePilot:
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """Hold what was said of the same two outputs by the same rater: `counts[cell, outcome]`."""
+    """Counts of outcomes of the same two outputs by the same rater: `counts[cell, outcome]`."""
 
     first: Ints
     second: Ints

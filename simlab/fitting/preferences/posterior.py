@@ -65,7 +65,7 @@ class Side(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PreferencePosterior:
-    """Hold a pilot as cells: which systems (or outputs), item, rater and tastes each is about, and what was said.
+    """Posterior density of a law, given a pilot as cells: their systems (or outputs), items, raters and outcomes.
 
     `won[cell, 1]` is half of the wins less the losses, `tied` and `total` count draws and comparisons.
     """
@@ -108,7 +108,7 @@ class PreferencePosterior:
 
 
 class Unit(NamedTuple):
-    """Hold what units differ by, `value = entry * spread / root`; see `parameters`."""
+    """Deviations of units, `value = entry * spread / root`; see `parameters`."""
 
     value: Floats
     spread: Floats
@@ -116,7 +116,7 @@ class Unit(NamedTuple):
 
 
 class _CellDistances(NamedTuple):
-    """Hold, for each cell, how far apart outputs lie by themselves, on their item, and to the rater; and the rest.
+    """Distances of each cell's outputs by themselves, on their item, and to the rater; and the rest.
 
     `upset` and `draw` are how likely the farther win and the draw are, the nearer win being 1; `total` is their sum.
     """
@@ -292,7 +292,7 @@ def _pass_on(at: ParameterLayout, theta: Floats, name: str, unit: Unit, of_value
 
 @dataclass(frozen=True, slots=True)
 class ParameterLayout:
-    """Say where parameters stand: `at[name]` is a slice of the vector; what a pilot says nothing about is absent.
+    """Layout of parameters: `at[name]` is a slice of the vector; what a pilot says nothing about is absent.
 
     `error[name]` are the errors of units, `[unit or 1, 1]`; the first `n_shared` entries are those of all but items and
     outputs.

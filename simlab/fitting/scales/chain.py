@@ -1,4 +1,4 @@
-"""Hold what a chain of draws is about, and where it stands; many tables of one design are sampled side by side.
+"""Model and state of a chain of draws; many tables of one design are sampled side by side.
 
 What is thought of parameters before a pilot is seen are `Priors`; scores are seen as bounds of latent values: exact,
 censored at a floor or ceiling, rounded, or in a category.
@@ -44,7 +44,7 @@ MOST_CATEGORIES = 20
 
 @dataclass(frozen=True)
 class ChainModel:
-    """Say what is sampled: a law, the terms of a design, priors, and who rated.
+    """Model that chains sample: a law, the terms of a design, priors, and who rated.
 
     `rater[rating]` is who rated, of `n_raters`; `n_thresholds` counts the cuts between categories that are sampled.
     """
@@ -114,7 +114,7 @@ class ChainModel:
 
 @dataclass
 class ChainState:
-    """Hold one draw of everything, for each table: the last axis counts tables.
+    """State of chains: one draw of everything, for each table; the last axis counts tables.
 
     `latent[rating]` is what the rater thought, `unit[effect]` the effects in standard deviations of their terms,
     `sd[name]` the standard deviations, `weight[rating]` the factor of a rating's precision by a heavy tail (None: all
@@ -255,7 +255,7 @@ def start(rng: np.random.Generator, model: ChainModel, seen: LatentBounds, table
 
 @dataclass(frozen=True, slots=True)
 class Priors:
-    """Hold priors: standard deviations are half-normal of scale `spread[name]`, in points or on the latent scale.
+    """Priors of a law: standard deviations are half-normal of scale `spread[name]`, in points or on the latent scale.
 
     The mean is normal of standard deviation `mean_sd` around `mean`; thresholds are ordered, each normal of standard
     deviation `threshold_sd`; the logarithms of sharpness have a spread that is half-normal of scale `sharpness`
@@ -292,7 +292,7 @@ def priors_for_latents(sharpness: float) -> Priors:
 
 @dataclass(frozen=True, slots=True)
 class LatentBounds:
-    """Hold what is known of latent values, `[rating, table]`: between `low` and `high`, exactly `low` where equal.
+    """Bounds of latent values, `[rating, table]`: between `low` and `high`, exactly `low` where equal.
 
     `category[rating, table]` is the category of an ordinal score (0 where there is no such thing).
     """

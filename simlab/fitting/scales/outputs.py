@@ -1,4 +1,4 @@
-"""Say what a pilot tells of its own outputs, for a repetition by other people that is about the same ones."""
+"""Estimate effects of a pilot's own outputs, for a repetition by other people that is about the same ones."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FORGOTTEN = 1.02
 
 
 class OutputDraw(NamedTuple):
-    """Hold a draw of a law, and of what the pilot's documents bring: `seen[system, item]`, for `draw_world`."""
+    """A draw of a law, and of the effects of the pilot's documents: `seen[system, item]`, for `draw_world`."""
 
     effects: ScaleEffects
     seen: Floats

@@ -49,7 +49,7 @@ Map: TypeAlias = Callable[[Floats], Floats]
 
 @dataclass(frozen=True, slots=True)
 class ScaleDraws:
-    """Hold draws, the draw first, the table last: standard deviations by name, single effects, what else there is.
+    """Draws of a law, the draw first, the table last: standard deviations by name, single effects, the rest.
 
     `effect[name]` are `[draw, unit, table]`; where two effects are not told apart their sum has been shared out.
     Those of what is rated (documents, segments, outputs) are there where asked for, those in the noise by rating.
@@ -66,7 +66,7 @@ class ScaleDraws:
 
 @dataclass
 class ResumableChains:
-    """Hold chains that can be run on: what they are about, what is seen, where they stand and what they are fed by."""
+    """Chains that can be run on: their model, the bounds of latent values, their state and their generator."""
 
     model: ChainModel
     seen: LatentBounds

@@ -137,7 +137,7 @@ def find_rows(model: ChainModel, names: tuple[str, ...]) -> Ints:
 
 @dataclass(frozen=True, slots=True)
 class EffectPrecision:
-    """Hold what ratings tell of a term's effects, `[effect, table]`: precisions, and precisions times what is seen.
+    """Precisions of a term's effects in the ratings, `[effect, table]`, and precisions times what is seen.
 
     `left` is what they tell beside the effects as they are.
     """
@@ -148,7 +148,7 @@ class EffectPrecision:
 
 
 class SpreadEvidence(NamedTuple):
-    """Hold what the spread of a term hangs on: how many effects are told as precisely, and what is seen of them.
+    """Evidence on the spread of a term: how many effects are told as precisely, and what is seen of them.
 
     `exact[group, table]` is their precision, `number[group, 1, 1]` counts them, `squares[group, table]` adds up the
     squares of what is seen.

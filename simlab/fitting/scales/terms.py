@@ -1,4 +1,4 @@
-"""Say which effects ratings have, and which of them a table cannot tell apart."""
+"""Find the effects that ratings have, and those among them that a table cannot tell apart."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ FEW_VALUES = 10_000
 
 @dataclass(frozen=True, slots=True)
 class EffectTerm:
-    """Hold effects that the same ratings share: `level[rating]` is which of `n` effects a rating gets.
+    """Effects that the same ratings share: `level[rating]` is which of `n` effects a rating gets.
 
     Several `names` stand in one term where they group the ratings alike: only their sum has a likelihood.
     """
@@ -49,7 +49,7 @@ class EffectTerm:
 
 
 class Division(NamedTuple):
-    """Say that the effects of one term are divided by those of another.
+    """Nesting of two terms: the effects of one are divided by those of another.
 
     `sums[whole, part]` adds the parts up, `n_parts[whole, 1]` says how many parts there are. `parent[part]` is which
     whole a part belongs to; None where some have no rating, so that `back`, the transpose of `sums`, tells.
@@ -65,7 +65,7 @@ class Division(NamedTuple):
 
 @dataclass(frozen=True)
 class Terms:
-    """Hold the terms of a table, the constant first, and the names that go into the noise.
+    """Terms of a table, the constant first, and the names that go into the noise.
 
     `noise` are effects that no two ratings share, so that only their sum with the residual has a likelihood.
     """

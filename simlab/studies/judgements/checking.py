@@ -1,4 +1,4 @@
-"""Hold the keys of a study of judgements, and its stopping rule, against each other and against its world."""
+"""Check the keys of a study of judgements, and its stopping rule, against each other and against its world."""
 
 from __future__ import annotations
 

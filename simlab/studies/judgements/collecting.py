@@ -46,7 +46,7 @@ _REACH = 3.0
 
 
 class JudgingBasis(NamedTuple):
-    """Hold what all studies of a world share: how much is judged, and how good judges and metric truly are."""
+    """Data shared by all studies of a world: how much is judged, and how good judges and metric truly are."""
 
     needs: Needs
     quality: Quality
@@ -117,7 +117,7 @@ def collect(
 
 
 class _Common(NamedTuple):
-    """Hold what all studies of a world share beside what is laid out: where judgements stand, what one is told."""
+    """Layout shared by all studies of a world: where judgements stand, what an analyst is told."""
 
     unit: Ints
     item: Ints

@@ -23,7 +23,7 @@ BY_ROW = (sample_mean, control_variates, ppi)
 
 
 class JudgementsDesign(NamedTuple):
-    """Which outputs are judged, as the keys of `design` say.
+    """Design of a study of judgements: which outputs are judged, as the keys of `design` say.
 
     `shared_inputs`: those of all systems are of the same inputs; `replacement`: they are drawn with it. `calibration`
     is shared by the systems, or each system's own.
@@ -35,7 +35,7 @@ class JudgementsDesign(NamedTuple):
 
 
 class JudgementsBudget(NamedTuple):
-    """How many outputs of each system humans judge and the metric rates (None: all), and calibration ratings."""
+    """Numbers of outputs of each system that humans judge and the metric rates (None: all), and calibration ratings."""
 
     human_ratings: int
     metric_ratings: int | None
@@ -43,7 +43,7 @@ class JudgementsBudget(NamedTuple):
 
 
 class PreparedJudgements(NamedTuple):
-    """Hold what a cell asks: its design and budget, and the bound estimator.
+    """Study of judgements that a cell asks for: its design and budget, and the bound estimator.
 
     `human_only`: the estimator does not look at a metric; `calibrates`: it learns from outputs rated by both; `rates`:
     it says how good a metric is. Its intervals are of the kind `interval` and miss with probability `interval_level`;

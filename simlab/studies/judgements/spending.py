@@ -1,4 +1,4 @@
-"""Hold a study of judgements to its money: metric and calibration are paid first, judgements with what is left."""
+"""Limit a study of judgements to its money: metric and calibration are paid first, judgements with what is left."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from simlab.types.collection import ALL_CAME, DECIDED, MONEY
 
 
 class Beside(NamedTuple):
-    """Hold what is paid beside judgements: outputs of a system that the metric rates, calibration ratings in all."""
+    """Costs beside judgements: outputs of a system that the metric rates, calibration ratings in all."""
 
     systems: int
     metric: int

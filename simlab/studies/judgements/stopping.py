@@ -15,7 +15,7 @@ from simlab.types import Bools, Collected, Floats, Ints, Judged, JudgementSequen
 
 
 class StoppedJudging(NamedTuple):
-    """Hold where judging ended, `[system]`; see `Stops`. Claims are NaN where a test of means makes them."""
+    """End of judging, `[system]`; see `Stops`. Claims are NaN where a test of means makes them."""
 
     n: Ints
     narrow: Bools

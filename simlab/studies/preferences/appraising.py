@@ -1,4 +1,4 @@
-"""Say what no analyst of comparisons can know: the truth, and what all raters together would have said."""
+"""Appraise comparisons by what no analyst can know: the truth, and the answers of all raters together."""
 
 from __future__ import annotations
 

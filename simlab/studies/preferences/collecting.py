@@ -58,7 +58,7 @@ Stops = Callable[[Array, Ints], Bools]
 
 
 class PreferenceBackstage(NamedTuple):
-    """Hold all that raters would have said, and the order in which they were to be asked."""
+    """Answers that all raters would have given, and the order in which they were to be asked."""
 
     test_set: TestSet
     order: Ints
@@ -282,7 +282,7 @@ def _list_comparisons(world: World, backstage: PreferenceBackstage, requested: I
 
 @dataclass(frozen=True, slots=True)
 class FollowedRule:
-    """Hold what a rule says of a campaign in which everybody looks, `verdicts` of its `evidence`; rows are pairs.
+    """Verdicts of a rule on a campaign in which everybody looks, by its `evidence`; rows are pairs.
 
     What it says of a pair whose answers were all as expected need not be asked again, unless pairs are judged together
     and have got differently far (`in_step` says that they have not).
@@ -351,7 +351,7 @@ def replace_answers(test_set: TestSet, order: Ints, verdicts: Array) -> TestSet:
 
 
 class AskingOrder(NamedTuple):
-    """Hold what is asked for: outcomes `would[pair, k]` in the order in which outputs are asked about.
+    """Order in which outputs are asked about, and their outcomes `would[pair, k]` in it.
 
     They are negative where outputs cannot be compared; `looks[look]` are asked about until a look, and pairs are served
     in the order of `pairs`.
@@ -363,7 +363,7 @@ class AskingOrder(NamedTuple):
 
 
 class ClockedPreferences(NamedTuple):
-    """Hold a campaign that was carried out: what was said, `[pair, k]`, and the last look of each pair.
+    """Answers of a campaign that was carried out, `[pair, k]`, and the last look of each pair.
 
     By whom, and at which hour: -1 and NaN where nothing came in time. `planned` is what the protocol may ask for, and
     `last` its last look.

@@ -24,7 +24,7 @@ from simlab.types import Array, Bools, Collected, Evidence, Floats, ImpossibleVa
 
 
 class RuleOutcome(NamedTuple):
-    """Hold what a rule said of rows (pairs) where collecting ended: see `Verdicts`."""
+    """Verdicts of a rule on rows (pairs) where collecting ended: see `Verdicts`."""
 
     verdict: Array
     stop: Bools

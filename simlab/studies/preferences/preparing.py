@@ -62,7 +62,7 @@ class PreferencesDesign(NamedTuple):
 
 
 class PreferencesBudget(NamedTuple):
-    """How many comparisons are asked for of each pair, and of all (None: no limit), in batches of so many."""
+    """Numbers of comparisons that are asked for of each pair, and of all (None: no limit), in batches of so many."""
 
     annotations_per_pair: int
     annotations: int | None
@@ -70,7 +70,7 @@ class PreferencesBudget(NamedTuple):
 
 
 class PreparedPreferences(NamedTuple):
-    """Hold what a cell asks: its protocol and budget, the bound rules, and whether they ask about the test set.
+    """Study of preferences that a cell asks for: protocol, budget, bound rules, whether it is about the test set.
 
     `clock` says how people work (None: nothing takes time), `bins` how many sizes of its differences the metric tells
     apart.

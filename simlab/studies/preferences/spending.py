@@ -1,4 +1,4 @@
-"""Hold a campaign of comparisons to its money: with the first batch that it does not pay in full, collecting ends."""
+"""Limit a campaign of comparisons to its money: with the first batch that it does not pay in full, collecting ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hold the keys of a study of ratings against each other and against its world."""
+"""Check the keys of a study of ratings against each other and against its world."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ _drawn: OrderedDict[tuple[int, int, tuple[int, ...], int], tuple[World, World]] 
 
 
 class RatingTasks(NamedTuple):
-    """Hold the ratings that a design asks for as the tasks they make.
+    """Ratings that a design asks for, as tasks.
 
     `system`, `item`, `slot`, in the order of their arrays without a clock; `rating[answer]` is the number of the rating
     that each answer is, tasks one after the other.
@@ -283,7 +283,7 @@ def add_overlap(
 
 
 class Platform:
-    """Hold a platform at work on the tasks of a campaign: `tasks` are those at the start.
+    """Serve the tasks of a campaign as a platform does: `tasks` are those at the start.
 
     It `watches` what is handed in where it has to know: to choose who takes what of tasks that are dealt to nobody, or
     to ask one more rater.

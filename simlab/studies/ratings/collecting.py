@@ -22,7 +22,7 @@ from simlab.world.laws.fixed import UNMARKED
 
 
 class RatingBackstage(NamedTuple):
-    """Hold the generator of the deal, where the deal left it: a repetition with other raters goes on from there."""
+    """Generator of the deal as the deal left it: a repetition with other raters goes on from there."""
 
     deal: np.random.Generator
 

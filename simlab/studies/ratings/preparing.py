@@ -57,7 +57,7 @@ STUDIES: Mapping[Callable[..., Any], Callable[..., SimulatedStudies | Judge]] = 
 
 
 class Further(NamedTuple):
-    """Say who is asked beside the raters of a design: second ones on a share of the documents, one more on a boost.
+    """Raters beside those of a design: second ones on a share of the documents, one more on a boost.
 
     Studies that were declared before there were such keys have neither.
     """
@@ -92,7 +92,7 @@ class RatingsDesign(NamedTuple):
 
 
 class PreparedRatings(NamedTuple):
-    """Hold what a cell asks: its design, the bound parts, and what it costs.
+    """Study of ratings that a cell asks for: its design, the bound parts, and what it costs.
 
     `cuts`: the design is cut to what the money pays; on a clock the money ends the campaign instead.
 

@@ -118,7 +118,7 @@ class ScaleWorldFile(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class FittedScales:
-    """Hold a world fitted on a scale: who, where they sit, how long documents are, and draws of the parameters."""
+    """A world fitted on a scale: people, seats, lengths of documents, and draws of the parameters."""
 
     system_names: tuple[str, ...]
     rater_names: tuple[str, ...]

@@ -111,7 +111,7 @@ class MqmWorldFile(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class FittedMqmWorld:
-    """Hold a fitted world: who, where they sit, how long documents are, draws of the parameters and of speeds."""
+    """A world fitted to MQM ratings: people, seats, lengths of documents, draws of the parameters and of speeds."""
 
     system_names: tuple[str, ...]
     rater_names: tuple[str, ...]
@@ -155,7 +155,7 @@ def read_world(path: str | None, sha256: str | None) -> AnyWorld:
 
 
 class ParameterDraws(NamedTuple):
-    """Hold what a fitted file has of one parameter, draw by draw, its law and the digest of the file."""
+    """Draws of one parameter in a fitted file, its law and the digest of the file."""
 
     law: str
     digest: str
@@ -267,7 +267,7 @@ def _row(rows: list[list[float]], k: int) -> Floats:
 
 
 class FailedTrait(NamedTuple):
-    """Hold a trait of the pilot that lies outside what the world allows."""
+    """A trait of the pilot that lies outside what the world allows."""
 
     name: str
     real: float

@@ -75,7 +75,7 @@ class KeptAnswersFile(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class KeptWorld:
-    """Hold a world of a law of one's own: who, where they sit, and what was answered about which documents.
+    """A world of a law of one's own: people, seats, and the answers kept about documents.
 
     `effects[draw]` are codes `[system, segment, rater, answer]` of answers; raters are the pilot's, then those at
     large, and segments are those of documents of `kept_sizes`. `model` is the law's MODULE:FUNCTION, never imported.

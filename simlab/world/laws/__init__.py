@@ -1,1 +1,1 @@
-"""Say how answers come about: errors marked, outputs compared, outputs judged."""
+"""Laws of answers: errors marked, outputs compared, outputs judged."""

@@ -35,7 +35,7 @@ INDEPENDENT = Documents()
 
 @dataclass(frozen=True, slots=True)
 class ComparisonLaw:
-    """Say how raters compare the outputs of a contest.
+    """Law of raters' comparisons of the outputs of a contest.
 
     `rater[human outcome, oracle outcome]` is their confusion (columns sum to one); None: they are the oracle. Raters of
     a `pool` choose by where outputs lie (see `Davidson`), and the oracle is what one average rater more would say.

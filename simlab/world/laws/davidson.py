@@ -17,7 +17,7 @@ _MOST_DIFFERENCES = 65
 
 
 class Spreads(NamedTuple):
-    """Hold how much raters at large differ: see `RaterPool`; sharpness and ties by the sd of their logarithms."""
+    """Spreads of raters at large: see `RaterPool`; sharpness and ties by the sd of their logarithms."""
 
     sharpness_sd: float = 0.0
     tie_sd: float = 0.0

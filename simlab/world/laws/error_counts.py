@@ -19,7 +19,7 @@ FEW = 128
 
 
 class Noise:
-    """Hold the noise of a study, and what has been worked out from it.
+    """Noise of a study, and the numbers of errors that have been worked out from it.
 
     `normal[kind, system, item, slot]` is the standard normal part of every potential rating. From the second design on
     that asks, `counted` holds the number of errors of each rating that was worked out, and one; 0 of others.
@@ -36,7 +36,7 @@ class Noise:
 
 @dataclass(frozen=True, slots=True)
 class ErrorCounts:
-    """Say how a potential rating comes about, so that a study can draw its own (`noise=fresh`).
+    """Law of potential ratings by errors marked, from which a study can draw its own (`noise=fresh`).
 
     `mean[kind, system, item, slot]` is the expected number of errors of a kind (minor, major) that the rater in the
     slot marks, `shared[kind, system, item]` the standard normal part of the count that all raters share, `own_share`
@@ -197,7 +197,7 @@ def _walk_up(left: Floats, pmf: Floats, ratio: Floats, dispersion: float) -> Int
 
 @dataclass(frozen=True, slots=True)
 class TasteSpread:
-    """Say how much raters differ on systems, documents, outputs, segments; `level`: they agree on systems overall."""
+    """Spreads of raters on systems, documents, outputs, segments; `level`: they agree on systems overall."""
 
     system: float
     document: float
@@ -208,7 +208,7 @@ class TasteSpread:
 
 @dataclass(frozen=True, slots=True)
 class KindSpread:
-    """Say how much documents and segments differ by kind of error, and which share of noise is a segment's.
+    """Spreads of documents and segments by kind of error, and the share of noise that is a segment's.
 
     Outputs of a segment have `common` of what all raters of an output share of a count's noise in common.
     """
@@ -220,7 +220,7 @@ class KindSpread:
 
 @dataclass(frozen=True, slots=True)
 class Marking:
-    """Say how errors are counted and what they cost; `fixed`: every rating is drawn once for a world."""
+    """Counts and costs of errors; `fixed`: every rating is drawn once for a world."""
 
     noise_share: float
     minor_noise: float
@@ -233,7 +233,7 @@ class Marking:
 
 @dataclass(frozen=True, slots=True)
 class People:
-    """Hold what belongs to raters alone: `leniency[rater]`, `severity[rater]`, `of_system[system, 1, rater]`."""
+    """Effects of raters alone: `leniency[rater]`, `severity[rater]`, `of_system[system, 1, rater]`."""
 
     leniency: Floats
     severity: Floats
@@ -241,14 +241,14 @@ class People:
 
 
 class ErrorLeanings(NamedTuple):
-    """Hold what belongs to raters on documents: `taste[system, document, rater]`, `objections[kind, item, rater]`."""
+    """Effects of raters on documents: `taste[system, document, rater]`, `objections[kind, item, rater]`."""
 
     taste: Floats
     objections: Floats | None
 
 
 class ErrorPassages(NamedTuple):
-    """Hold what belongs to documents: `shared[kind, system, item]` parts of counts, factors `by_kind[kind, item]`."""
+    """Effects of documents: `shared[kind, system, item]` parts of counts, factors `by_kind[kind, item]`."""
 
     shared: Floats
     by_kind: Floats | None

@@ -94,7 +94,7 @@ def draw_world(
 
 
 class FittedParts(NamedTuple):
-    """Hold what a world is made of, so that raters, or documents, can be drawn anew and the others kept.
+    """Parts of a world, such that raters, or documents, can be drawn anew and the others kept.
 
     `of_systems[system, 1, rater]` belongs to raters, `passages` and `shared[kind, system, item]` to documents.
     """
@@ -107,7 +107,7 @@ class FittedParts(NamedTuple):
 
 
 class FittedSources(NamedTuple):
-    """Say where other raters and documents come from: the effects with other raters, the frame of other documents."""
+    """Sources of other raters and documents: the effects with other raters, the frame of other documents."""
 
     raters: Callable[[np.random.Generator], Effects]
     documents: Callable[[np.random.Generator], Frame]
@@ -165,7 +165,7 @@ def _shared_part(rng: np.random.Generator, effects: Effects, frame: Frame) -> Fl
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """Hold one set of parameters: `system_mean[system]` in points per segment, the others per rater or single numbers.
+    """One draw of parameters: `system_mean[system]` in points per segment, the others per rater or single numbers.
 
     `leniency`, `severity` and the `*_sd` mean what they mean in `mqm_raters` and `mqm`; `sharpness[rater]` is the power
     of a system's quality, relative to the geometric mean of all systems, that the rater's errors go with (times
@@ -206,7 +206,7 @@ class Effects:
 
 @dataclass(frozen=True, slots=True)
 class Factors:
-    """Hold what a world draws.
+    """Factors that a world draws, by item, document, rater and kind of error.
 
     `by_item[item]` and `by_segment[item]` are the factors of an item (its document's and its own) and its own alone,
     `by_both[system, document]` those of systems on documents, `taste[system, document, rater]` those of raters.
@@ -222,7 +222,7 @@ class Factors:
 
 
 class FittedPassages(NamedTuple):
-    """Hold what belongs to documents whoever rates them: `Factors` without taste and objections."""
+    """Effects of documents whoever rates them: `Factors` without taste and objections."""
 
     by_item: Floats
     by_segment: Floats
@@ -231,7 +231,7 @@ class FittedPassages(NamedTuple):
 
 
 class FittedLeanings(NamedTuple):
-    """Hold what belongs to raters on documents: `Factors` less those of the documents."""
+    """Effects of raters on documents: `Factors` less those of the documents."""
 
     taste: Floats
     objections: Floats | None

@@ -14,7 +14,7 @@ UNMARKED = -1
 
 @dataclass(frozen=True, slots=True)
 class FixedRatings:
-    """Hold what raters answer: `value[system, item, slot]` (NaN = gap), `errors` the number of errors marked.
+    """Fixed answers of raters: `value[system, item, slot]` (NaN = gap), `errors` the number of errors marked.
 
     Studies re-reveal these ratings: they have no noise of their own.
     """

@@ -16,7 +16,7 @@ from simlab.world.laws.comparisons import latent_scores
 
 @dataclass(frozen=True, slots=True)
 class Judges:
-    """Say how raters judge single outputs.
+    """Raters who judge single outputs: their scale, leniency and noise.
 
     A rater perceives the latent score plus `leniency[rater]` plus normal noise of standard deviation `noise`, new with
     every judgement. On the scale `binary` the answer is 1 (adequate) if that is positive, else 0; on `score` it is what
@@ -29,7 +29,7 @@ class Judges:
 
 
 class OutputSample(NamedTuple):
-    """Hold outputs `[system, output]`: the human score, whether it is adequate or not, and what the metric says.
+    """A sample of outputs `[system, output]`: the human score, whether it is adequate or not, and the metric's score.
 
     `score` is on the scale that the judges perceive: latent, or skewed. `metric_score` is None without a metric.
     """
@@ -46,7 +46,7 @@ class OutputSample(NamedTuple):
 
 
 class Needs(NamedTuple):
-    """Say what must be known before judgements are drawn: how many outputs, and whether they are shared.
+    """Requirements of a draw of judgements: how many outputs, and whether they are shared.
 
     Of each system `human` outputs are judged, `metric` have the metric's word only, `calibration` are rated by both to
     learn about the metric; `payers` systems share the calibration (1: each has its own). `shared`: all systems answer
@@ -66,7 +66,7 @@ class Needs(NamedTuple):
 
 
 class Potential(NamedTuple):
-    """Hold all that would be said in a study: judgements `y[system, n]`, and `metric_score[system, n]` by the metric.
+    """Potential answers of a study: judgements `y[system, n]`, and `metric_score[system, n]` by the metric.
 
     `rest` are number, mean and variance `[system]` of what the metric says of other outputs (None: it says nothing, or
     speaks of the whole test set), `calibration[system, 4]` TP of P, TN of N among outputs that both rated, and
@@ -86,7 +86,7 @@ class Potential(NamedTuple):
 
 
 class Quality(NamedTuple):
-    """Hold what is true of judgements and metric `[system]`; NaN where nothing is known.
+    """True quality of judgements and metric `[system]`; NaN where nothing is known.
 
     `gamma`: noise of a judgement over spread of human scores, as variances; `correlation` of metric and human score;
     `slope` of judgements on what the metric says; `human_rho` and `human_eta` of the raters on the binary scale;
@@ -103,7 +103,7 @@ class Quality(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Judgements:
-    """Say how raters judge the outputs of a contest whose quality is latent.
+    """Law of raters' judgements of the outputs of a contest whose quality is latent.
 
     Outputs come from a population, anew for every study, or (`contest.fixed`) from a test set of `contest.n_items`.
     """

@@ -18,7 +18,7 @@ from simlab.world.laws.fixed import UNMARKED, FixedRatings
 
 @dataclass(frozen=True, slots=True)
 class KeptAnswers:
-    """Say how a rating comes about: as one of those that are kept of a rater and an output.
+    """Law of resampled ratings: each is one of those that are kept of a rater and an output.
 
     `value[system, segment, person, answer]` is kept; `segment[item]` and `person[system, item, slot]` (-1: nobody) say
     which of it an output and a seat have.
@@ -45,14 +45,14 @@ class KeptAnswers:
 
 
 class DrawnDocuments(NamedTuple):
-    """Hold documents that were drawn: their frame, and which kept segment each item is."""
+    """Documents that were drawn: their frame, and which kept segment each item is."""
 
     frame: Frame
     segment: Ints
 
 
 class AnswerPopulation(NamedTuple):
-    """Hold what worlds are drawn from.
+    """Population of answers that worlds are drawn from.
 
     `value[system, segment, person, answer]`: the first `pilot` people are the pilot's, others are those at large;
     `raters(rng)` draws who they are, `[rater]`, and `documents(rng)` what they rate.

@@ -29,7 +29,7 @@ _MOST_LEVELS = 4096
 
 @dataclass(frozen=True, slots=True)
 class ScaledRatings:
-    """Say how a potential rating comes about, so that a study can draw its own (`noise=fresh`).
+    """Law of potential ratings on a scale, from which a study can draw its own (`noise=fresh`).
 
     `latent[system, item, slot]` is what the rater in the slot thinks of an output, `residual_sd` the spread of what is
     each rating's own.
@@ -57,7 +57,7 @@ class ScaledRatings:
 
 
 class ScaleSources(NamedTuple):
-    """Say where others come from: effects with other raters, the frame of other documents and what these bring."""
+    """Sources of others: effects with other raters, the frame of other documents and what these bring."""
 
     raters: Callable[[np.random.Generator], ScaleEffects]
     documents: Callable[[np.random.Generator], tuple[Frame, Floats]]
@@ -86,7 +86,7 @@ def draw_world(
 
 
 class ScaleParts(NamedTuple):
-    """Hold what a world is made of: `effects` belong to raters, `frame` and `seen[system, item]` to documents."""
+    """Parts of a world: `effects` belong to raters, `frame` and `seen[system, item]` to documents."""
 
     effects: ScaleEffects
     frame: Frame
@@ -126,7 +126,7 @@ def _draw_ratings(rng: np.random.Generator, made: ScaleParts, worth: Floats, *, 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Say how a latent value becomes a score.
+    """Scale of scores: the map from a latent value to a score.
 
     `low` and `high` are floor and ceiling of a gaussian score (-inf, inf: none), `step` what scores are multiples of,
     counted from `low` or 0 (0: any number), `tail` the degrees of freedom of a Student residual, above 2 (inf: normal).
@@ -144,7 +144,7 @@ class Scale:
 
 @dataclass(frozen=True, slots=True)
 class ScaleEffects:
-    """Hold one set of parameters, on the latent scale.
+    """One draw of effects, on the latent scale.
 
     `system[system]` is the mean of each system's latent over documents and raters at large who are neither sharp nor
     blunt, `leniency[rater]` what a rater adds, `sharpness[rater]` the factor by which a rater spreads what all raters

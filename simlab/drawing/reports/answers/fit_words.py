@@ -1,4 +1,4 @@
-"""Say in words what a fit found."""
+"""Write the findings of a fit in words."""
 
 from __future__ import annotations
 

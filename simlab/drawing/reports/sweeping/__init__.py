@@ -1,1 +1,1 @@
-"""What a report of a sweep is made of: its answer, designs, errors, methods and where its numbers come from."""
+"""Parts of a report on a sweep: its answer, designs, errors, methods and where its numbers come from."""

@@ -1,4 +1,4 @@
-"""Say in words what a sweep found: which design is best, by how much, and how sure that is."""
+"""Write the finding of a sweep in words: the best design, its lead, and how sure that is."""
 
 from __future__ import annotations
 

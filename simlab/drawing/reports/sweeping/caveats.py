@@ -1,4 +1,4 @@
-"""Say what is to be held against the numbers of a sweep before anybody uses them."""
+"""Write the reservations on the numbers of a sweep that its users should know."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Say what the measures and parts of a sweep do, in their own words, and whose methods they are."""
+"""Describe the measures and parts of a sweep in their own words, with the sources of the methods."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from simlab.types import InputError
 
 
 class Used(NamedTuple):
-    """Hold a part that a sweep uses: where its config has it, its name, what it does, and whose it is."""
+    """A part that a sweep uses: its place in the config, its name, its description and its source."""
 
     where: str
     name: str

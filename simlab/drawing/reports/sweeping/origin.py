@@ -1,4 +1,4 @@
-"""Say where the numbers of a store come from, and how to get them again."""
+"""Describe the provenance of the numbers of a store, and the commands that give them again."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ Record = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class StoreView:
-    """Hold a store and what its report shows: the measure of its figure, what was found beside it, its axes.
+    """A store as its report shows it: the measure of its figure, what was found beside it, its axes.
 
     `by` is the axis whose values are compared, `x` the one that goes across where that is another one; both are None
     where there is none. `measures` have a value in some cell; `undefined` have none, and hold the reason. `records`
