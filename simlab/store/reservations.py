@@ -148,7 +148,7 @@ class Undivided(NamedTuple):
     """Number of campaigns of a cell in which all systems have the same estimate, `value` in the first of them."""
 
     campaigns: int
-    total: int
+    of: int
     value: float
 
 
