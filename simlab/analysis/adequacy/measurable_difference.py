@@ -61,7 +61,7 @@ NODES, FAR = 200, 9.0
 
 
 class Measurable(NamedTuple):
-    """Measurable difference; `flipped` says where a metric with rho + eta < 1 was turned round.
+    """Measurable difference of each setting; `flipped` marks where a metric with rho + eta < 1 was turned round.
 
     Source: von Däniken et al. 2022.
 
@@ -185,6 +185,8 @@ def joint_difference(
 
     Raises InputError for a plan that cannot be, a correlation beyond 1, and one of `rho_other`, `eta_other` alone.
 
+    With 10,000 metric ratings, rho = eta = .7, alpha = .6 and 100 calibration outputs:
+
     >>> float(joint_difference(Plan(0, 10_000, 0.7, 0.7, 0.6, 100)).epsilon.round(3))
     0.072
     """
@@ -205,7 +207,7 @@ def joint_difference(
 def _rates_of_second_system(
     rows: Plan[Floats], flipped: Bools, rho: ArrayLike | None, eta: ArrayLike | None
 ) -> tuple[Floats, Floats]:
-    """Return the metric's rho and eta on the second system, turned round where they are for the first."""
+    """Return the metric's rho and eta `[row]` on the second system, turned round where they are for the first."""
     if (rho is None) != (eta is None):
         raise InputError("rho_other and eta_other go together; give both or neither")
     if rho is None or eta is None:
