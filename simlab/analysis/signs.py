@@ -1,4 +1,4 @@
-"""Flip signs: all patterns where they are few, else some of them drawn."""
+"""List or draw patterns of signs (+1, -1) for tests that flip contributions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Learn from items that several raters answered how these err, and what most raters like them would say of an item.
+"""Estimate how raters err, and the answer most of them would give (the consensus), from items that several answered.
+
+An answer prefers one of two systems or is a tie. Make `ConsensusChains` of `RepeatedAnswers`, then call its `draw`.
 
 Dawid and Skene 1979 (Applied Statistics 28, 20-28) with a hierarchical prior (Paun et al. 2018, TACL 6, 571-585): the
 rows of a rater's confusion matrix lie around those of a common one. Items are easy or hard; what is said of hard ones
@@ -99,7 +101,7 @@ class ConsensusChains:
     """
 
     def __init__(self, rng: np.random.Generator, answers: RepeatedAnswers, chains: int) -> None:
-        """Start chains, at places of their own."""
+        """Start `chains` chains, at places of their own."""
         self._rng, self._answers, self._chains = rng, answers, chains
         k, n_items, n_raters = answers.n_classes, len(answers.pair), answers.n_raters
         at = (answers.item, answers.rater * k + answers.label)
@@ -183,7 +185,11 @@ class ConsensusChains:
 
 
 def _log_density(row: Floats, alike: Floats, counts: Floats, others: Floats) -> Floats:
-    """Return the log density of a common row `[chain, answer]`, raters' rows integrated out, by its logarithms."""
+    """Return the log density of a common row `[chain, answer]`, raters' rows integrated out.
+
+    `alike[chain]` is the logarithm of the answers that the row is worth, `counts[chain, rater, answer]` are raters',
+    `others` the answers that each but the consensus stands for.
+    """
     worth = np.exp(alike)[:, None]
     alpha = (worth * row)[:, None]
     density = (gammaln(alpha + counts) - gammaln(alpha)).sum((1, 2))
