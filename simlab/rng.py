@@ -31,7 +31,7 @@ def stream(seed: int, *path: str | int) -> np.random.Generator:
 
 
 def recall(seed: int, *path: str | int) -> np.random.Generator:
-    """Return the generator that lives at an address, for what many cells draw alike: see `Remembered`.
+    """Return the generator that lives at an address, for arrays that many cells draw alike: see `Remembered`.
 
     >>> bool((recall(1, "a").random(3) == stream(1, "a").random(3)).all())
     True
@@ -108,6 +108,7 @@ class Remembered:
         return getattr(self._release_generator(), name)
 
     def _draw(self, *call: Any) -> np.ndarray[Any, Any]:
+        """Return the array of a call, a method's name and arguments: the kept one, or one drawn now and kept."""
         if self._at is None:
             if self._own is not None:
                 return np.asarray(_call_method(self._own, call))

@@ -115,6 +115,7 @@ def _check(wanted: Sequence[str], given: Mapping[str, Any]) -> None:
 
 
 def _calculate(axes: Mapping[str, Sequence[Any]], wanted: Sequence[str], every: Mapping[str, Any]) -> dict[str, Floats]:
+    """Return arrays by measure, more than `wanted` perhaps, that broadcast to one dimension per axis."""
     for name in axes:
         # Without any calibration outputs rho and eta are known, which is another formula.
         if name in ONE_BY_ONE or (name == "n_calibration" and None in axes[name]):

@@ -24,7 +24,7 @@ SHORT = ChainEffort(4, 500, 1000)
 
 
 def make_chains(model: Callable[..., None], *, chains: int, warmup: int, draws: int) -> Any:
-    """Return NumPyro's MCMC by NUTS of a model: so many chains, so many draws of each after the warm-up."""
+    """Return NumPyro's MCMC object of a model, by NUTS: `draws` of each of `chains` chains after `warmup` steps."""
     from numpyro.infer import MCMC, NUTS
 
     return MCMC(

@@ -87,6 +87,7 @@ def _neighbours(mean: Floats, ranking: str) -> tuple[Ints, Ints]:
 
 
 def _welch(count: Floats, total: Floats, square: Floats, first: Ints, second: Ints) -> Gaps:
+    """Compare all segments of both systems, given running sums `[screen, system]` and neighbours per look."""
     looks = slice(-len(first), None)
     n = count[looks]
     with np.errstate(invalid="ignore", divide="ignore"):

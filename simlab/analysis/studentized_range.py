@@ -143,7 +143,7 @@ class SimulatedFamily(NamedTuple):
         return self.max_t()
 
     def step_down(self) -> Floats:
-        """Return p-values by stepping down: what is found no longer raises the bar for the rest."""
+        """Return p-values by stepping down: pairs already claimed no longer raise the bar for the rest."""
         return FlipFamily(self.size, self.null, every=False, slack=0.0).max_t()
 
     def keep(self, pairs: Bools) -> SimulatedFamily:
@@ -158,7 +158,7 @@ class SimulatedFamily(NamedTuple):
 
 
 def upper(ordered: Floats, level: float) -> Floats:
-    """Return the value that a statistic must exceed for p <= level; `ordered[..., study]` are simulated ones, sorted."""
+    """Return the value that a statistic must exceed for p <= level; `ordered[..., study]` are sorted simulated ones."""
     # A whole number may come out just below itself in binary.
     reached = math.floor(level * (1 + ordered.shape[-1]) + EPSILON)
     return np.asarray(ordered[..., -reached] if reached else np.full(ordered.shape[:-1], np.inf))

@@ -156,15 +156,15 @@ class VarianceParts(NamedTuple):
     within: float
 
     def compute_variance(self, studies: int) -> float:
-        """Return the variance with so many studies of each world."""
+        """Return the variance with `studies` studies of each world."""
         return self.between + self.within / studies
 
 
 def parts(halves: Halves) -> VarianceParts | None:
-    """Estimate what worlds and what studies add to a variance; None where halves of worlds have no value.
+    """Estimate the variance between worlds and within them, by studies; None where halves of worlds have no value.
 
-    What the two halves of a world have in common is the world's. Studies are taken to add `1 / studies`, which for a
-    measure over pairs of studies is no less than they add.
+    The covariance of the two halves of a world is that between worlds. Studies are taken to add `1 / studies`, which
+    for a measure over pairs of studies is no less than they add.
     """
     known = np.isfinite(halves.first) & np.isfinite(halves.second)
     if known.sum() < 3:
@@ -197,7 +197,7 @@ def margin(clusters: int) -> float:
 
 
 def unseen_probability(clusters: int) -> float:
-    """Return how probable an event can be that none of so many independent clusters has seen (95 %, one-sided).
+    """Bound the probability of an event that none of `clusters` independent clusters has seen (95 %, one-sided).
 
     Clusters see it with a probability that is no smaller than that of the event itself, whatever their campaigns have
     in common. About 3 / clusters: the rule of three.
@@ -236,6 +236,7 @@ def is_at_edge(value: Floats, influence: Floats, within: ValueRange) -> Bools:
 
 
 def _share_interval(value: Floats, influence: Floats, clusters: Ints, telling: Ints) -> MeasureBounds:
+    """Return Wilson's interval of shares from 0 to 1, widened where few clusters have seen, or missed, the event."""
     error, t = _mcse(influence, clusters), _margins(clusters)
     flat = error <= EXACT
     trials = np.where(flat, telling, value * (1 - value) / np.where(flat, 1.0, error) ** 2)

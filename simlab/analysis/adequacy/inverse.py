@@ -359,6 +359,7 @@ def read_compared_systems(row: Row) -> Among:
 
 
 def _columns(rows: Sequence[Row], first: Row, difference: float | None) -> dict[str, Any]:
+    """Return the answers of `compute_detections`, arrays by name, for rows that share the options of `first`."""
     names = ["n_human", "n_metric", "rho", "eta", "alpha"]
     names += [] if first["n_calibration"] is None else ["n_calibration"]
     # Without metric ratings any metric will do.

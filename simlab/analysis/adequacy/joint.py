@@ -135,6 +135,7 @@ def _mixture(
     log_weight: Floats,
     correlation: float,
 ) -> tuple[Floats, Floats]:
+    """Return mean and standard deviation `[row]` of alpha_1 - alpha_2 over nodes of rho and eta, `[row, node]`."""
     first_alpha = integrate_alpha(rho, eta, first)
     second_alpha = integrate_alpha(rho, eta, second) if second else first_alpha
     log_weight = log_weight + first_alpha.log_evidence + second_alpha.log_evidence

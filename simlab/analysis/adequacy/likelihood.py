@@ -104,6 +104,7 @@ def _moments(given: BetaEvidence) -> tuple[Floats, Floats]:
 def _slices(
     alpha: Floats, first: Floats, second: Floats, outer: int, constrain: bool, sizes: tuple[int, int]
 ) -> Floats:
+    """Return `log_likelihood_without_rates` of rows whose outer variable is U, V or Q (`outer` 0, 1 or 2)."""
     order = [outer, *(k for k in range(3) if k != outer)]
     weight = np.stack([alpha, 1 - alpha, -np.ones_like(alpha)], axis=-1)[..., order]
     order_of_rho = np.array([1.0, -1.0, 0.0])[order]

@@ -316,7 +316,7 @@ class Among(NamedTuple):
     find: Find = "pair"
 
     def validate(self) -> Among:
-        """Return itself; raise InputError for what cannot be."""
+        """Return itself, numbers as int; raise InputError for a number, rule or target that cannot be."""
         if not (2 <= self.n_systems <= MOST_SYSTEMS and self.n_systems == round(self.n_systems)):
             raise InputError(f"n_systems={self.n_systems:g} is not a number of systems; give 2 to {MOST_SYSTEMS}")
         for name, known in (("multiplicity", RULES), ("find", FINDS)):
@@ -347,7 +347,7 @@ class Among(NamedTuple):
         return float(2 * ndtr(-bar))
 
     def power(self, power: float) -> float:
-        """Return the power of a single pair that is needed for the `power` of what is to be found.
+        """Return the power of a single pair that is needed to find the differences named by `find` with a `power`.
 
         Raises InputError for a power that is not from .5 to below 1.
         """
@@ -358,7 +358,7 @@ class Among(NamedTuple):
         return float(ndtr(_bisect_rising(lambda u: float(self._separation_probability(np.array([u]))[0]), power)))
 
     def family_power(self, power: Floats) -> Floats:
-        """Return how often what is to be found is found, given the power of each single pair; NaN stays NaN."""
+        """Return how often the differences named by `find` are found, given each single pair's power; NaN stays NaN."""
         power = np.asarray(power, float)
         if self._alone:
             return power

@@ -115,6 +115,7 @@ def partial_rates(systems: AdequacyCounts, calibration: Floats, constrain: bool,
 def _fit(
     systems: AdequacyCounts, calibration: Floats, constrain: bool, slopes: tuple[float, float] | None
 ) -> _SlopeFit:
+    """Fit the hyperparameters at given `slopes` (None: rates do not depend on alpha); see `partial_rates`."""
     tp, p, tn, n = calibration.T
     first, second = _axis(tp, p), _axis(tn, n)
     allowed = (first.at[:, None] + second.at > 0) | (not constrain)
@@ -152,7 +153,9 @@ def _system_evidence(
 
 
 def _axis(right: Floats, of: Floats) -> _Axis:
-    """Lay the grid of a rate's logit around what all calibrations together say, wide enough for what they leave open.
+    """Lay the grid of a rate's logit around its estimate from all calibrations, wide enough for their uncertainty.
+
+    A rate is rho or eta: `right[system]` of `of[system]` calibration outputs are called so.
 
     Spreads are the quantiles of their prior at the nodes of a Gauss-Legendre rule.
     """

@@ -260,7 +260,7 @@ def _refuse_finite(judged: Judged, kind: Kind) -> None:
 def effective_number(
     value: Floats, se: Floats, n: ArrayLike, n_documents: ArrayLike, freedom: ArrayLike, level: float
 ) -> Floats:
-    """Return how many independent judgements tell as much of a share as n do that come in documents.
+    """Return the number of independent judgements that estimate a share as well as n that come in documents.
 
     `value (1 - value) / se^2`, at most n, shortened by the squared ratio of normal and t quantiles since the standard
     error is known from few documents. A share of 0 or 1 shows no standard error: its documents count.

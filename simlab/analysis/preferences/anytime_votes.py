@@ -73,7 +73,9 @@ def highest_evidence(votes: Votes, ordered: bool) -> tuple[Floats, Array]:
 
 
 def weigh_anytime(votes: Votes, family: Bools, level: float, ordered: bool) -> tuple[Weighed, Array]:
-    """Test the pairs `family[pair]` by what their fresh votes have reached so far; also return who was ahead there.
+    """Test the pairs marked by `family[pair]` by their highest evidence so far; also return who was ahead there.
+
+    `votes` are the fresh ones, `ordered`: in the order in which they came. The second array is +1, 0 or -1, `[pair]`.
 
     Bounds hold at all times together: of a mixture over all (p>, p=, p<), projected on p> - p<. Source: Robbins 1970.
     """

@@ -91,7 +91,7 @@ def _most_losses(n: Ints, level: float) -> Floats:
 
 
 def boundary(decided: Floats | float, log_needed: float, concentration: float) -> Floats:
-    """Return how far wins must lead after so many votes that are no ties (normal mixture for the Beta one)."""
+    """Return the lead in wins that claims a pair after `decided` votes that are no ties (normal mixture, not Beta)."""
     # Wins less losses per vote vary by 1 / (2 c + 1) under Beta(c, c), as under a normal mixture worth 2 c + 1 votes.
     k = 2 * concentration + 1
     return np.asarray(np.sqrt(2 * (decided + k) * (log_needed + np.log((decided + k) / k) / 2)))

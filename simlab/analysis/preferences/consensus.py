@@ -123,7 +123,7 @@ class ConsensusChains:
         )
 
     def draw(self, n: int) -> ConsensusDraws:
-        """Go on for n sweeps, and return what they drew."""
+        """Continue the chains for n sweeps, and return their draws."""
         drawn: list[tuple[Floats, ...]] = []
         total = np.zeros(self._state.confusion.shape[1:])
         for _ in range(n):
@@ -136,6 +136,7 @@ class ConsensusChains:
         return ConsensusDraws(shares, hard, common, guess, agree, total / n)
 
     def _sweep(self, at: _State) -> _State:
+        """Draw kinds of items (easy or hard, and the consensus), then all parameters, once."""
         rng, k, chains = self._rng, self._answers.n_classes, self._chains
         n_raters = self._answers.n_raters
         of_easy = self._by_rater @ np.log(at.confusion).transpose(1, 3, 0, 2).reshape(n_raters * k, -1)
@@ -159,7 +160,7 @@ class ConsensusChains:
         )
 
     def _draw_guess(self, guess: Floats, common: Floats, counts: Floats, others: Floats) -> Floats:
-        """Draw a row of what is said of hard items; the last one stays where the new one cannot be."""
+        """Draw a row of the matrix of answers to hard items; the old row stays where the new one is not allowed."""
         new = _draw_rows(self._rng, np.concatenate([[1.0], others]) + counts)
         return np.where((_mark_most_frequent(new, others) & (new[:, 0] <= common[:, 0]))[:, None], new, guess)
 

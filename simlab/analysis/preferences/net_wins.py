@@ -164,6 +164,7 @@ def _spread(votes: Votes, contributed: tuple[Floats, Floats], cluster: Any) -> C
 
 
 def _apply_exact_test(votes: Votes, compared: Bools, level: float) -> tuple[Floats, Floats, float, float]:
+    """Return p-values, adjusted ones, and critical values of all pairs and of open ones, by exact tests and Holm."""
     from scipy.special import ndtri
 
     uneven = known_orders(votes).uneven

@@ -142,7 +142,7 @@ def systems_at_one_place(votes: Votes) -> Bools:
 
 
 def are_places_balanced(votes: Votes) -> bool:
-    """True if each system stood first about as often as second: what places are worth then evens out over a table."""
+    """True if each system stood first about as often as second: preferences for a place then cancel in a table."""
     n, lead = _places_of_systems(votes)
     return not bool((np.abs(lead) > EVEN * np.sqrt(np.maximum(n, 1))).any())
 

@@ -218,6 +218,7 @@ class RefinedRows:
         return float(theta * (1 - theta) / self.error_limits()[row] ** 2 / 4)
 
     def _temper(self, row: int, a: Floats) -> None:
+        """Set the estimates of a row by particles that begin at the proposal `a` (see `tempering`)."""
         from simlab.analysis.preferences.tempering import TemperedPair, sample
 
         human, confusion, metric = self.counts.human[row], self.counts.confusion[row], self.counts.metric[row]

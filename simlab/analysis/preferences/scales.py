@@ -193,7 +193,7 @@ def drop(counts: Array, fitted: Strengths) -> Dropped | None:
 
 
 def _count_fewest_votes(counts: Array, fitted: Strengths, top: int, rival: int, most: int) -> float | None:
-    """Return how many votes have to go for a rival, if at most so many; halving between what does not do and does."""
+    """Return the votes that have to go to put `rival` above `top`, by bisection; None if more than `most`."""
     if most < 1 or not _has_passed(_remove_votes(counts, fitted, top, rival, most), fitted.n_systems, top, rival):
         return None
     fails, does = 0, most

@@ -76,7 +76,7 @@ def betting_evidence(evidence: Evidence) -> Floats:
 
 
 def grade_outcomes(n: int) -> Floats:
-    """Return what each of a metric's n outcomes counts: +1 for the largest `>` to -1 for the largest `<`."""
+    """Return the value of each of a metric's n outcomes: +1 for the largest `>` to -1 for the largest `<`."""
     return grade_preferences(np.arange(n), n // 2)
 
 
@@ -94,7 +94,7 @@ def has_crossed_boundary(evidence: Evidence, level: float, spending: Spending) -
 
 
 def have_documents_crossed(evidence: Evidence, level: float, spending: Spending) -> Bools:
-    """Mark at which looks the documents' wins less losses cross such a boundary: `[row, look]`.
+    """Mark at which looks the documents' wins less losses cross a boundary, as `has_crossed_boundary`: `[row, look]`.
 
     Given how far apart wins and losses are in each document, whose way they are is a fair coin for each document if
     the systems are exchangeable, however much its outputs resemble each other: a walk whose steps are of several

@@ -36,8 +36,8 @@ class Strengths:
     `part[system]` numbers groups of systems that comparisons connect: no scale holds two parts.
     `without_upper[system]` and `without_lower[system]` mark systems that won (lost) all against the others of their
     part, alone or in a group, so that nothing but a weak prior bounds their distance. `reaches[i, j]`: wins or ties
-    lead from i to j, so that they bound how far j is above i. `bread` is the inverse information `[parameter, parameter]`,
-    strengths first, the logarithm of ties last.
+    lead from i to j, so that they bound how far j is above i. `bread` is the inverse information
+    `[parameter, parameter]`, strengths first, the logarithm of ties last.
     """
 
     value: Floats

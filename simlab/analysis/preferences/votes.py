@@ -61,7 +61,7 @@ class Votes:
 
 
 def own_number(of: Ints) -> Ints:
-    """Number what is not named (-1) one by one, after all that is.
+    """Give each unnamed rater or item (-1) a number of its own, after all those that are named.
 
     >>> own_number(np.array([0, -1, 1, -1])).tolist()
     [0, 2, 1, 3]

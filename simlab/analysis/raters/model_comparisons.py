@@ -479,6 +479,7 @@ def satterthwaite_freedom(
 def _layout(
     system: bytes, rater: bytes, item: bytes, document: bytes, n_systems: int, pools: Pools
 ) -> ComparisonLayout:
+    """Lay out the comparisons of a design; arguments are the parts of a `Key`, labels per rating as bytes."""
     of_system = np.frombuffer(system, np.int64)
     of_rater, of_item, of_document = (_number_in_order(np.frombuffer(one, np.int64)) for one in (rater, item, document))
     met = np.zeros((_count(of_rater), n_systems), bool)

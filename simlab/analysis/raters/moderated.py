@@ -442,6 +442,7 @@ def _side_by_side(rated: ScoredRatings, draws: int) -> tuple[Floats, SimulatedFa
 
 
 def _judge_side_by_side(rated: ScoredRatings, draws: int) -> tuple[Floats, SimulatedFamily] | None:
+    """Compute `_side_by_side`, which caches it."""
     table = side_by_side.find_whole_documents(rated)
     if table is None:
         return None
