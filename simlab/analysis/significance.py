@@ -1,8 +1,8 @@
 """Test all pairs of systems at once by permutations of whole documents.
 
 `permutation` and `normal` take `total[document, system]`, each system's summed score per document (NaN: missing), and
-return `p_value[pair]`, two-sided, pairs i < j in the order of `np.triu_indices`. A document counts for a pair if both
-systems were rated there. They hold for these raters, not for others (see the package `raters`).
+return `p_value[pair]`, two-sided, pairs i < j in the order of `np.triu_indices`. A document counts for a pair if all
+its segments are rated for both systems. The tests hold for these raters, not for others (see the package `raters`).
 """
 
 from __future__ import annotations

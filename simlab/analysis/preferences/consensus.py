@@ -123,7 +123,7 @@ class ConsensusChains:
         )
 
     def draw(self, n: int) -> ConsensusDraws:
-        """Continue the chains for n sweeps, and return their draws."""
+        """Run the chains for n more sweeps, and return their draws."""
         drawn: list[tuple[Floats, ...]] = []
         total = np.zeros(self._state.confusion.shape[1:])
         for _ in range(n):

@@ -3,7 +3,7 @@
 `lay_out_by_pair` returns each rater's (and document's) part of both systems' means, `spread` the variance. Everything
 is laid out by pair, `[..., pair]`, pairs i < j in the order of `np.triu_indices`, and by side: side 0 is the first
 system of a pair, side 1 the second. A document counts for a pair if all its segments are rated for both systems. In
-`ScoredRatings` a rating has a weight, `share`; `total[document, system]` is NaN where a system's output did not come.
+`ScoredRatings` a rating has a weight, `share`; `total[document, system]` is NaN where a segment has no rating.
 
 The model behind it is one mean per system and independent ratings; what the data say of clusters then corrects it.
 There all of the general theory has a closed form: the hat matrix of a cluster averages within systems, so that its
@@ -50,7 +50,7 @@ class Sides(NamedTuple):
 
 
 def lay_out_by_pair(rated: ScoredRatings, *, documents: bool = False) -> Sides:
-    """Lay ratings out by rater, and by document if `documents`, or where some outputs did not come.
+    """Lay ratings out by rater, and by document if `documents`, or where some segments have no rating.
 
     `size[side, pair]` is the number of segments that a mean rests on; a pair that shares no document has none.
     """
