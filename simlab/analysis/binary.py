@@ -1,6 +1,6 @@
 """Binary human and metric ratings: posteriors of alpha, measurable differences, and the ratings that one takes.
 
-alpha is the share of a system's outputs that are adequate. This module only gathers the public functions of the package
+alpha is the share of a system's outputs that are adequate. This module only gathers public functions of the package
 `adequacy`: all that a user of von Däniken et al. 2022 needs.
 """
 

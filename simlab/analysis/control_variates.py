@@ -1,6 +1,6 @@
 """Means of human judgements that a metric corrects: estimators, intervals, planning, variance components, stopping.
 
-This module only gathers the public functions of the package `means`: all that a user of Chaganty et al. 2018 or of
+This module only gathers public functions of the package `means`: all that a user of Chaganty et al. 2018 or of
 prediction-powered inference needs.
 """
 

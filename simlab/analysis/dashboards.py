@@ -1,9 +1,9 @@
 """Claim differences between neighbours of a ranking as ratings come, as dashboards do: rules of `decision` for ratings.
 
 A rule is called with `Arrived`, the ratings in the order in which they came, and returns `Claims`, a verdict and a
-p-value per pair of systems. A look is after each screen (one output, with all its segments, rated by one rater). What
-dashboards do is simulated so that its error is seen: it takes segments for independent, which those of a document, or
-by one rater, are not; it looks again and again; and it compares systems that the ranking has put side by side.
+p-value per pair of systems. A look is the state after a screen (one output, with all its segments, rated by one rater).
+What dashboards do is simulated so that its error is seen: it takes segments for independent, which those of a document,
+or by one rater, are not; it looks again and again; and it compares systems that the ranking has put side by side.
 """
 
 from __future__ import annotations

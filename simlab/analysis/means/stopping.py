@@ -13,10 +13,10 @@ Against a mean m a gambler multiplies the capital by `1 + l (x - m)`, another by
 what comes. If m is the mean given all that came before, no capital is expected to grow, and one reaches `2 / level`
 with at most half the level's probability (Ville). Source: Waudby-Smith and Ramdas 2024, theorem 3.
 
-In the latter x is `y - a (g - r)`: g the metric's score of the judged output, r its mean score of others, so that x has
-the mean of y whatever a is. The slope a is that of the judgements before, known when x comes; the bounds of x follow
-from it. Source: Csillag, Struchiner and Goedert 2025 (prediction-powered e-values) bet so on a
-known mean of g; fresh outputs at each step in its place keep the bets exact where it is not known.
+In `bet_with_metric` x is `y - a (g - r)`: g the metric's score of the judged output, r its mean score of others, so
+that x has the mean of y whatever a is. The slope a is that of the judgements before, known when x comes; the bounds of
+x follow from it. Source: Csillag, Struchiner and Goedert 2025 (prediction-powered e-values) bet so on a known mean of
+g; fresh outputs at each step in its place keep the bets exact where it is not known.
 """
 
 from __future__ import annotations

@@ -96,7 +96,7 @@ class Pooling(NamedTuple):
 def cluster_sums(votes: Votes, way: Way, contributed: tuple[Floats, Floats]) -> list[ClusterSums]:
     """Sum contributions by rater (item); where both are drawn by rater, by item, and by pair of rater and item.
 
-    `contributed` is what each vote adds (+1, 0, -1, or less) and what it weighs, `[vote]`.
+    `contributed` is what each vote adds (+1, 0, -1, or as `places.contributions` has it) and what it weighs, `[vote]`.
     """
     each = clusters(votes, way)
     return [_sums(votes, one, contributed) for one in (each if way != "both" else [*each, cells(votes)])]
@@ -141,7 +141,10 @@ def pool_variances(sums: Sequence[ClusterSums], squares: Floats, tested: Bools) 
 
 
 def measure_lead(sums: Sequence[ClusterSums]) -> Lead:
-    """Return the observed lead of each pair with its error. Source of errors two ways: Cameron et al. 2011."""
+    """Return the observed lead of each pair with its error.
+
+    Source of the error two ways: Cameron, Gelbach and Miller 2011.
+    """
     each = [_moments(way, np.asarray(way.signed.sum(0)).ravel()) for way in sums]
     if len(each) == 1:
         return each[0]

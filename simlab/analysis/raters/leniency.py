@@ -1,4 +1,7 @@
-"""Estimate each rater's leniency: how far they score above others on the same outputs, or the same systems."""
+"""Estimate each rater's leniency: how far they score above others on the same outputs, or the same systems.
+
+Call `leniency` on ratings; it returns each rater's mean difference from others, with an interval.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Estimate the variance of each pair's difference, and the part of it that stays however many documents are rated.
 
-Each `uncertainty_of_...` takes ratings and belongs to one test: raters, documents, or both are the sample. `means`
-estimates systems' means with errors.
+Each `uncertainty_of_...` takes ratings and belongs to one test: raters, documents, or both are the sample, or a mixed
+model has terms for them. `means` estimates systems' means with errors.
 
 Everything is laid out by pair, as in `contributions`; differences are of means per rating.
 """
