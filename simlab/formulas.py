@@ -1,4 +1,4 @@
-"""Closed forms and checks of numbers that several rooms need.
+"""Closed forms and checks of numbers that several packages need: entropies of loads, pairs of systems, binary metrics.
 
 scipy is imported where it is used: laying out a store needs a count, not special functions.
 """
@@ -36,7 +36,9 @@ def normalized_entropy(load: Floats | Ints) -> float:
 
 
 def least_entropy(choices: Sequence[Ints], size: Floats | Ints, n_raters: int) -> float:
-    """Bound from below the load entropy that a deal can reach when bucket b holds `size[b]` ratings to give.
+    """Bound from below the entropy of raters' loads that an assignment of `size[b]` ratings of each bucket b can reach.
+
+    A bucket is a group of documents with the same candidates as raters.
 
     `choices[b][choice, k]` lists the sets of k raters who can be asked together. Entropy is concave in the loads,
     so its least value lies where each bucket goes to one of its choices. These assignments are enumerated up to
@@ -66,7 +68,7 @@ def _majorising_load(choices: Sequence[Ints], size: Floats, n_raters: int) -> Fl
 
 
 def systems_of_pairs(n_pairs: int) -> int:
-    """Return how many systems have so many pairs, i < j; one has none.
+    """Return the number of systems that have `n_pairs` pairs, i < j; one system has none.
 
     >>> [systems_of_pairs(n) for n in (0, 1, 3, 6)]
     [1, 2, 3, 4]
@@ -78,8 +80,8 @@ def systems_of_pairs(n_pairs: int) -> int:
 def read_stochastic(given: ArrayLike, name: str, *, single: bool = False) -> Floats:
     """Return matrices `(..., 3, 3)` whose columns sum to one, exactly so; `single`: one matrix only.
 
-    Rows are what is said, columns what the oracle says, in the order `>`, `=`, `<`. Raises InputError naming the key or
-    argument where that is not so.
+    Rows are the answers of a rater or metric, columns those of the oracle, in the order `>`, `=`, `<`. Raises
+    InputError, naming the key or argument (`name`), for matrices that are not so.
     """
     try:
         matrix = np.asarray(given, float)
@@ -133,6 +135,7 @@ def threshold_rates(
 ) -> tuple[Floats, Floats]:
     """Return rho and eta of a score that says adequate above a threshold; all broadcast.
 
+    rho and eta are the probabilities that adequate outputs are called adequate, and others inadequate.
     The score is standard normal, and so is the latent quality that it has a `correlation` with, of which the best
     `alpha` are adequate. Where there are no adequate (or inadequate) outputs the limit is returned.
 
@@ -177,7 +180,7 @@ def passes(p_value: Array, level: float) -> Bools:
 def grade_preferences(outcome: Array, bins: int) -> Floats:
     """Return how far a metric prefers the first of two outputs: +1 (outcome 0) to -1 (outcome 2 * bins).
 
-    What is negative was not said, and counts 0.
+    `bins` is the number of sizes of a difference. A negative outcome is a missing answer, and counts 0.
 
     >>> grade_preferences(np.array([0, 1, 2, 3, 4, -1]), 2).tolist()
     [1.0, 0.5, 0.0, -0.5, -1.0, 0.0]

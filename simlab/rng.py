@@ -1,4 +1,7 @@
-"""Give every random number an address."""
+"""Random generators by address: a seed and a path of words lead to the same numbers in any process, in any order.
+
+Call `stream(seed, "what", k)`; `recall` is the same for arrays that many cells draw alike, which are kept in memory.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ def stream(seed: int, *path: str | int) -> np.random.Generator:
 
 
 def recall(seed: int, *path: str | int) -> np.random.Generator:
-    """Return the generator that lives at an address, for what many cells draw alike: see `Remembered`.
+    """Return the generator that lives at an address, for arrays that many cells draw alike: see `Remembered`.
 
     >>> bool((recall(1, "a").random(3) == stream(1, "a").random(3)).all())
     True
@@ -55,7 +58,7 @@ def _generator(seed: int, words: tuple[int, ...]) -> np.random.Generator:
 
 
 class _Drawn:
-    """Record draws from here on: `after[call]` is what came and where that leads; `rng`, if it is here."""
+    """Node of a tree of draws: `after[call]` holds the array drawn and the next node, `rng` the generator, if here."""
 
     __slots__ = ("after", "rng")
 
@@ -65,12 +68,12 @@ class _Drawn:
 
 
 class Remembered:
-    """Draw what the generator at an address draws; what is held of it is not drawn again.
+    """Stand-in for the generator at an address that keeps its arrays in memory, so that they are not drawn again.
 
-    Cells that differ in what they make of their numbers (how noisy raters are, how good a metric is) ask the same
-    addresses for the same arrays, and those cost more than what is made of them. Arrays are read-only. A generator is
-    started where something is drawn for the first time, so that one of many that are spawned costs nothing by itself.
-    Methods that are not held here are the generator's own.
+    Cells that differ in their use of numbers (how noisy raters are, how good a metric is) ask the same addresses for
+    the same arrays, and drawing these costs most. Arrays are read-only. A generator is started where something is drawn
+    for the first time, so that one of many that are spawned costs nothing by itself. Other methods than those here are
+    the generator's own, and are not kept.
     """
 
     def __init__(self, seed: int, words: tuple[int, ...]) -> None:
@@ -105,6 +108,7 @@ class Remembered:
         return getattr(self._release_generator(), name)
 
     def _draw(self, *call: Any) -> np.ndarray[Any, Any]:
+        """Return the array of a call, a method's name and arguments: the kept one, or one drawn now and kept."""
         if self._at is None:
             if self._own is not None:
                 return np.asarray(_call_method(self._own, call))
@@ -121,7 +125,7 @@ class Remembered:
         return drawn
 
     def _release_generator(self) -> np.random.Generator:
-        """Leave what is held: the generator has drawn what was asked of it so far."""
+        """Return the generator itself, in the state after the draws so far; later draws are not kept."""
         if self._own is None:
             self._own, self._at = self._replay_calls(), None
         return self._own

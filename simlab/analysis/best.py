@@ -1,5 +1,8 @@
 """Test which systems may be the best: comparisons of each candidate with all of its rivals.
 
+Call `candidates` with the t statistics of all pairs; it returns p-values, and the lead beyond which a rival excludes a
+candidate. Pairs are in the order of `np.triu_indices`.
+
 A system is excluded where some rival leads it by more than rivals of a best system would: of a system that is the best,
 no other truly leads, so that it is excluded with the level's probability at most, whichever it is. Bars of candidates
 need no correction for one another, since only the best one's can err. With them the distance of every system from the
@@ -63,7 +66,11 @@ def lay_out_leads(t: Floats, n_systems: int) -> Floats:
 
 
 def candidates(family: TFamily, direction: Floats, n_systems: int, level: float) -> Candidates:
-    """Test each system's being the best; `direction[pair]` is +1 where the first came out better, -1 the second."""
+    """Test each system's being the best; `direction[pair]` is +1 where the first came out better, -1 the second.
+
+    `family` holds |t| of all pairs (`size`), with their degrees of freedom or with |t| in simulated studies of equal
+    systems (`studentized_range`).
+    """
     lead = lay_out_leads(family.size * direction, n_systems)
     bar = bars(family, n_systems, level)
     if isinstance(family, StudentFamily):

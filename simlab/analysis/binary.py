@@ -1,6 +1,7 @@
-"""Binary human and metric ratings: posteriors of alpha, measurable differences, and what a wanted one takes.
+"""Binary human and metric ratings: posteriors of alpha, measurable differences, and the ratings that one takes.
 
-All that a user of von Däniken et al. 2022 needs, gathered from the rooms in which it is worked out.
+alpha is the share of a system's outputs that are adequate. This module only gathers public functions of the package
+`adequacy`: all that a user of von Däniken et al. 2022 needs.
 """
 
 from simlab.analysis.adequacy.grid import PUBLISHED, DrawnDifferences, drawn_differences, measurable_grid

@@ -1,8 +1,8 @@
-"""Calculate whole grids of settings at once, without simulation: the parts of `calculation`.
+"""Calculate measures on whole grids of settings at once, without simulation: the functions that `calculation` names.
 
-A part is called with the values of the axes, in their order, and with the names of the measures wanted; it returns
-arrays with one dimension per axis. Beside what rests on draws stands `NAME_influence`, with one more dimension: by how
-much each draw is off the value.
+Such a function is called with `axes`, the values of each setting that varies, by name, with the names of the measures
+`wanted`, and with all settings. It returns arrays by measure, one dimension per axis in the order of `axes`. A measure
+that rests on draws has a `NAME_influence` beside it, with one more dimension: how much each draw is off the value.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def measurable_difference(
 
 
 def _check(wanted: Sequence[str], given: Mapping[str, Any]) -> None:
-    """Refuse what would change nothing. Settings are values, or lists of them."""
+    """Raise InputError for settings that would change nothing; `given` are values by name, lists where they vary."""
     if ("difference_power" in wanted) != (given["difference"] is not None):
         raise InputError("the measure difference_power and the key difference go together; give both or neither")
     for key, needed, neutral in (
@@ -115,6 +115,7 @@ def _check(wanted: Sequence[str], given: Mapping[str, Any]) -> None:
 
 
 def _calculate(axes: Mapping[str, Sequence[Any]], wanted: Sequence[str], every: Mapping[str, Any]) -> dict[str, Floats]:
+    """Return arrays by measure, more than `wanted` perhaps, that broadcast to one dimension per axis."""
     for name in axes:
         # Without any calibration outputs rho and eta are known, which is another formula.
         if name in ONE_BY_ONE or (name == "n_calibration" and None in axes[name]):
@@ -135,7 +136,7 @@ def _calculate_expected(
     systems: Among,
     options: Mapping[str, Any],
 ) -> dict[str, Floats]:
-    """Return what follows from expected counts, which have one measurable difference: its own quantiles."""
+    """Return the measures of expected counts, by name; the one measurable difference is each of its quantiles."""
     plan, power = _broadcast(axes, settings), systems.power(settings["power"])
     outcomes: dict[str, Floats] = {}
     if settings["counts"] == "expected" and {"measurable_difference", *QUANTILES} & set(wanted):
@@ -152,7 +153,7 @@ def _calculate_expected(
 def _calculate_drawn(
     axes: Mapping[str, Sequence[Any]], settings: Mapping[str, Any], systems: Among, options: Mapping[str, Any]
 ) -> dict[str, Floats]:
-    """Return what draws of the counts give, and their influence."""
+    """Return the measures of drawn counts, by name, and the influence of each draw."""
     how = {name: settings[name] for name in ("draws", "seed", "difference")}
     drawn = drawn_differences(_broadcast(axes, settings), **how, **options)
     mean, power = drawn.epsilon.mean(-1), drawn.found.mean(-1)
@@ -208,7 +209,7 @@ def _published_epsilon(
 
 
 def _broadcast(axes: Mapping[str, Sequence[Any]], named: Mapping[str, Any]) -> Plan[Any]:
-    """Give each setting the dimension of its axis, if it has one; accuracy stands for rho and eta."""
+    """Return the settings as a plan that broadcasts over the axes; an accuracy stands for both rho and eta."""
     laid = {name: named[name] for name in (*Plan._fields, "accuracy")}
     for position, (name, values) in enumerate(axes.items()):
         laid[name] = np.reshape(np.asarray(values, float), [-1 if k == position else 1 for k in range(len(axes))])

@@ -1,4 +1,8 @@
-"""Sample NumPyro models whose data vary by NUTS, chains side by side: the fastest way on two cores."""
+"""Sample posteriors of NumPyro models by NUTS, a Markov chain method; one compiled model serves many data sets.
+
+`make_sampler` takes a model (a function of its data) and the name of the parameter to draw. Chains run side by side,
+which is fastest on two cores.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,7 @@ SHORT = ChainEffort(4, 500, 1000)
 
 
 def make_chains(model: Callable[..., None], *, chains: int, warmup: int, draws: int) -> Any:
-    """Return NumPyro's MCMC by NUTS of a model: so many chains, so many draws of each after the warm-up."""
+    """Return NumPyro's MCMC object of a model, by NUTS: `draws` of each of `chains` chains after `warmup` steps."""
     from numpyro.infer import MCMC, NUTS
 
     return MCMC(
@@ -35,9 +39,10 @@ def make_chains(model: Callable[..., None], *, chains: int, warmup: int, draws: 
 
 @cache
 def make_sampler(model: Callable[..., None], site: str, size: ChainEffort) -> Callable[..., tuple[Floats, int]]:
-    """Return a function of a seed and of the model's arrays that draws `site` `[chain, draw, ...]`.
+    """Return a function of a seed and of the model's arrays that draws the parameter `site` `[chain, draw, ...]`.
 
-    It also counts divergent transitions. It is compiled once for each shape of the arrays, not once for each posterior.
+    It also returns the number of divergent transitions. It is compiled once for each shape of the arrays, not once for
+    each posterior.
     """
     import jax
 

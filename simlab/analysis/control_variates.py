@@ -1,7 +1,7 @@
 """Means of human judgements that a metric corrects: estimators, intervals, planning, variance components, stopping.
 
-All that a user of Chaganty et al. 2018 or of prediction-powered inference needs, gathered from the rooms in which it is
-worked out.
+This module only gathers public functions of the package `means`: all that a user of Chaganty et al. 2018 or of
+prediction-powered inference needs.
 """
 
 from simlab.analysis.means.bootstrap import (

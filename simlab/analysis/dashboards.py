@@ -1,8 +1,9 @@
-"""Draw lines between neighbours of a ranking as ratings come: options of `decision` for studies of ratings.
+"""Claim differences between neighbours of a ranking as ratings come, as dashboards do: rules of `decision` for ratings.
 
-A rule is called with `Arrived` and answers with `Claims`. What dashboards do is simulated here so that its error is
-seen: it takes segments for independent, which those of a document, or by one rater, are not; it looks again and again;
-and it compares those whom the ranking has put side by side.
+A rule is called with `Arrived`, the ratings in the order in which they came, and returns `Claims`, a verdict and a
+p-value per pair of systems. A look is the state after a screen (one output, with all its segments, rated by one rater).
+What dashboards do is simulated so that its error is seen: it takes segments for independent, which those of a document,
+or by one rater, are not; it looks again and again; and it compares systems that the ranking has put side by side.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ ROUNDING = 1e-12
 
 
 class Gaps(NamedTuple):
-    """Differences of neighbours, second of two systems less first, `[look, neighbours]`, with their variances."""
+    """Differences of mean scores of neighbours, second less first, `[look, neighbours]`.
+
+    `variance` is that of the difference, `freedom` are t's degrees of freedom.
+    """
 
     gap: Floats
     variance: Floats
@@ -83,6 +87,7 @@ def _neighbours(mean: Floats, ranking: str) -> tuple[Ints, Ints]:
 
 
 def _welch(count: Floats, total: Floats, square: Floats, first: Ints, second: Ints) -> Gaps:
+    """Compare all segments of both systems, given running sums `[screen, system]` and neighbours per look."""
     looks = slice(-len(first), None)
     n = count[looks]
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -133,7 +138,10 @@ def _lay_out_by_segment(arrived: Arrived, value: Floats) -> tuple[Floats, Ints]:
 
 
 def _claims(arrived: Arrived, gaps: Gaps, first: Ints, second: Ints, spread: float, level: float) -> Claims:
-    """Return of each pair the look with its least p-value: 1 where it was never compared."""
+    """Return each pair's claim at the look with its least p-value; the p-value is 1 if it was never compared.
+
+    `spread` is the variance of all scores; differences and variances that are nothing beside it count as 0.
+    """
     from scipy.special import stdtr
 
     n = arrived.n_systems

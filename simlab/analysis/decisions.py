@@ -1,7 +1,9 @@
-"""Decide whether one of two systems is better, at each look at a pair's annotations.
+"""Decide whether one of two systems is better, at each look at a pair's annotations: the rules of `decision`.
 
-A rule is handed the counts of all looks that a pair could reach and says, look by look, what it would conclude there
-and whether it stops. The protocol reads on to the first stop, or to where the budget ends.
+A rule takes `Evidence`, the counts of outcomes (`>`, `=`, `<`) of each pair at all looks that it could reach; a row is
+a pair in a campaign. It returns `Verdicts`: at each look +1 (the first system is better), 0 or -1, and whether the rule
+stops there. The protocol reads on to the first stop, or to where the budget ends. p>, p= and p< are the probabilities
+of the three outcomes, theta the posterior probability that p> exceeds p<.
 """
 
 from __future__ import annotations
@@ -70,8 +72,8 @@ def naive(evidence: Evidence, *, level: Level, form: Form) -> Verdicts:
 def fixed(evidence: Evidence, *, level: Level, form: Form, unit: Unit, multiplicity: OfPValues) -> Verdicts:
     """Look once, when the budget is spent: a sign test on the human ratings.
 
-    With `unit=document` whole documents are flipped (`preferences.flipping`), so that their outputs may resemble each
-    other. `multiplicity=holm`: the level is that of all pairs of a campaign together.
+    With `unit=document` whole documents are flipped (`preferences.cluster_flips`), so that their outputs may resemble
+    each other. `multiplicity=holm`: the level is that of all pairs of a campaign together.
     """
     p_value = _test(form)(evidence.human) if unit == "output" else _flips(evidence, form)
     significant = passes(p_value, level)
@@ -114,8 +116,8 @@ def bayes(
     few outputs that both rated from being believed too much. Assumes that the metric errs alike on all outputs of a
     pair (with sizes: on those of a size), and that humans are the oracle or err as `rater[human][oracle]` says.
     `two_outcomes`: the metric cannot draw. `posterior=nuts` samples the published model by NumPyro, some thousand times
-    as dear; of a pair whose chains disagree (R-hat above 1.05) nothing is said. Source: Deriu et al. 2023, section 3
-    and algorithm 1.
+    as dear; a pair whose chains disagree (R-hat above 1.05) gets no verdict. Source: Deriu et al. 2023, section 3 and
+    algorithm 1.
 
     Raises InputError for a `rater` or `mu` that is no confusion matrix, for a metric that does what it is said not to
     do, and for keys that do not go together.
@@ -158,7 +160,7 @@ def bayes(
 def _integrate_posteriors(
     level: float, two_outcomes: bool, rater: list[list[float]] | None, mu: list[list[float]] | None
 ) -> tuple[Callable[..., tuple[Floats, Array]], Callable[..., Summary]]:
-    """Return what gives theta and a verdict of counts, and what sums them up, by quadrature."""
+    """Return two functions of counts, by quadrature: one returns theta and verdicts, the other a `Summary` of p."""
     from simlab.analysis.preferences.posterior import posterior_summary, win_decisions
 
     model: dict[str, Any] = {"two_outcomes": two_outcomes, "rater": rater, "mu": mu}
@@ -177,7 +179,7 @@ def _sample_posteriors(
     mu: list[list[float]] | None,
     sharing: str,
 ) -> tuple[Callable[..., tuple[Floats, Array]], Callable[..., Summary]]:
-    """Return the same by NUTS; raise InputError for what the published model does not know."""
+    """Return the same two functions by NUTS; raise InputError for options that the published model does not have."""
     from simlab.analysis.chains import AGREE, SHORT
     from simlab.analysis.preferences.nuts import sample_posterior
 
@@ -247,7 +249,7 @@ def _refuse_what_cannot_be(
 
 
 def _repeat_verdicts(verdict: Array, theta: Floats, summarise: Callable[[Ints, Ints, Ints], Summary]) -> Verdicts:
-    """Let what was decided stand at all later looks: the last one counts where pairs are judged together."""
+    """Repeat each pair's first decision at all later looks: the last look counts where pairs are judged together."""
     decided = np.where(verdict != 0, np.arange(verdict.shape[1]), -1).max(1)
     look = np.arange(verdict.shape[1])
     at = np.where((decided[:, None] >= 0) & (look > decided[:, None]), decided[:, None], look)
@@ -263,9 +265,10 @@ def anytime(
     Under equal systems each rating that is no draw is a fair coin, so the Beta(concentration, concentration) mixture of
     likelihood ratios is a test martingale, and by Ville's inequality it exceeds 1 / level with probability at most
     `level`. Assumes that ratings are exchangeable draws from the outputs asked about. With `use_metric` bets are on
-    the human preference less what the metric lets expect (`sequential.betting_evidence`, which see): that assumes, too,
-    that the metric's mean preference over its outputs is the population's (many more outputs than annotations);
-    `betting` does not. `multiplicity` says what the level is of; see `families.was_ever_rejected`.
+    the human preference less what the metric lets expect (see `sequential.betting_evidence`): that assumes, too, that
+    the metric's mean preference over its outputs is the population's (many more outputs than annotations); `betting`
+    does not. `multiplicity`: the level is that of each pair, or of all pairs of a campaign; see
+    `families.was_ever_rejected`.
     Sources: Ville 1939; Robbins 1970; Ramdas et al. 2023.
     """
     log_e = betting_evidence(evidence) if use_metric else mixture_evidence(evidence.human, concentration)
@@ -285,8 +288,8 @@ def betting(
     everything is known.
     With `use_metric` bets are on what the metric leaves open; the population takes fresh outputs that the metric alone
     has seen, at least one a step. With `unit=document` a step is a document, and outputs of a document may resemble
-    each other. Raters are taken as given. `multiplicity` says what the level is of; see `families.was_ever_rejected`.
-    Sources: see `preferences.betting`.
+    each other. Raters are taken as given. `multiplicity`: the level is that of each pair, or of all pairs of a
+    campaign; see `families.was_ever_rejected`. Sources: see `preferences.betting`.
     """
     log_e, ahead = both_ways(*exact_bets(evidence, estimand=estimand, use_metric=use_metric, unit=unit))
     verdict = ahead * was_ever_rejected(log_e, evidence.campaigns, level, multiplicity)
@@ -309,8 +312,8 @@ def group_sequential(
     given how many ratings of each look are no draws; with `unit=document`, given how far apart wins and losses are in
     each document (`sequential.have_documents_crossed`). `multiplicity=holm`: the level is that of all pairs of a
     campaign together. `metric=correct`: a z test of human preferences corrected by the metric's, for the population;
-    it holds
-    for many annotations, whatever the metric is like (`preferences.corrected_statistic`). Source: Lan and DeMets 1983.
+    it holds for many annotations, whatever the metric is like (`preferences.sequential.corrected_statistic`).
+    Source: Lan and DeMets 1983.
 
     Raises InputError for `metric=correct` without a metric, or by document.
     """
@@ -350,8 +353,8 @@ def equivalence(
     That holds given the prior, at one look, and no error rate is promised. Source: Kruschke 2018. The others promise
     that a difference of at most the margin is called better or worse with probability at most `level`, and one of the
     margin or more equal with probability at most `level`, however often one looks: `within_the_plan` up to the planned
-    number of ratings (normal approximation), `at_any_look` without any end (e-processes, exact); see
-    `preferences.margins`.
+    number of ratings (normal approximation), `at_any_look` without any end (e-processes, exact); see `is_beyond` and
+    `is_within` of `preferences.betting`.
     """
     if holds == "given_prior":
         above, below = (

@@ -1,6 +1,8 @@
-"""Estimate each system's mean from human judgements, with or without a metric: the parts of analysis.estimator.
+"""Estimate each system's mean from human judgements, with or without a metric: the functions of `analysis.estimator`.
 
-A part is called with a generator and with `Judged`, and answers with `Estimates`.
+An estimator is called with a random generator and with `Judged`: human judgements `y[row, n]`, the metric's scores of
+the same outputs, and what it says of others; a row is a system in a campaign. It returns `Estimates`: mean, standard
+error and bounds of an interval, `[row]`.
 """
 
 from __future__ import annotations
@@ -38,8 +40,8 @@ def sample_mean(rng: np.random.Generator, judged: Judged, *, interval: Kind, lev
     """Average the human judgements; the metric is not used.
 
     `interval`: normal; Student's t; percentiles of a bootstrap (of 1,000 resamples), or of its t; here and below. Of
-    shares also wilson and clopper_pearson; `by_scale` is wilson for shares and t for scores. All of them, and what is
-    concluded about differences, know of documents where outputs come in such.
+    shares also wilson and clopper_pearson; `by_scale` is wilson for shares and t for scores. Where outputs come in
+    documents, all of them, and conclusions about differences, take documents as the independent units.
 
     Raises InputError for fewer than 2 judgements (documents), a bootstrap of a finite test set, and an interval of
     shares where scores are judged.
@@ -121,12 +123,11 @@ def binary(
     `quality=known`: the metric's rho and eta are taken for known; `estimated`: from the calibration outputs, with
     uniform priors, or with `constrain` such that rho + eta > 1. The value is the posterior mean, `sd` its standard
     deviation. `sharing`: whether rho and eta are each system's `own`, as published, the same for all (`joint`), or
-    related (`partial`); see `simlab.analysis.sharing`, also for `youden_bound` and
-    `alpha_slope_sd`. Source: von Däniken et al. 2022,
-    section 3.
+    related (`partial`); see `simlab.analysis.sharing`, also for `youden_bound` and `alpha_slope_sd`.
+    Source: von Däniken et al. 2022, section 3.
 
-    Raises InputError for judgements or a metric that do not say adequate or not, and what is missing to use the
-    metric, or does not go together.
+    Raises InputError for judgements or a metric that do not say adequate or not, where data that using the metric
+    takes are missing, and for options that do not go together.
     """
     if not judged.binary:
         raise InputError("analysis.estimator=binary needs judgements that are adequate or not; set raters.scale=binary")

@@ -1,6 +1,7 @@
-"""Adjust p-values for the number of pairs: several chances to be wrong are not one.
+"""Adjust p-values of many pairs of systems for their number (multiple testing).
 
-All functions take and return `p_value[pair]`; a difference is found where the adjusted p-value is at most the level.
+Functions take and return `p_value[pair]`; a difference is found where the adjusted p-value is at most the level.
+`FlipFamily` adjusts from statistics under flips of signs, which know how pairs depend on each other.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ class FlipFamily(NamedTuple):
     """Statistics of a test by flips, of all pairs at once.
 
     `observed[pair]` is the statistic, `null[pattern, pair]` the same under each pattern of flips; `every`: all patterns
-    are there, the one that flips nothing among them; statistics that differ by at most `slack` are equal.
+    are there, the one that flips nothing among them; statistics that differ by at most `slack` are equal. `add_one`
+    False: the observed pattern is not counted among drawn ones, as in published tests.
     """
 
     observed: Floats

@@ -1,4 +1,8 @@
-"""Estimate how many more units settle an open claim, averaged over the effects that the data so far allow."""
+"""Estimate how many more units (documents, raters or votes) settle an open comparison of two systems.
+
+It is settled by a claim, of whatever sign, with a probability of .80. Effects that the data so far allow are averaged
+over. `count_needed_units` adds units to the study, `count_units_of_new_study` starts a new one.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +33,7 @@ class NeededUnits(NamedTuple):
 
 
 class ObservedEstimate(NamedTuple):
-    """An estimate from `n` units: its `value`, the part `noise` of its variance that n shrinks, and what `lasts`.
+    """An estimate from `n` units: its `value`, and its variance, `noise` that more units shrink and `lasting` part.
 
     `bar` is the number of standard errors by which an estimate must differ from 0 to be claimed.
     """
@@ -44,10 +48,10 @@ class ObservedEstimate(NamedTuple):
 def count_needed_units(seen: ObservedEstimate, limit: float) -> NeededUnits:
     """Return how many more units it takes until a claim, of whatever sign, is made with a probability of .80.
 
-    What n units without end would show has, given what was seen, the law N(value, noise). For each of its quantiles the
-    least number is found after which the estimate, of old and new units, is beyond the bar with that probability. Given
-    a draw from the law, and its number, that is so exactly if the noise is normal and the bar stays as it is. What was
-    seen was not claimed: an estimate beyond the bar, which flips may hold to a higher one, lies at it.
+    The estimate from infinitely many units has, given what was seen, the law N(value, noise). For each of its quantiles
+    the least number, up to `limit`, is found after which the estimate, of old and new units, is beyond the bar with
+    that probability. That is exact if the noise is normal and the bar stays as it is. What was seen was not claimed: an
+    estimate beyond the bar, which flips may hold to a higher one, lies at it.
     """
     from scipy.special import ndtr, ndtri
 
@@ -69,9 +73,9 @@ def count_needed_units(seen: ObservedEstimate, limit: float) -> NeededUnits:
 
 
 def count_units_of_new_study(seen: ObservedEstimate, limit: float) -> NeededUnits:
-    """Return of how many units a new study makes a claim, of whatever sign, with a probability of .80, by itself.
+    """Return how many units a new study needs to make a claim, of whatever sign, with a probability of .80, by itself.
 
-    What was seen says what a difference may be, as in `count_needed_units`, and is then left out. `lasting` is not
+    The data seen give the law of the difference, as in `count_needed_units`, and are then left out. `lasting` is not
     shrunk by units.
     """
     from scipy.special import ndtr, ndtri
@@ -94,8 +98,8 @@ def _quantile(number: Floats, share: float) -> float:
 def least_detectable_difference(bar: float, error: float, freedom: float = math.inf) -> float:
     """Return the difference that is claimed with a probability of .80 in another study like this one.
 
-    Of few degrees of freedom both errors are uncertain, the one that the difference is told in and the one that it will
-    be held against, so that the probability is averaged over what either may be.
+    A claim takes `bar` standard errors, `error` is this study's. With few degrees of freedom (`freedom`) both studies'
+    errors are uncertain, so that the probability is averaged over them.
     """
     # Rounded, so that pairs and studies that hardly differ share a root.
     return _errors_to_claim(float(f"{bar:.4g}"), float(f"{freedom:.3g}")) * error

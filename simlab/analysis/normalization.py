@@ -1,6 +1,7 @@
-"""Take out what differs between raters, on segment scores, after assignment.
+"""Normalise segment scores by rater: take out differences of level or spread between raters.
 
-Source of all four: Riley et al. 2024, section 6.1.3.
+`none`, `mean`, `error` and `zscore` are the choices of `analysis.normalization`; each takes and returns `Seen`, flat
+arrays with an entry per rating. Source of all four: Riley et al. 2024, section 6.1.3.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ LEAST_KEPT = 0.5
 
 
 def kept_differences(counts: Ints) -> Floats:
-    """Return which share of the difference of two systems is left once each rater's mean is taken out.
+    """Return the share of the difference of two systems that is left once each rater's mean is taken out.
 
-    `counts[rater, system]` says how many ratings there are; `[system, system]`, NaN beside systems without any. It is 1
-    where all raters rated the systems alike, 0 where each rated one of the two only. It follows from the means alone:
-    one system is raised by 1, and what the means of its raters rise by is taken from its own mean and from the other's.
+    `counts[rater, system]` are numbers of ratings; the answer is `[system, system]`, NaN beside systems without any.
+    It is 1 where all raters rated the systems alike, 0 where each rated one of the two only. It follows from the means
+    alone: one system is raised by 1, and the rise of its raters' means is taken from its own mean and from the other's.
 
     >>> [kept_differences(np.array(counts))[0, 1].item() for counts in ([[3, 0], [0, 3]], [[3, 3], [2, 2]])]
     [0.0, 1.0]
@@ -40,7 +41,7 @@ def kept_differences(counts: Ints) -> Floats:
 def refuse_separate_raters(name: str, counts: Ints, systems: Sequence[str]) -> None:
     """Raise InputError where a normalization takes out most of the difference of two systems, whose raters differ.
 
-    `counts[rater, system]` says how many ratings there are.
+    `counts[rater, system]` are numbers of ratings, `name` is the normalization.
     """
     # The lower half holds the same pairs, and a 1 there is never the worst.
     kept = np.triu(np.nan_to_num(kept_differences(counts), nan=1.0), 1) + np.tri(counts.shape[1])

@@ -1,6 +1,6 @@
 """Preferences: pairs of systems compared by humans and a metric, their posteriors, and how often a rule errs.
 
-All that a user of Deriu et al. 2023 needs, gathered from the rooms in which it is worked out.
+This module only gathers public functions of the package `preferences`: all that a user of Deriu et al. 2023 needs.
 """
 
 from simlab.analysis.preferences.partial_order import PartialOrder, is_on_cycle, partial_order

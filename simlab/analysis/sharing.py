@@ -1,7 +1,10 @@
-"""Estimate the shares of adequate outputs of several systems that a metric has rated, and how far they are apart.
+"""Estimate alpha, the share of adequate outputs, of several systems that humans and a metric rated, and differences.
 
-What is known of the metric's rho and eta decides how: they are given, each system has an estimate of its own, or one
-estimate serves all, and what is wrong with it cancels in differences.
+rho and eta are the probabilities that the metric calls adequate outputs adequate, and others inadequate. There is a
+function for each option of `sharing`: they are known, each system has an estimate of its own, one estimate serves all
+(its error cancels in differences), or estimates are related. `counts` are `[system]`, `calibration` is `[system, 4]`,
+or `[4]` where it serves all: TP, P, TN, N (of P adequate outputs the metric called TP adequate, of N others TN
+inadequate). Intervals hold with probability 1 - `level`.
 """
 
 from __future__ import annotations
@@ -61,7 +64,7 @@ def estimate_with_known_rates(counts: AdequacyCounts, rates: KnownRates, level: 
 def estimate_with_own_rates(counts: AdequacyCounts, calibration: Floats, constrain: bool, level: float) -> Estimates:
     """Estimate each alpha by its posterior given its own `calibration[system, 4]`, as published.
 
-    What is said of rho + eta - 1 is what the calibration alone says.
+    The estimate of rho + eta - 1 rests on the calibration alone.
     """
     tp, p, tn, n = calibration.T
     posterior = alpha_posterior(*counts, calibration=(tp, p, tn, n), constrain=constrain, level=level)

@@ -1,4 +1,7 @@
-"""Test whether one of two systems wins more often: the sign test, draws left out."""
+"""Test whether one of two systems wins more often: the sign test, draws left out.
+
+`exact` and `asymptotic` take counts of wins, draws and losses, and return p-values.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Test all pairs of systems at once, documents being the unit that is permuted.
+"""Test all pairs of systems at once by permutations of whole documents.
 
-Both tests take `total[document, system]`, each system's summed score per document (NaN: missing), and return
-`p_value[pair]`, two-sided, pairs i < j in the order of `np.triu_indices`. A document counts for a pair if both systems
-came. They condition on the raters: what others would have said is not asked (see `raters`).
+`permutation` and `normal` take `total[document, system]`, each system's summed score per document (NaN: missing), and
+return `p_value[pair]`, two-sided, pairs i < j in the order of `np.triu_indices`. A document counts for a pair if all
+its segments are rated for both systems. The tests hold for these raters, not for others (see the package `raters`).
 """
 
 from __future__ import annotations
@@ -102,12 +102,12 @@ def compare_by_permutation(
 
 
 def is_enumerable(n_documents: int, permutations: int) -> bool:
-    """True if all patterns of signs are enumerated, being no more than are wanted."""
+    """True if all patterns of signs of documents are enumerated, being at most `permutations`."""
     return n_documents < 63 and 2**n_documents <= permutations
 
 
 def patterns(rng: np.random.Generator, n_documents: int, permutations: int) -> Floats:
-    """Return the patterns of signs of a test, `[pattern, document]`."""
+    """Return the patterns of signs of a test, `[pattern, document]`: all of them, or `permutations` that are drawn."""
     if is_enumerable(n_documents, permutations):
         return signs.list_sign_patterns(n_documents)
     return signs.draw_sign_patterns(rng, permutations, n_documents)

@@ -1,4 +1,4 @@
-"""Flip signs: all patterns where they are few, else some of them drawn."""
+"""List or draw patterns of signs (+1, -1) for tests that flip contributions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def list_sign_patterns(n: int) -> Floats:
 
 
 def list_half_patterns(n: int) -> Floats:
-    """List the patterns that leave the first as it is, `[2^(n - 1), n]`: a pattern and its opposite say the same."""
+    """List the patterns that leave the first sign, `[2^(n - 1), n]`: a pattern and its opposite are equivalent."""
     rest = list_sign_patterns(n - 1)
     return np.concatenate([np.ones((len(rest), 1)), rest], axis=1)
 

@@ -1,4 +1,7 @@
-"""Turn tests of all pairs into intervals of all differences at once."""
+"""Compute intervals of all pairs' differences that hold at once, in agreement with the tests of these pairs.
+
+`bar` returns the number of standard errors that they reach, `reconcile_intervals` makes them agree with the claims.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,9 @@ from simlab.types import Array, Bools, Floats
 
 
 def bar(rng: np.random.Generator, parts: Sequence[Part], keep: Bools, level: float, flips: int) -> float:
-    """Return by how many standard errors some difference among the kept pairs is off with a probability of `level`.
+    """Return the standard errors by which some difference of the pairs `keep` is off with probability `level`.
+
+    `parts` are contributions of raters, documents, or both; `flips` patterns of signs are drawn.
 
     Signs of centred contributions are flipped, unit by unit, and the largest |t| of all pairs is taken under each
     pattern, its variance estimated anew. Contributions must be centred: those to large differences would all go the
@@ -36,7 +41,7 @@ def bar(rng: np.random.Generator, parts: Sequence[Part], keep: Bools, level: flo
 
 
 def reconcile_intervals(value: Floats, low: Floats, high: Floats, claimed: Array) -> tuple[Floats, Floats]:
-    """Let intervals hold their value, and hold 0 where and only where nothing is claimed.
+    """Widen intervals to hold their value, and make them hold 0 where, and only where, nothing is `claimed[pair]`.
 
     What is claimed in later steps is so at a lower bound than the first step's: its interval ends at 0.
     """

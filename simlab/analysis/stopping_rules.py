@@ -1,8 +1,9 @@
-"""Stop judging a system once its mean is known well enough: options of `decision` for studies of judgements.
+"""Stop judging a system once its mean is known well enough: the rules of `decision` for studies of judgements.
 
-A rule is called with `JudgementSequence` and answers with `Stops`: it looks after each batch, and the first
-interval that is at most `width` wide ends the judging of a system. Each says what it promises of the interval where
-it stops.
+A rule is called with a `JudgementSequence`, a system's judgements in order, and returns `Stops`: the number of
+judgements, whether the interval is narrow enough, and its bounds. It looks after each batch, and the first interval
+that is at most `width` wide ends the judging. Each docstring states with which probability that interval holds the
+mean.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def betting_width(
 def ppi_width(
     followed: JudgementSequence, *, level: Level, width: Width, batch_size: Batch, low: Value | None, high: Value | None
 ) -> Stops:
-    """Stop at a betting confidence sequence of what the metric leaves open: sequential prediction-powered inference.
+    """Stop at a betting confidence sequence of corrected judgements: sequential prediction-powered inference.
 
     Bets are on `y - a (g - r)`, the slope a learned from the judgements before; see `simlab.analysis.means.stopping`.
     Raises InputError as `betting_width`, and for a metric of which too little is known.
@@ -79,7 +80,7 @@ def ppi_width(
 
 
 def list_looks(followed: JudgementSequence, batch_size: int) -> Ints:
-    """Return after how many of the judgements that came one looks, all of them included.
+    """Return the numbers of judgements after which a rule looks, all that came included.
 
     Raises InputError for a batch that is larger than what is planned.
     """
@@ -90,7 +91,7 @@ def list_looks(followed: JudgementSequence, batch_size: int) -> Ints:
 
 
 def ends(followed: JudgementSequence, rule: str, low: float | None, high: float | None) -> tuple[float, float]:
-    """Return the ends of the scale of judgements: as told, else as those who judge have it.
+    """Return the ends of the scale of judgements: `low` and `high`, or where they are None those of the judges' scale.
 
     Raises InputError where there are none, and for judgements that lie beyond.
     """
@@ -130,9 +131,9 @@ def _metric(followed: JudgementSequence) -> stopping.StoppingMetric:
 def _stops(
     n: Ints, width: float, at: Callable[[int, float], tuple[float, float]], missing: float, level: float
 ) -> Stops:
-    """Find the first look whose interval is narrow enough.
+    """Find the first look, after `n[look]` judgements, whose interval `at(look, missing)` is narrow enough.
 
-    What was refuted at one look remains so at the next: intervals never grow, and halving finds the first.
+    A mean refuted at one look remains so at the next: intervals never grow, and bisection finds the first.
     """
     first, last = 0, len(n)
     while first < last:

@@ -1,5 +1,8 @@
 """Adjust t statistics of many pairs at once, each with degrees of freedom of its own: Tukey, Kramer and Sidak.
 
+A family holds |t| of all pairs: `StudentFamily` takes them as Student's, `SimulatedFamily` compares them with simulated
+studies. `max_t` returns adjusted p-values, `claims` the pairs that pass a level.
+
 scipy's `studentized_range` integrates anew for each value; a simulated campaign asks for a hundred pairs at a time, so
 that here the law of the range is tabulated once for each number of systems.
 """
@@ -30,7 +33,7 @@ ERROR = 1e-3
 
 
 class StudentFamily(NamedTuple):
-    """t statistics of pairs and their degrees of freedom, `[pair]`; 0 and 1 of pairs that cannot be compared.
+    """|t| of pairs (`size`) and their degrees of freedom, `[pair]`; 0 and 1 of pairs that cannot be compared.
 
     `n_systems` are compared in all pairs, or (0) these pairs alone are.
     """
@@ -112,7 +115,7 @@ def _sidak_steps(own: Floats) -> Floats:
 
 
 class SimulatedFamily(NamedTuple):
-    """|t| and degrees of freedom of pairs, `[pair]`, and |t| in studies of equal systems, `null[study, pair]`."""
+    """|t| of pairs (`size`), degrees of freedom, `[pair]`, and |t| in studies of equal systems, `null[study, pair]`."""
 
     size: Floats
     freedom: Floats
@@ -140,7 +143,7 @@ class SimulatedFamily(NamedTuple):
         return self.max_t()
 
     def step_down(self) -> Floats:
-        """Return p-values by stepping down: what is found no longer raises the bar for the rest."""
+        """Return p-values by stepping down: pairs already claimed no longer raise the bar for the rest."""
         return FlipFamily(self.size, self.null, every=False, slack=0.0).max_t()
 
     def keep(self, pairs: Bools) -> SimulatedFamily:
@@ -155,7 +158,7 @@ class SimulatedFamily(NamedTuple):
 
 
 def upper(ordered: Floats, level: float) -> Floats:
-    """Return what a statistic must exceed for p <= level, of simulated ones in order, `[..., study]`."""
+    """Return the value that a statistic must exceed for p <= level; `ordered[..., study]` are sorted simulated ones."""
     # A whole number may come out just below itself in binary.
     reached = math.floor(level * (1 + ordered.shape[-1]) + EPSILON)
     return np.asarray(ordered[..., -reached] if reached else np.full(ordered.shape[:-1], np.inf))

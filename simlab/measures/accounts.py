@@ -1,8 +1,10 @@
-"""Measure what campaigns take: money, hours of work, days, and what became of the ratings that were planned.
+"""Measure the cost of campaigns (money, hours, days), the ratings received, lost or left open, and why campaigns ended.
+
+Each measure takes the outcomes of a cell (arrays by name, `[campaign, ...]`) and returns an `Estimate`.
 
 Of a campaign `ratings_planned = ratings_used + ratings_lost + ratings_open`: each planned rating (comparison,
-judgement) came, was lost with whoever gave it, or is open. A study without a clock and without a budget for the whole
-of it asks for what it plans, and all of that comes; what it lost or left open it does not say.
+judgement) came, was lost with the rater who gave it, or is open. In a study without a clock and without a budget for
+the whole of it all planned ratings come, and no lost or open ones are stored.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Measure how often campaigns find true differences of a size: of at least so much, or of exactly so much."""
+"""Measure how often campaigns find true differences of a size: of at least `smallest`, or of exactly `smallest`.
+
+Both measures take the outcomes of a cell (arrays by name, `[campaign, ...]`) and return an `Estimate`.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +57,7 @@ def power_at(outcomes: Outcomes, *, smallest: float, within: float) -> Estimate:
 
 
 def _line_at_zero(sums: Floats) -> tuple[Floats, Floats]:
-    """Return numerator and denominator of a fitted line's value at 0, by sums `[5, ...]`."""
+    """Return numerator and denominator of a fitted line's value at 0, from the five sums of `power_at`, `[5, ...]`."""
     s0, s1, s2, t0, t1 = sums
     # These are the normal equations of weighted least squares, solved for the constant.
     return s2 * t0 - s1 * t1, s2 * s0 - s1**2

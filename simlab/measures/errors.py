@@ -1,4 +1,9 @@
-"""Measure how often campaigns find what is there, miss it, or claim what is not so; in studies of every kind."""
+"""Measure how often campaigns find true differences of systems, miss them, or make false claims.
+
+They are for studies of every kind. Each measure takes the outcomes of a cell (arrays by name, `[campaign, ...]`; truths
+are `[world, ...]`) and returns an `Estimate`: a value, and the influence of each world or campaign on it, from which
+its error follows.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Measure how well studies of single judgements estimate the systems' means, and what a metric saves."""
+"""Measure how well studies of single judgements estimate the systems' means, and how many judgements a metric saves.
+
+Each measure takes the outcomes of a cell (arrays by name, `[campaign, system]`; truths are `[world, system]`) and
+returns an `Estimate`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Turn sums over campaigns, or over pairs of campaigns, into an estimate with an honest error.
+"""Turn sums over campaigns, or over pairs of campaigns, into an estimate with its influence values, by the jackknife.
+
+Measures call `ratio_over_campaigns`, or `ratio_over_pairs` where campaigns are compared with each other. `outcomes` are
+the arrays of one cell by name, `[campaign, ...]`; truths are `[world, ...]`, see `repeat_by_campaign`.
 
 A measure is a ratio of two sums. The cluster that is left out at a time is the world, else the pool of raters, else
 the draw of documents, else the document set, else the campaign: campaigns of one world share its systems and say little
@@ -29,7 +32,7 @@ Anew: TypeAlias = Literal["documents", "raters", "study"]
 
 @dataclass(frozen=True, slots=True)
 class Clusters:
-    """Clusters of campaigns that are left out at a time: `label[campaign]` counted from 0, and what a cluster is."""
+    """Clusters of campaigns that are left out one at a time: `label[campaign]` from 0, and the level of a cluster."""
 
     label: Ints
     cluster: str
@@ -37,7 +40,10 @@ class Clusters:
 
 
 def _share_layout(find: Callable[[Outcomes], Found]) -> Callable[[Outcomes], Found]:
-    """Let the measures of a cell share what says where its campaigns lie: the last answer, while nobody can write."""
+    """Cache the last answer of `find`, which depends on levels and status only, so that measures of a cell share it.
+
+    Arrays that could still be written to are not cached.
+    """
     last: list[tuple[list[Array | None], Found]] = []
 
     @wraps(find)
@@ -75,7 +81,7 @@ def clusters(outcomes: Outcomes) -> Clusters:
 
 
 def level_labels(outcomes: Outcomes, level: str) -> Array:
-    """Return which world, pool, draw or document set each campaign has; a study without pools or draws has one, 0."""
+    """Return the number of each campaign's world, pool, draw or document set; 0 in a study without pools or draws."""
     if level in ("pool", "draw") and level not in outcomes:
         return np.zeros(len(outcomes["world"]), np.int32)
     return outcomes[level]
@@ -109,9 +115,9 @@ def _number_combinations(outcomes: Outcomes, levels: Sequence[str]) -> Ints:
 
 
 def repetitions(outcomes: Outcomes, anew: Anew) -> list[tuple[Ints, Bools]]:
-    """List, world by world, the campaigns that have a repetition, and which of them are one another's.
+    """List, world by world, the campaigns that have a repetition, and mark which pairs of them are repetitions.
 
-    Of each world `(campaigns, partner[first, second])`. With `anew="documents"` the two have the same pool and another
+    An entry is `(campaigns, partner[first, second])`. With `anew="documents"` the two have the same pool and another
     draw; with `"raters"` another pool and the same draw and document set, which holds the same documents for every
     pool; with `"study"` another pool and another draw. Empty where nothing is drawn anew.
     """
@@ -129,7 +135,7 @@ def repetitions(outcomes: Outcomes, anew: Anew) -> list[tuple[Ints, Bools]]:
 
 
 def repeat_by_campaign(outcomes: Outcomes, name: str) -> Array:
-    """Repeat what is true of a world for each of its campaigns."""
+    """Return an outcome that is stored by world, `[world, ...]`, for each campaign, `[campaign, ...]`."""
     repeated: Array = outcomes[name][_world_labels(outcomes)]
     return repeated
 
@@ -140,7 +146,7 @@ def _world_labels(outcomes: Outcomes) -> Ints:
 
 
 def unknown_estimate() -> Estimate:
-    """State that a measure has no value, since these outcomes lack what it needs."""
+    """Return the estimate (NaN) of a measure whose outcomes are missing."""
     return Estimate(float("nan"), np.full(1, np.nan), "replicate", 0)
 
 

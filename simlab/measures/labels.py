@@ -1,10 +1,11 @@
-"""Write performance measures on an axis, and bound them.
+"""Labels and ranges of performance measures, by name.
 
-`limits` and `order` (how many campaigns are compared at a time) let failed campaigns be counted as the worst and as the
+`LABELS` are texts for axes, `measure_range` returns the least and greatest value that a measure can have. `limits` and
+`order` (how many campaigns are compared at a time) let failed campaigns be counted as the worst and as the
 best possible; conditional measures, whose denominators vary, have none. Of a measure that is `less_is_better` the best
 design has the least.
 
-A range is no attribute of a store: what a measure can be is known of its definition.
+Ranges follow from the definitions of measures and are not stored.
 """
 
 from __future__ import annotations
@@ -118,8 +119,8 @@ CONDITIONAL = frozenset([
 class ValueRange(NamedTuple):
     """Least and greatest value that a measure can have; None where there is none.
 
-    `chance` tells measures of what happens from those of what was designed: where all campaigns agree in a share of
-    events, another may still differ; that all collected as much as they should is no estimate.
+    `chance` False: the value follows from the design and not from chance, so that campaigns which all agree leave no
+    uncertainty; else another campaign may still differ.
     """
 
     least: float | None = None

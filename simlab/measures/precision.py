@@ -1,4 +1,7 @@
-"""Give measures 95 % intervals, and say how far an error is from the one that is wanted, from influence values alone.
+"""Compute 95 % intervals of measures, and how many clusters a wanted error takes, from influence values alone.
+
+`interval` takes values with `influence[..., cluster]`, `standing` compares an error with a target. A cluster is a
+world, or whatever a value is replicated over (see `jackknife`).
 
 Whoever stops when an error looks small stops too often where it is small by chance, and where the law of worlds is
 skewed the value is off with it: by about `skewness x error / sqrt(clusters)`, in one look or in many. A few clusters do
@@ -66,7 +69,9 @@ def is_share(within: ValueRange) -> bool:
 def standing(
     influence: Floats, target: float, *, within: ValueRange, clusters: int | None = None, telling: int | None = None
 ) -> ErrorProgress:
-    """Hold an error against a target, given `influence[cluster]` (NaN: there is no such cluster).
+    """Compare the error of a value with a target, given `influence[cluster]` (NaN: there is no such cluster).
+
+    `within` is the range of the measure.
 
     Fewer `clusters` may stand behind a difference than influence it. In a share of what seldom occurs only clusters
     that are `telling` (None: all are) can have seen the event: those in which there was something to count (0: they are
@@ -90,7 +95,7 @@ def standing(
 
 
 def clusters_to_bound_unseen(target: float) -> int:
-    """Count the clusters that bound an event that none of them has seen as a normal value with a target for its error.
+    """Count the clusters that bound the probability of an event none of them has seen by twice the `target` error.
 
     >>> clusters_to_bound_unseen(0.01), clusters_to_bound_unseen(0.03)
     (149, 49)
@@ -151,15 +156,15 @@ class VarianceParts(NamedTuple):
     within: float
 
     def compute_variance(self, studies: int) -> float:
-        """Return the variance with so many studies of each world."""
+        """Return the variance with `studies` studies of each world."""
         return self.between + self.within / studies
 
 
 def parts(halves: Halves) -> VarianceParts | None:
-    """Estimate what worlds and what studies add to a variance; None where halves of worlds have no value.
+    """Estimate the variance between worlds and within them, by studies; None where halves of worlds have no value.
 
-    What the two halves of a world have in common is the world's. Studies are taken to add `1 / studies`, which for a
-    measure over pairs of studies is no less than they add.
+    The covariance of the two halves of a world is that between worlds. Studies are taken to add `1 / studies`, which
+    for a measure over pairs of studies is no less than they add.
     """
     known = np.isfinite(halves.first) & np.isfinite(halves.second)
     if known.sum() < 3:
@@ -192,7 +197,7 @@ def margin(clusters: int) -> float:
 
 
 def unseen_probability(clusters: int) -> float:
-    """Return how probable an event can be that none of so many independent clusters has seen (95 %, one-sided).
+    """Bound the probability of an event that none of `clusters` independent clusters has seen (95 %, one-sided).
 
     Clusters see it with a probability that is no smaller than that of the event itself, whatever their campaigns have
     in common. About 3 / clusters: the rule of three.
@@ -231,6 +236,7 @@ def is_at_edge(value: Floats, influence: Floats, within: ValueRange) -> Bools:
 
 
 def _share_interval(value: Floats, influence: Floats, clusters: Ints, telling: Ints) -> MeasureBounds:
+    """Return Wilson's interval of shares from 0 to 1, widened where few clusters have seen, or missed, the event."""
     error, t = _mcse(influence, clusters), _margins(clusters)
     flat = error <= EXACT
     trials = np.where(flat, telling, value * (1 - value) / np.where(flat, 1.0, error) ** 2)
@@ -246,7 +252,7 @@ def _share_interval(value: Floats, influence: Floats, clusters: Ints, telling: I
 
 
 def _share_alike(each: Floats) -> Floats:
-    """Count the clusters among which a sum would be shared that is shared as unevenly: `(sum y)^2 / sum y^2`."""
+    """Return the number of equal clusters that clusters of unequal shares are worth: `(sum y)^2 / sum y^2`."""
     squares = np.nansum(each**2, axis=-1)
     counted: Floats = np.nansum(each, axis=-1) ** 2 / np.where(squares > 0, squares, 1.0)
     return counted
@@ -257,8 +263,8 @@ def _widen_for_few(
 ) -> tuple[Floats, Floats]:
     """Widen the interval of a share that is above 0 in no more than a few clusters.
 
-    Upwards to what an event can be that none has seen; downwards to the exact bound (Clopper and Pearson 1934) on how
-    many clusters see it, times what those see that do.
+    Upwards to the bound of an event that none has seen; downwards to the exact bound (Clopper and Pearson 1934) of the
+    share of clusters that see it, times the mean share of the event in these.
     """
     from scipy.special import betaincinv
 
@@ -299,6 +305,6 @@ def _margins(clusters: Ints) -> Floats:
 
 
 def _call_by_count(function: Callable[[int], float], clusters: Ints) -> Floats:
-    """Return a function of counts, called once for each count that there is."""
+    """Return the values of a function of counts `clusters[...]`, called once for each count that there is."""
     counts, places = np.unique(clusters, return_inverse=True)
     return np.array([function(int(count)) for count in counts])[places].reshape(np.shape(clusters))

@@ -1,7 +1,8 @@
 """Measure how far repeated campaigns agree about the ranking of systems.
 
-What a repetition has in common with a study is said by the name of a measure: without more the same raters rate the
-same documents; `_new_documents`, `_new_raters`, `_new_study` say what is drawn anew. Pairs of campaigns are ordered and
+Each measure takes the outcomes of a cell (arrays by name, `[campaign, pair]`) and returns an `Estimate`. By default the
+same raters rate the same documents in a repetition; measures named `_new_documents`, `_new_raters` and `_new_study`
+draw documents, raters or both anew. Pairs of campaigns are ordered and
 of one world, so systems are always the same.
 """
 
@@ -25,7 +26,7 @@ from simlab.types import NO_TWIN, Estimate, Floats, Ints, Outcomes
 
 
 class CampaignClaims(NamedTuple):
-    """Claims of campaigns on pairs of systems, `[campaign, pair]`, and directions claimed or not."""
+    """Claims of campaigns on pairs of systems, `[campaign, pair]` (+1, 0, -1), and directions, claimed or not."""
 
     claim: Floats
     direction: Floats
@@ -168,7 +169,7 @@ def _count_stable(concluded: CampaignClaims) -> tuple[Floats, None]:
 
 
 def _count_confirmed(concluded: CampaignClaims) -> tuple[Floats, Floats]:
-    """Count claims of the first campaign, and those among them whose direction the second has, ties being none."""
+    """Count claims of the first campaign, and those among them that the second has in the same direction, untied."""
     claimed = np.abs(concluded.claim)
     # Agreements and contradictions together, and the one less the other.
     judged, balance = claimed @ np.abs(concluded.direction).T, concluded.claim @ concluded.direction.T

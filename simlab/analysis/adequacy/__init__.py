@@ -1,1 +1,1 @@
-"""Outputs that are adequate or not: posteriors, measurable differences, what a wanted one takes."""
+"""Binary ratings, adequate or not: posteriors of shares, measurable differences, and the ratings that one takes."""

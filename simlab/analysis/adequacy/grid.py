@@ -1,6 +1,9 @@
-"""Compute measurable differences on a grid of settings, sharing what settings have in common.
+"""Compute the measurable difference epsilon of two systems' alphas for whole grids of settings.
 
-At expected counts a setting has one measurable difference; an evaluation that is carried out has the one of its counts.
+alpha is the share of a system's outputs that are adequate; rho and eta are the probabilities that the metric calls
+adequate outputs adequate, and others inadequate. `constrain`: rho + eta > 1 is taken as known.
+`measurable_grid` takes counts of ratings at their expectation, one epsilon per setting; `drawn_differences` draws the
+counts, one epsilon per draw. Both compute once what several settings share.
 """
 
 from __future__ import annotations
@@ -106,7 +109,11 @@ def _block(rows: Plan[Floats], human: Floats, level: float, constrain: bool) -> 
 def moments(
     metric: list[Floats], n_plus: Floats, n: Floats, constrain: bool, panels: int = PANELS
 ) -> tuple[Floats, Floats]:
-    """Return the posterior mean and standard deviation for each of several human counts `[row, variant]`."""
+    """Return the posterior mean and standard deviation of alpha for each of several human counts `[row, variant]`.
+
+    `n_plus` of `n` human ratings `[row, variant]` say adequate; `metric` holds m_plus and m (the same of the metric's
+    ratings) and rho, eta or TP, P, TN, N (see `posterior.Calibration`), each `[row]`. `panels`: of the quadrature.
+    """
     rule, log_likelihood = posterior.ratings(metric, n_plus, n, constrain, panels, PER_PANEL, SIZES)
     log_density = log_likelihood[:, None] + likelihood.human_log_likelihood(
         rule.alpha[:, None], n_plus[..., None, None], n[..., None, None]
@@ -130,7 +137,7 @@ class DrawnDifferences(NamedTuple):
 
 
 class MetricSetting(NamedTuple):
-    """Metric's part of a setting; all numbers of human ratings share its draws."""
+    """A plan without its number of human ratings: settings that differ only there share the metric's draws."""
 
     n_metric: float
     rho: float
@@ -151,8 +158,8 @@ def drawn_differences(
 ) -> DrawnDifferences:
     """Draw the counts of every setting of a plan; all broadcast. Settings that differ in n_human share the metric's.
 
-    With a `difference` a second system, which is that much worse than one from .5 on and better than one below, is
-    drawn, too, and it is `found` where the two are told apart. Draws of a setting are the same whatever the others are.
+    With a `difference` a second system is drawn, too: worse by so much where alpha is at least .5, else better. It is
+    `found` where the two are told apart. Draws of a setting are the same whatever the others are.
 
     Raises InputError for a plan that cannot be, fewer than 2 draws, and a `difference` that no other alpha can have.
 
@@ -190,7 +197,7 @@ def _drawn_block(
     level: float,
     constrain: bool,
 ) -> Floats:
-    """Return what `DrawnDifferences` holds `[setting, draw, human, what]`."""
+    """Return epsilon and `found` (the last axis) of settings, `[setting, draw, human, 2]`."""
     mean, sd = _posteriors(settings, human, draws, seed, "one", constrain)
     rated = (human > 0) | (np.array([s.n_metric for s in settings]) > 0)[:, None, None]
     epsilon = np.where(rated, critical_value(level) * np.sqrt(2) * sd, 1.0)
@@ -221,8 +228,9 @@ def _posteriors(
 
 
 def _counts(setting: MetricSetting, human: Floats, draws: int, seed: int, which: str) -> tuple[Floats, Floats]:
-    """Draw what the metric says `[m_plus, m, and what tells of rho and eta; draw]`, and humans `[draw, human]`.
+    """Draw the metric's m_plus, m and rho, eta or TP, P, TN, N `[4 or 6, draw]`, and humans' n_plus `[draw, human]`.
 
+    `human` are the numbers of human ratings; `which` names the system, so that two draw independently.
     Draws have the address of their setting, so that a grid with more settings repeats them.
     """
     n_metric, rho, eta, alpha, n_calibration = setting
@@ -247,9 +255,9 @@ def _counts(setting: MetricSetting, human: Floats, draws: int, seed: int, which:
 
 
 def quantile(values: Floats, share: float) -> tuple[Floats, Floats]:
-    """Return a quantile over draws (the last axis), and how much each draw has to do with it.
+    """Return the `share` quantile over draws (the last axis), and the influence of each draw on it, as `values`.
 
-    The root of the mean square of the latter over the root of the number of draws is the error of the quantile:
+    The root of the mean square of the influence over the root of the number of draws is the error of the quantile:
     half of what lies between the quantiles of one error of the share to either side (Woodruff 1952).
     """
     n = values.shape[-1]

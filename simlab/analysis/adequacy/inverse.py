@@ -1,5 +1,9 @@
 """Find the evaluation that measures a wanted difference: the fewest ratings, the least accuracy, the cheapest mix.
 
+`find_smallest_number` solves for one field of a `Plan`, `find_cheapest_mix` for its numbers of ratings; the difference
+is one of alphas, shares of adequate outputs of two systems. `compute_detections` answers the reverse question, which
+difference each of many plans measures. `constrain` everywhere: the metric's rho + eta > 1 is taken as known.
+
 Counts are taken at their expectation, unrounded. Rounded ones, as the published calculator has them, make the
 measurable difference jump up and down as a number of ratings grows by one, so that "the smallest number" would be a
 matter of luck; unrounded, it falls smoothly. An answer n reaches the wanted difference and n - 1 does not.
@@ -45,7 +49,7 @@ Row: TypeAlias = dict[str, Any]
 
 
 class RatingPrices(NamedTuple):
-    """Prices of ratings; a calibration output costs a human and a metric rating if nothing else is said."""
+    """Prices of one rating each; `calibration` None: such an output costs a human and a metric rating."""
 
     human: float
     metric: float
@@ -58,7 +62,7 @@ class RatingPrices(NamedTuple):
 
 
 class Mix(NamedTuple):
-    """Cheapest plan, its price per system, and the difference that it measures."""
+    """Cheapest plan, its price per system, and epsilon, the difference that it measures."""
 
     plan: Numbers
     price: float
@@ -67,6 +71,8 @@ class Mix(NamedTuple):
 
 def measurable_epsilon(plan: Numbers, *, level: float = 0.05, constrain: bool = False, joint: bool = False) -> float:
     """Return the measurable difference at expected counts, not rounded: the published one, or the `joint` one.
+
+    `joint`: both systems rely on the same calibration; else each has its own.
 
     Raises InputError for a plan that cannot be.
 
@@ -103,9 +109,9 @@ def find_smallest_number(
     with more, a true difference is found with this power, as `approximate_power` and `joint_power` say.
     `unknown="accuracy"` varies rho = eta from .5 (a metric that knows nothing) to 1, to four decimals; the others
     are whole numbers. `joint` is for systems that share one calibration: where rho and eta are estimated, they need
-    less. `among` says of how many
-    systems any two are held against each other, at which level, and what is found with the power. Raises InputError,
-    with the limit, where no value suffices, and for a power that is not from .5 to below 1.
+    less. `among` holds the number of systems that are compared in pairs, the correction for all pairs, and which
+    differences are to be found with the power. Raises InputError, with the limit, where no value suffices, and for a
+    power that is not from .5 to below 1.
 
     >>> find_smallest_number("n_human", Plan(0, 0, 0.7, 0.7, 0.6), 0.05)
     735.0
@@ -164,7 +170,7 @@ class PlanRequirement(NamedTuple):
 
 
 def _bisect(enough: Callable[[int], bool], low: int, high: int) -> int:
-    """Return a whole number that is enough where the one before is not, given that `high` is and `low` is not."""
+    """Return the whole number that is enough while the one before it is not; `high` is enough and `low` is not."""
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
@@ -208,12 +214,11 @@ def find_cheapest_mix(
 ) -> Mix:
     """Find the cheapest numbers of human and metric ratings, per system, that measure a `difference`.
 
-    `power` and `among` as in `find_smallest_number`; above .5 the search looks for a measurable difference that is as
-    much smaller as normal laws have it, and what it finds is filled up to the power. The plan's own n_human and
-    n_metric do not
-    count. Where its `n_calibration` is not None, that is chosen, too, and paid for. Numbers of metric ratings and
-    calibration outputs are searched on a grid that narrows around its best point, the human ratings that are missing
-    then follow; the price is within about one per cent of the least one.
+    `power` and `among` as in `find_smallest_number`; above .5 the search aims at a measurable difference that is
+    smaller by the factor of normal laws, and its result is filled up to the power. The plan's own n_human and n_metric
+    do not count. Where its `n_calibration` is not None, that is chosen, too, and paid for. Numbers of metric ratings
+    and calibration outputs are searched on a grid that narrows around its best point; the human ratings that are still
+    missing follow. The price is within about one per cent of the least one.
     Raises InputError for prices that are not positive.
 
     >>> mix = find_cheapest_mix(Plan(0, 0, 0.9, 0.9, 0.6), 0.05, RatingPrices(0.15, 0.001))
@@ -312,9 +317,11 @@ def compute_detections(rows: Sequence[Row], difference: float | None = None) -> 
     """Return the measurable and detectable differences of each setting, and the power at a `difference`.
 
     A setting has `n_human`, `n_metric`, `n_calibration`, `rho`, `eta`, `alpha`, `level` and `power`; None stands for
-    what is not there. It may have `n_systems`, `multiplicity` and `find`, as `Among` has them; then differences are
-    between any two of so many systems. `flipped` says that the metric was turned round, since rho + eta < 1.
-    With `posterior=nuts` epsilon rests on draws of alpha, and their R-hat and effective number are said.
+    what is not there. It may have `n_systems`, `multiplicity` and `find`, the fields of `Among`; then differences are
+    between any two of so many systems. An answer has `epsilon` (each system has its own calibration) and `detectable`
+    (the difference that is found with the `power`), both also as `_joint` (one calibration for both), and `flipped`:
+    the metric was turned round, since rho + eta < 1. With a `difference` it has `power_published` and `power_joint`,
+    with `posterior` (`nuts`: epsilon rests on draws of alpha) R-hat and effective number of these draws, else NaN.
 
     Raises InputError for settings that cannot be.
     """
@@ -344,11 +351,15 @@ def _group_rows(rows: Sequence[Row]) -> Iterable[list[int]]:
 
 
 def read_compared_systems(row: Row) -> Among:
-    """Return the systems of a setting: two, if nothing is said. Raises InputError for what cannot be."""
+    """Return the number of systems of a setting and how pairs are tested: two systems unless `row` has other values.
+
+    Raises InputError for values that cannot be.
+    """
     return Among(**{name: row[name] for name in Among._fields if name in row}).validate()
 
 
 def _columns(rows: Sequence[Row], first: Row, difference: float | None) -> dict[str, Any]:
+    """Return the answers of `compute_detections`, arrays by name, for rows that share the options of `first`."""
     names = ["n_human", "n_metric", "rho", "eta", "alpha"]
     names += [] if first["n_calibration"] is None else ["n_calibration"]
     # Without metric ratings any metric will do.
@@ -378,7 +389,7 @@ def _columns(rows: Sequence[Row], first: Row, difference: float | None) -> dict[
 
 
 def rules(level: float = 0.05) -> dict[str, Any]:
-    """Return what a single setting of `measurable_difference` is computed with, as plain numbers and lists.
+    """Return the constants and quadrature rules of `measurable_difference`, as plain numbers and lists.
 
     `refining` and `panels` are the quantiles at which panels over alpha are cut, `panel` the rule within one, `outer`
     the number of Gauss-Jacobi nodes and `inner` the rule over rho, eta and q.

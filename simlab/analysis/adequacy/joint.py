@@ -1,5 +1,10 @@
 """Infer the difference of two systems' alphas when both rely on the same estimate of a metric's rho and eta.
 
+alpha is the share of a system's outputs that are adequate; rho and eta are the probabilities that the metric calls
+adequate outputs adequate, and others inadequate. They are estimated from a calibration (TP, P, TN, N): of P adequate
+outputs the metric called TP adequate, of N others TN inadequate. `constrain`: rho + eta > 1 is taken as known.
+Call `difference`, or `difference_at_known_rates` where rho and eta are given.
+
 Given rho and eta the systems are independent, so the posterior of the difference is a mixture over rho and eta, each
 weighted by how well it explains both systems' ratings. What is wrong with the estimate is wrong for both and mostly
 cancels. It is assumed that rho and eta are the same for both systems.
@@ -38,8 +43,9 @@ class AdequacyCounts(NamedTuple):
 class GivenRates(NamedTuple):
     """Posterior of alpha at given rho and eta `[row, ...]`: evidence, mean, variance.
 
-    `human` and `metric` are the slopes of the mean in the two counts, `cov(alpha, logit(alpha))` and
-    `cov(alpha, logit(q))`, as counts are the natural statistics of these logits.
+    `human` and `metric` are the slopes of the mean in n_plus and m_plus, `cov(alpha, logit(alpha))` and
+    `cov(alpha, logit(q))`, as counts are the natural statistics of these logits; q = alpha rho + (1 - alpha)(1 - eta)
+    is the probability that the metric says adequate.
     """
 
     log_evidence: Floats
@@ -114,7 +120,10 @@ def difference(
 def difference_at_known_rates(
     first: AdequacyCounts, second: AdequacyCounts | None, rho: Floats, eta: Floats, correlation: float = 0.0
 ) -> tuple[Floats, Floats]:
-    """Return mean and standard deviation of alpha_1 - alpha_2 where rho and eta `[row]` are known."""
+    """Return mean and standard deviation of alpha_1 - alpha_2 where rho and eta `[row]` are known.
+
+    `second` and `correlation` are those of `difference`.
+    """
     return _mixture(first, second, rho[:, None], eta[:, None], np.zeros((len(rho), 1)), correlation)
 
 
@@ -126,6 +135,7 @@ def _mixture(
     log_weight: Floats,
     correlation: float,
 ) -> tuple[Floats, Floats]:
+    """Return mean and standard deviation `[row]` of alpha_1 - alpha_2 over nodes of rho and eta, `[row, node]`."""
     first_alpha = integrate_alpha(rho, eta, first)
     second_alpha = integrate_alpha(rho, eta, second) if second else first_alpha
     log_weight = log_weight + first_alpha.log_evidence + second_alpha.log_evidence
@@ -152,7 +162,10 @@ def _covariance_of_means(
 
 
 def plane(systems: list[AdequacyCounts], calibration: list[Floats], constrain: bool) -> tuple[Floats, Floats, Floats]:
-    """Lay nodes over rho and eta; return them and the logarithm of prior times weight, `[row, node]`.
+    """Lay quadrature nodes over rho and eta; return them and the log of density times weight, `[row, node]`.
+
+    The density is rho's and eta's given the `calibration` (TP, P, TN, N, each `[row]`); ratings of `systems` only say
+    where nodes are needed.
 
     Nodes of the same rho + eta stand together, `ALONG` of them. Ratings pin down W = a rho + (1 - a)(1 - eta) at
     alpha = a much more tightly than D = rho + eta - 1, so nodes are laid over D and, for each, over W: a grid along
@@ -234,7 +247,7 @@ def _slope_densities(
 def _add_misses_of_two(first: Floats, missed: list[tuple[Floats, Floats]], spread: Floats) -> Floats:
     """Add to `first` the log-density of two systems' misses with variances of their own and one that they share.
 
-    It is `_of_many` for two, kept in this form for the sake of the last bits of published numbers.
+    It is `_add_misses_of_many` for two, kept in this form for the sake of the last bits of published numbers.
     """
     miss_1, miss_2 = missed
     determinant = spread * (miss_1[1] + miss_2[1]) + miss_1[1] * miss_2[1]
@@ -253,7 +266,7 @@ def _add_misses_of_many(first: Floats, missed: list[tuple[Floats, Floats]], spre
 
 
 def _miss_and_variance(slope: Floats, w: Floats, at: Floats, counts: AdequacyCounts) -> tuple[Floats, Floats]:
-    """Return by how much a system's ratings miss W at D, and the variance of it."""
+    """Return by how much a system's ratings miss W (`w`) at D (`slope`) and alpha = a (`at`), and its variance."""
     alpha, variance = _beta(counts.n_plus, counts.n)
     q, noise = _beta(counts.m_plus, counts.m)
     return q - w - (alpha - at) * slope, noise + variance * slope**2

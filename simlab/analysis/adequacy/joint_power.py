@@ -40,6 +40,8 @@ def joint_power(plan: Plan[ArrayLike], difference: float, *, level: float = 0.05
 
     Raises InputError for a plan that cannot be, and a `difference` that no other alpha can have.
 
+    With 94 human and 5,000 metric ratings, rho = eta = .8, alpha = .6 and 50 calibration outputs:
+
     >>> joint_power(Plan(94, 5000, .8, .8, .6, 50), .06).round(2).tolist()
     0.96
     """

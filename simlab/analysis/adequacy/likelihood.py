@@ -1,4 +1,8 @@
-"""Likelihood of alpha given a metric's ratings, with its rho and eta known or unknown.
+"""Likelihood of alpha given a metric's ratings, with its rho and eta known or unknown; quadrature rules over alpha.
+
+alpha is the share of a system's outputs that are adequate; rho and eta are the probabilities that the metric calls
+adequate outputs adequate, and others inadequate. `m_plus` of its `m` ratings say adequate, each with the probability
+q = alpha rho + (1 - alpha)(1 - eta). Rows are independent problems: a row is one setting or one system.
 
 With U ~ rho, V ~ 1 - eta and Q ~ Beta(m_plus + 1, m - m_plus + 1), all independent, the likelihood of alpha after
 integrating rho and eta out is the density of `alpha U + (1 - alpha) V - Q` at 0: a binomial likelihood of q is a Beta
@@ -74,6 +78,8 @@ def sketch(alpha: Floats, given: BetaEvidence) -> Floats:
 def log_likelihood_without_rates(alpha: Floats, given: BetaEvidence, sizes: tuple[int, int] = SIZES) -> Floats:
     """Return the log-likelihood of `alpha[row, k]` with rho and eta integrated out, as a density of 0.
 
+    `given` comes from `evidence`; `sizes` are the nodes of the outer and the inner quadrature.
+
     The variable with the least spread is integrated over by Gauss-Jacobi quadrature, of the other two the one that
     moves the sum less by Gauss-Legendre quadrature on the interval that leaves the last within [0, 1].
     """
@@ -98,6 +104,7 @@ def _moments(given: BetaEvidence) -> tuple[Floats, Floats]:
 def _slices(
     alpha: Floats, first: Floats, second: Floats, outer: int, constrain: bool, sizes: tuple[int, int]
 ) -> Floats:
+    """Return `log_likelihood_without_rates` of rows whose outer variable is U, V or Q (`outer` 0, 1 or 2)."""
     order = [outer, *(k for k in range(3) if k != outer)]
     weight = np.stack([alpha, 1 - alpha, -np.ones_like(alpha)], axis=-1)[..., order]
     order_of_rho = np.array([1.0, -1.0, 0.0])[order]
@@ -146,7 +153,7 @@ def _cut_to_better_than_chance(least: Floats, most: Floats, at_zero: Floats, slo
 
 
 def jacobi(first: Floats, second: Floats, k: int) -> tuple[Floats, Floats]:
-    """Return k nodes and weights `[row, k]` that integrate polynomials over Beta(first, second) exactly.
+    """Return k nodes and weights `[row, k]` that integrate polynomials over Beta(first, second), `[row]`, exactly.
 
     Golub and Welsch 1969: eigenvalues of the matrix of the recurrence of Jacobi polynomials, on [0, 1].
     """
@@ -180,7 +187,7 @@ class Nodes(NamedTuple):
 
 @cache
 def legendre(k: int) -> tuple[Floats, Floats]:
-    """Return nodes and weights of the Gauss-Legendre rule on [0, 1]."""
+    """Return the k nodes and weights of the Gauss-Legendre rule on [0, 1]."""
     node, weight = np.polynomial.legendre.leggauss(k)
     return (node + 1) / 2, weight / 2
 

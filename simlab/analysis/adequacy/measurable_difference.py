@@ -61,7 +61,7 @@ NODES, FAR = 200, 9.0
 
 
 class Measurable(NamedTuple):
-    """Measurable difference; `flipped` says where a metric with rho + eta < 1 was turned round.
+    """Measurable difference of each setting; `flipped` marks where a metric with rho + eta < 1 was turned round.
 
     Source: von Däniken et al. 2022.
 
@@ -185,6 +185,8 @@ def joint_difference(
 
     Raises InputError for a plan that cannot be, a correlation beyond 1, and one of `rho_other`, `eta_other` alone.
 
+    With 10,000 metric ratings, rho = eta = .7, alpha = .6 and 100 calibration outputs:
+
     >>> float(joint_difference(Plan(0, 10_000, 0.7, 0.7, 0.6, 100)).epsilon.round(3))
     0.072
     """
@@ -205,7 +207,7 @@ def joint_difference(
 def _rates_of_second_system(
     rows: Plan[Floats], flipped: Bools, rho: ArrayLike | None, eta: ArrayLike | None
 ) -> tuple[Floats, Floats]:
-    """Return the metric's rho and eta on the second system, turned round where they are for the first."""
+    """Return the metric's rho and eta `[row]` on the second system, turned round where they are for the first."""
     if (rho is None) != (eta is None):
         raise InputError("rho_other and eta_other go together; give both or neither")
     if rho is None or eta is None:
@@ -314,7 +316,7 @@ class Among(NamedTuple):
     find: Find = "pair"
 
     def validate(self) -> Among:
-        """Return itself; raise InputError for what cannot be."""
+        """Return itself, numbers as int; raise InputError for a number, rule or target that cannot be."""
         if not (2 <= self.n_systems <= MOST_SYSTEMS and self.n_systems == round(self.n_systems)):
             raise InputError(f"n_systems={self.n_systems:g} is not a number of systems; give 2 to {MOST_SYSTEMS}")
         for name, known in (("multiplicity", RULES), ("find", FINDS)):
@@ -345,7 +347,7 @@ class Among(NamedTuple):
         return float(2 * ndtr(-bar))
 
     def power(self, power: float) -> float:
-        """Return the power of a single pair that is needed for the `power` of what is to be found.
+        """Return the power of a single pair that is needed to find the differences named by `find` with a `power`.
 
         Raises InputError for a power that is not from .5 to below 1.
         """
@@ -356,7 +358,7 @@ class Among(NamedTuple):
         return float(ndtr(_bisect_rising(lambda u: float(self._separation_probability(np.array([u]))[0]), power)))
 
     def family_power(self, power: Floats) -> Floats:
-        """Return how often what is to be found is found, given the power of each single pair; NaN stays NaN."""
+        """Return how often the differences named by `find` are found, given each single pair's power; NaN stays NaN."""
         power = np.asarray(power, float)
         if self._alone:
             return power

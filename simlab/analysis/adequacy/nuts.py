@@ -1,4 +1,9 @@
-"""Sample the posterior of alpha as published: the NumPyro model of von Däniken et al. 2022."""
+"""Sample the posterior of alpha, the share of adequate outputs, by the NumPyro model of von Däniken et al. 2022.
+
+`n_plus` of `n` human ratings and `m_plus` of `m` metric ratings say adequate. The metric calls adequate outputs
+adequate with the probability rho, others inadequate with eta. Both are known, or estimated from a calibration: of P
+adequate outputs the metric called TP adequate, of N others TN inadequate. Call `sample_posterior`.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +39,7 @@ def sample_posterior(
     seed: int,
     size: ChainEffort = PUBLISHED,
 ) -> Sampled:
-    """Sample each row's posterior by NUTS; `metric` holds rho, eta or TP, P, TN, N.
+    """Sample each row's posterior by NUTS; counts are `[row]`, and `metric` holds rho, eta or TP, P, TN, N, `[row]`.
 
     The mode is that of a histogram of 50 bins. Each row has the same seed: its draws do not depend on its company.
 

@@ -1,5 +1,9 @@
 """Infer alphas where a metric's rho and eta differ between systems, but are alike: partial pooling.
 
+alpha is the share of a system's outputs that are adequate; rho and eta are the probabilities that the metric calls
+adequate outputs adequate, and others inadequate. `partial_rates` takes counts of ratings and a calibration per system
+(TP of P adequate outputs called adequate, TN of N others called inadequate) and returns the joint posterior.
+
 `logit rho_s ~ N(m_r, t_r^2)`, `logit eta_s ~ N(m_e, t_e^2)`; the mean rates are uniform a priori, t_r and t_e
 half-normal(SPREAD). With t = 0 the rates are shared, with large t each system has its own.
 
@@ -43,9 +47,10 @@ FEWEST, MOST, TAIL = 48, 320, 1e-9
 
 
 class _Axis(NamedTuple):
-    """Grid of a rate's logit, and the law of a system's logit there.
+    """Grid of the logit of rho or of eta, `at[node]`, and the law of a system's logit there.
 
-    `kernel[hyper, node]` is the probability of a node given a mean and a spread, `prior[hyper]` that of these.
+    `kernel[hyper, node]` is the probability of a node given hyperparameters (a mean m and a spread t), `prior[hyper]`
+    that of these.
     """
 
     at: Floats
@@ -88,7 +93,7 @@ class _SlopeFit(NamedTuple):
 
 
 def partial_rates(systems: AdequacyCounts, calibration: Floats, constrain: bool, slope_sd: float = 0.0) -> Partial:
-    """Infer all alphas from the counts of each system `[system]` and its own `calibration[system, 4]`.
+    """Infer all alphas from the counts of each system `[system]` and its own `calibration[system, 4]` (TP, P, TN, N).
 
     With `slope_sd` the logits of rho and eta rise or fall with that of alpha, by slopes whose prior is normal around 0
     with this standard deviation: three nodes of a Gauss-Hermite rule for each of the two. `constrain`: no system's
@@ -110,6 +115,7 @@ def partial_rates(systems: AdequacyCounts, calibration: Floats, constrain: bool,
 def _fit(
     systems: AdequacyCounts, calibration: Floats, constrain: bool, slopes: tuple[float, float] | None
 ) -> _SlopeFit:
+    """Fit the hyperparameters at given `slopes` (None: rates do not depend on alpha); see `partial_rates`."""
     tp, p, tn, n = calibration.T
     first, second = _axis(tp, p), _axis(tn, n)
     allowed = (first.at[:, None] + second.at > 0) | (not constrain)
@@ -136,7 +142,7 @@ def _system_evidence(
     allowed: Bools,
     slopes: tuple[float, float] | None,
 ) -> NodeEvidence:
-    """Return what one system's ratings tell of its rates."""
+    """Return the evidence of system `k`'s ratings at each node of the grids of its rates."""
     counts = systems.rows(slice(k, k + 1))
     if slopes is None:
         return seen_rates(first.at, second.at, counts, calibration[k], allowed)
@@ -147,7 +153,9 @@ def _system_evidence(
 
 
 def _axis(right: Floats, of: Floats) -> _Axis:
-    """Lay the grid of a rate's logit around what all calibrations together say, wide enough for what they leave open.
+    """Lay the grid of a rate's logit around its estimate from all calibrations, wide enough for their uncertainty.
+
+    A rate is rho or eta: `right[system]` of `of[system]` calibration outputs are called so.
 
     Spreads are the quantiles of their prior at the nodes of a Gauss-Legendre rule.
     """
@@ -184,7 +192,7 @@ def _moments(fit: _SlopeFit, n: int) -> tuple[Floats, Floats]:
 
 
 def _own_rates(fit: _SlopeFit, k: int) -> Own:
-    """Return a system's posterior over its own rates: its evidence times what all hyperparameters say of them."""
+    """Return system `k`'s posterior over its own rates: its evidence times their law over all hyperparameters."""
     system, (first, second) = fit.node_evidence[k], fit.axes
     pull = fit.weight / np.maximum(fit.evidence[k], TINY)
     weight = system.evidence * (first.kernel.T @ pull @ second.kernel)
@@ -205,7 +213,7 @@ def _choose_representatives(weight: Floats, n: int) -> Ints:
 
 
 class NodeEvidence(NamedTuple):
-    """Evidence at each node `[rho, eta]`, with alpha's moments, and rho + eta - 1 at its mean.
+    """Evidence of one system's ratings at each node `[rho, eta]`, alpha's moments there, rho + eta - 1 at its mean.
 
     The largest evidence is 1; `log_top` is what its logarithm would be.
     """
@@ -242,7 +250,11 @@ def sloped_evidence(
     slopes: tuple[float, float],
     centre: float,
 ) -> NodeEvidence:
-    """Integrate over alpha where the rates depend on it: on a grid of alphas that serves all nodes."""
+    """Integrate over alpha where the rates depend on it: on a grid of alphas that serves all nodes.
+
+    `slopes` are (b_r, b_e), `centre` is the logit of alpha at which the rates are those of the grid; the others are
+    those of `seen_rates`.
+    """
     alpha, part = _alphas(counts)
     more = logit(alpha) - centre
     u, v = first[:, None] + slopes[0] * more, second[:, None] + slopes[1] * more
@@ -297,7 +309,7 @@ def _alphas(counts: AdequacyCounts) -> tuple[Floats, Floats]:
 
 
 def _lay_on_grid(where: tuple[Ints, ...], shape: tuple[int, ...], *values: Floats) -> NodeEvidence:
-    """Lay what was found at some nodes on the grid; the others have no evidence."""
+    """Lay `values` (log-evidence, mean, variance, rho + eta - 1) of some nodes on the grid; others have no evidence."""
     log_evidence, *others = values
     top = float(log_evidence.max())
     laid = np.zeros((4, *shape))

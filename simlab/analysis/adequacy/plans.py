@@ -1,4 +1,9 @@
-"""Plans of evaluations with binary ratings, and their counts: expected ones, or drawn."""
+"""Plans of evaluations with binary ratings, and their counts: expected ones, or drawn.
+
+`check` validates a `Plan`, `ravel` flattens it to rows, `set_expected_counts` or `draw_counts` turn these into
+`PlannedCounts`, whose methods give the posterior of alpha, the share of adequate outputs, and the measurable
+difference of two systems. `constrain`: the metric's rho + eta > 1 is taken as known.
+"""
 
 from __future__ import annotations
 
@@ -43,18 +48,22 @@ def map_arrays(plan: Plan[Floats], change: Callable[[Floats], Floats]) -> Plan[F
 
 
 def ravel(plan: Plan[Floats]) -> Plan[Floats]:
-    """Broadcast and flatten."""
+    """Broadcast the fields of a plan and flatten each to `[row]`, a row per setting."""
     shape = np.broadcast_shapes(*(x.shape for x in plan if x is not None))
     return map_arrays(plan, lambda x: np.broadcast_to(x, shape).ravel())
 
 
 def adequate_call_probability(plan: Plan[Floats]) -> Floats:
-    """Return the probability that the metric says adequate, q."""
+    """Return q, the probability that the metric calls an output adequate."""
     return plan.alpha * (plan.rho + plan.eta - 1) + 1 - plan.eta
 
 
 class PlannedCounts(NamedTuple):
-    """Counts of an evaluation `[row]`; `calibration` (TP, P, TN, N) is None where rho and eta are known."""
+    """Counts of an evaluation `[row]`, and the metric's `quality` (rho, eta).
+
+    `calibration` (TP of P adequate outputs called adequate by the metric, TN of N others called inadequate) is None
+    where rho and eta are known.
+    """
 
     counts: AdequacyCounts
     quality: tuple[Floats, Floats]
@@ -66,7 +75,7 @@ class PlannedCounts(NamedTuple):
         return np.asarray(self.counts.n + self.counts.m > 0)
 
     def measurable_difference(self, sd: Floats, level: float) -> Floats:
-        """Return the published measurable difference: 1 by convention where there is no rating of alpha at all."""
+        """Return the published measurable difference from alpha's posterior `sd[row]`; 1 where nothing is rated."""
         return np.where(self.rated, critical_value(level) * np.sqrt(2) * sd, 1.0)
 
     def epsilon(self, level: float, constrain: bool) -> Floats:
@@ -74,12 +83,12 @@ class PlannedCounts(NamedTuple):
         return self.measurable_difference(self.sd(constrain)[1], level)
 
     def sd(self, constrain: bool) -> tuple[Floats, Floats]:
-        """Return the posterior's mean and standard deviation."""
+        """Return mean and standard deviation of the posterior of alpha, `[row]`."""
         inferred = posterior_rows([*self.counts, *(self.calibration or self.quality)], constrain)
         return inferred.mean, inferred.sd
 
     def sample(self, constrain: bool, size: ChainEffort) -> Sampled:
-        """Return the posterior as NUTS draws it, with R-hat and effective draws."""
+        """Return the posterior of alpha sampled by NUTS, with R-hat and effective draws."""
         from simlab.analysis.adequacy.nuts import sample_posterior
 
         rows = np.broadcast_arrays(*self.counts, *(self.calibration or self.quality))
@@ -93,9 +102,10 @@ def set_expected_counts(
     metric: tuple[Floats, Floats] | None = None,
     whole: bool = True,
 ) -> PlannedCounts:
-    """Set each count to its expectation, rounded half to even as the published calculator does, or not (`whole`).
+    """Set each count to its expectation; `whole`: rounded half to even, as the published calculator does.
 
-    `metric`: the rho and eta that the metric ratings follow, where these are not those that the calibration finds.
+    `calibration_counts`: human ratings of calibration outputs also count for alpha. `metric`: the rho and eta that the
+    metric ratings follow, where these are not those that the calibration finds.
     """
     near = np.round if whole else np.asarray
     calibration = None
@@ -111,7 +121,7 @@ def set_expected_counts(
 
 
 def draw_counts(rng: np.random.Generator, rows: Plan[Floats], calibration_counts: bool = False) -> PlannedCounts:
-    """Draw each count."""
+    """Draw each count from its binomial law; `calibration_counts` is that of `set_expected_counts`."""
     calibration = None
     if rows.n_calibration is not None:
         p = rng.binomial(rows.n_calibration.astype(int), rows.alpha)
@@ -139,14 +149,18 @@ def _make_planned(
 def difference_moments(
     first: PlannedCounts, second: AdequacyCounts | None, constrain: bool, correlation: float = 0.0
 ) -> tuple[Floats, Floats]:
-    """Return mean and standard deviation of alpha_1 - alpha_2 under the joint posterior."""
+    """Return mean and standard deviation `[row]` of alpha_1 - alpha_2 under the joint posterior.
+
+    `second` None: the second system has the counts of the first. `correlation` is that of the adequacy of both systems'
+    outputs for the same input, where both are rated on the same inputs.
+    """
     if first.calibration is None:
         return difference_at_known_rates(first.counts, second, *first.quality, correlation)
     return difference(first.counts, second, first.calibration, constrain=constrain, correlation=correlation)
 
 
 def other_alpha(alpha: Floats, difference: Floats | float) -> Floats:
-    """Put the other system towards the middle: worse than a good system, better than a bad one.
+    """Return the alpha of another system: `difference` below an alpha from .5 on, above a smaller one.
 
     Raises InputError where no alpha is that far away.
     """

@@ -3,7 +3,9 @@
 Source: von Däniken et al. 2022, "On the Effectiveness of Automated Metrics for Text Generation Systems", section 3:
 error-free ratings, error-prone ratings with rho and eta provided or estimated, and the mixed case.
 
-Where von Däniken et al. 2022 sample, simlab integrates.
+rho and eta are the probabilities that the metric calls adequate outputs adequate, and others inadequate. Call
+`alpha_posterior`; `posterior_rows` is the same for flat arrays `[row]` that are checked. Where von Däniken et al. 2022
+sample, simlab integrates.
 """
 
 from __future__ import annotations
@@ -114,7 +116,10 @@ def _metric(m: ArrayLike, rho: Any, eta: Any, calibration: Calibration | None) -
 
 
 class AlphaPosterior(NamedTuple):
-    """Posterior of alpha; `low`, `high` bound the equal-tailed interval, `mode` is NaN where all are."""
+    """Posterior of alpha, arrays of one shape; `low`, `high` bound the equal-tailed interval.
+
+    `mode` is NaN where the density is flat.
+    """
 
     mean: Floats
     sd: Floats
@@ -124,7 +129,7 @@ class AlphaPosterior(NamedTuple):
 
 
 def posterior_rows(rows: list[Floats], constrain: bool, level: float = 0.05) -> AlphaPosterior:
-    """Infer alpha from checked rows of n_plus, n, m_plus, m and of rho, eta or TP, P, TN, N."""
+    """Infer alpha from checked columns n_plus, n, m_plus, m and rho, eta or TP, P, TN, N, each `[row]`."""
     posterior = beta_posterior(rows[0], rows[1], level)
     mixed = np.flatnonzero(rows[3] > 0)
     for start in range(0, len(mixed), BLOCK):
@@ -145,7 +150,7 @@ def beta_posterior(n_plus: Floats, n: Floats, level: float) -> AlphaPosterior:
 
 
 def integrate(rows: list[Floats], constrain: bool, level: float) -> AlphaPosterior:
-    """Integrate over alpha given rows of n_plus, n, m_plus, m and of rho, eta or TP, P, TN, N."""
+    """Integrate over alpha given columns n_plus, n, m_plus, m and rho, eta or TP, P, TN, N, each `[row]`."""
     n_plus, n, *metric = rows
     rule, log_likelihood = ratings(metric, n_plus[:, None], n[:, None], constrain, PANELS, PER_PANEL)
     log_density = log_likelihood + likelihood.human_log_likelihood(rule.alpha, n_plus[:, None, None], n[:, None, None])
@@ -201,7 +206,7 @@ def shares(rule: Nodes, log_density: Floats) -> Floats:
 
 
 def moments(rule: Nodes, share: Floats) -> tuple[Floats, Floats]:
-    """Return mean and standard deviation of alpha."""
+    """Return mean and standard deviation of alpha from the posterior's mass `share` at each node."""
     mean = np.einsum("...pk,...pk->...", share, rule.alpha)
     off = rule.alpha - mean[..., None, None]
     return mean, np.sqrt(np.einsum("...pk,...pk,...pk->...", share, off, off))

@@ -1,4 +1,9 @@
-"""Infer the alphas of systems whose metric has the same rho and eta for all: together, or from a calibration alone.
+"""Infer the alphas of systems whose metric has the same rho and eta for all: one joint posterior.
+
+alpha is the share of a system's outputs that are adequate; rho and eta are the probabilities that the metric calls
+adequate outputs adequate, and others inadequate; rho + eta - 1 is Youden's index. They are estimated from a calibration
+(TP, P, TN, N): of P adequate outputs the metric called TP adequate, of N others TN inadequate. Call `shared_rates`;
+`infer_mixtures`, `contrasts` and `youden` then give alphas, differences of pairs, and the index, with intervals.
 
 What is wrong with the estimate of rho and eta is wrong for all systems and mostly cancels in their differences. Given
 rho and eta the systems are independent, so all is a mixture over rho and eta.
@@ -28,7 +33,7 @@ NEGLIGIBLE = 1e-10
 
 
 class SharedRates(NamedTuple):
-    """Joint posterior as a mixture: `weight[node]`, rho + eta - 1 there, alphas' `mean`, `variance`.
+    """Joint posterior as a mixture over nodes of rho and eta: `weight[node]`, `youden[node]`, alphas' moments.
 
     Alphas `[system, node]` are independent of each other at a node, and taken as normal there.
     """
@@ -51,7 +56,7 @@ def shared_rates(systems: AdequacyCounts, calibration: Floats, constrain: bool) 
 
 
 def youden(rates: SharedRates, level: float) -> tuple[float, float, float]:
-    """Return mean and interval of rho + eta - 1."""
+    """Return mean and bounds of the interval, at 1 - `level`, of rho + eta - 1."""
     # `plane` lays ALONG nodes at each rho + eta, so sums over them are the law of rho + eta alone.
     weight, at = rates.weight.reshape(-1, ALONG).sum(1), rates.youden.reshape(-1, ALONG)[:, 0]
     low, high = (quantile_of_points(p, weight, at) for p in (level / 2, 1 - level / 2))
@@ -73,7 +78,7 @@ def youden_index(calibration: Floats, constrain: bool, level: float) -> tuple[Fl
 
 @lru_cache(256)
 def _youden(counts: bytes, constrain: bool, level: float) -> tuple[Floats, Floats, Floats]:
-    """Work it out once for all cells that are told the same of a metric, whatever else they pay for."""
+    """Work out `youden_index` once for all cells of the same calibrations; `counts` are the bytes of `[row, 4]`."""
     tp, p, tn, n = np.frombuffer(counts).reshape(-1, 4).T
     node, part = legendre(NODES)
     rho = betaincinv(tp[:, None] + 1, (p - tp)[:, None] + 1, node)
@@ -106,7 +111,10 @@ class Inferred(NamedTuple):
 
 
 def infer_mixtures(weight: Floats, mean: Floats, variance: Floats, level: float) -> Inferred:
-    """Sum up mixtures of normal laws `mean[row, node]`, `variance[row, node]`; intervals are equal-tailed."""
+    """Sum up mixtures, with `weight[node]`, of normal laws `mean[row, node]`, `variance[row, node]`.
+
+    Intervals are equal-tailed, with probability 1 - `level`.
+    """
     middle = mean @ weight
     sd = np.sqrt((variance + (mean - middle[:, None]) ** 2) @ weight)
     few, at, spread = thin_nodes(weight, mean, np.sqrt(variance))
@@ -119,7 +127,9 @@ def infer_mixtures(weight: Floats, mean: Floats, variance: Floats, level: float)
 def contrasts(
     weight: Floats, mean: Floats, variance: Floats, level: float, beside: Floats | float = 0.0
 ) -> tuple[Inferred, Floats]:
-    """Hold each two systems `[system, node]`, independent at a node, against each other; return p-values, too.
+    """Infer the difference of each pair of systems `[system, node]`, independent at a node; return p-values, too.
+
+    Pairs are those of `np.triu_indices`, the difference is first less second.
 
     A p-value is twice the posterior probability of the less likely sign. Where a difference may be off by `beside`
     `[pair]` for another reason, the interval is that much wider on both sides, and the p-value the largest that this
@@ -135,7 +145,7 @@ def contrasts(
 
 
 def thin_nodes(weight: Floats, *others: Floats) -> tuple[Floats, ...]:
-    """Leave out nodes (the last axis) whose `weight[node]` does not count; the rest adds up to one."""
+    """Drop nodes (the last axis) whose `weight[node]` is negligible; rescale the other weights to a sum of one."""
     kept = weight > NEGLIGIBLE * weight.max()
     return weight[kept] / weight[kept].sum(), *(other[..., kept] for other in others)
 

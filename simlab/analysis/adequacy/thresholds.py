@@ -1,5 +1,8 @@
 """Turn a scalar metric into a binary one: it says 'adequate' where its score is above a threshold.
 
+rho and eta are the probabilities that it then calls adequate outputs adequate, and others inadequate.
+`rates_at_threshold` and `best_threshold` take scores as normal; `tuned_threshold` chooses from a table of outputs.
+
 The best threshold is the one with the largest rho + eta - 1 (Youden's J): a share alpha of adequate outputs moves what
 the metric says by that factor, so the error of alpha is divided by it. What the metric's own spread, q (1 - q), adds is
 left out; it moves the threshold little.
@@ -26,9 +29,10 @@ class Threshold(NamedTuple):
 
 
 class Tuned(NamedTuple):
-    """A threshold chosen from a table, and what the metric said of outputs that did not help to choose it.
+    """A threshold chosen from a table, and the metric's rates on outputs that did not help to choose it.
 
-    `calibration` holds TP, P, TN and N, as `alpha_posterior` takes them.
+    `calibration` holds TP, P, TN and N, as `alpha_posterior` takes them: of P adequate outputs TP were called adequate,
+    of N others TN inadequate.
     """
 
     threshold: float

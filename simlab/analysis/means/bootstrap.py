@@ -1,4 +1,9 @@
-"""Resample judgements: percentile intervals of means, and the data efficiency that they show."""
+"""Bootstrap intervals of mean judgements, with or without a metric, and the data efficiency that they show.
+
+`y[..., n]` are human judgements of n outputs, `g[..., n]` a metric's scores of the same; leading axes are rows, each
+with a mean of its own. `bootstrap_interval` resamples judgements, `document_bootstrap` whole documents. Data efficiency
+is the number of judgements without the metric that do as much as one with it.
+"""
 
 from __future__ import annotations
 
@@ -114,7 +119,7 @@ def empirical_data_efficiency(
 
 
 def noiseless_judgements(ratings: ArrayLike) -> Floats:
-    """Return the mean of all K judgements `ratings[..., output, K]` (NaN = gap): the nearest to noiseless humans.
+    """Return the mean of all K judgements of each output, `ratings[..., output, K]` (NaN = gap): the least noisy human.
 
     It keeps `sigma_a^2 / K` of the annotators' noise. Raises InputError where an output has no rating.
     """
@@ -123,7 +128,7 @@ def noiseless_judgements(ratings: ArrayLike) -> Floats:
 
 
 def perfect_metric(ratings: ArrayLike, judge: int) -> Floats:
-    """Return what the others than `judge` say on average: the honest stand-in for a perfect metric, standardised.
+    """Return the mean of all judgements but those of `judge`, standardised: the honest stand-in for a perfect metric.
 
     Leave-one-out: free of the noise of the judgement `ratings[..., judge]` that it is to predict, but with its own
     `sigma_a^2 / (K - 1)`, so it falls short of `(1 + gamma) / gamma`. Raises InputError where an output has no other
@@ -212,6 +217,8 @@ def document_bootstrap(
 ) -> IntervalBounds:
     """Give bootstrap intervals of `document_mean`: percentiles, or with `studentise` those of t.
 
+    `of` holds sums per document, `coefficient` is lambda, the metric's coefficient (0: no metric; None: tuned).
+
     Documents with judgements and those that only the metric has seen are resampled apart, lambda is tuned anew in each
     resample. A resample is a row of counts: the mean and its error are quadratic forms in sums over documents.
 
@@ -234,7 +241,7 @@ def document_bootstrap(
 
 
 def _columns(of: Totals, row: int) -> Floats:
-    """Lay one row out as `[document, 5]`, about its means, so that no digits are lost."""
+    """Lay one row's n, y, g, n_all and g_all out as `[document, 5]`, about its means, so that no digits are lost."""
     n, y, g = of.n[row], of.y[row], of.g[row]
     shift = g.sum() / n.sum() if of.n_all is not None else 0.0
     n_all, g_all = (np.zeros_like(n) if part is None else part[row] for part in (of.n_all, of.g_all))
@@ -263,7 +270,11 @@ def _counts(rng: np.random.Generator, judged: Bools, resamples: int) -> Floats:
 
 
 def _means(parts: Floats, counts: Floats, slope: float | None, rest: bool) -> tuple[Floats, Floats]:
-    """Return estimate and squared standard error of each resample."""
+    """Return estimate and squared standard error of each resample.
+
+    `parts[document, 5]` are those of `_columns`, `counts[resample, document]` how often a resample holds a document;
+    `slope` is lambda (None: tuned), `rest`: the metric has seen other outputs, too.
+    """
     total = counts @ parts
     # All squares that lambda needs are quadratic forms in these sums, so that documents are gone through once.
     products = np.einsum("bc,cij->bij", counts, parts[:, :, None] * parts[:, None, :])

@@ -1,4 +1,8 @@
-"""Take apart why judgements differ: outputs, annotators, and what the metric knows of the outputs."""
+"""Estimate variance components of judgements: between outputs, between annotators of an output, and the metric's share.
+
+Call `variance_components` with repeated ratings of outputs, and `variance_component_errors` for standard errors. f is
+an output's expected judgement, g the metric's score of it.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,8 @@ class VarianceComponents(NamedTuple):
 
     Source: Chaganty et al. 2018.
 
-    `correlation` is NaN without a metric. Or the standard errors of all four.
+    The fields are in this order; `correlation` is NaN without a metric. Where errors are returned, the fields are the
+    standard errors of all four.
     """
 
     signal_variance: Floats

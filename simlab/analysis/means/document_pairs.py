@@ -2,8 +2,9 @@
 
 It is checked, too: how often studies of equal systems claim something, and how likely a repetition confirms claims.
 
-Arrays are `[system, document]` or `[pair, document]`. Documents are drawn; two systems that are equal might as well
-have changed places in any of them.
+Call `influence` on the `Totals` of documents (sums of judgements y and of the metric's scores g of n outputs), then
+`compare_by_flips`; `some_claims` and `confirmation_probabilities` are the checks. Arrays are `[system, document]` or
+`[pair, document]`. Documents are drawn; two systems that are equal might as well have changed places in any of them.
 """
 
 from __future__ import annotations
@@ -39,8 +40,7 @@ BUNDLES = 64
 class MeanInfluence(NamedTuple):
     """Estimated means: `value[system]`, and each document's part in their error, `part[system, document]`.
 
-    Parts of a system add up to 0, `share[system, document]` (of its judged outputs) to 1. `judged[document]` says which
-    documents hold judgements.
+    Parts of a system add up to 0, `share[system, document]` (of its judged outputs) to 1.
     """
 
     value: Floats
@@ -81,9 +81,9 @@ def influence(of: Totals, *, corrected: bool) -> MeanInfluence:
 
 
 def share_intervals(of: MeanInfluence, level: float) -> tuple[Floats, Floats]:
-    """Return bounds of shares: as of means, within 0 and 1; where all judgements are alike, what documents rule out.
+    """Return bounds of shares `[system]`: those of means, within 0 and 1.
 
-    Of a share without any spread Clopper and Pearson's bound holds, documents taken for single judgements.
+    Where all judgements are alike Clopper and Pearson's bound holds, documents taken for single judgements.
     """
     low, high = (np.clip(bound, 0, 1) for bound in intervals(of, level))
     alike = ~of.part.any(1)
@@ -133,6 +133,8 @@ def compare_by_flips(
 ) -> PairDifferences:
     """Test pairs by flipping whole documents, all pairs of a document together; the largest t sets the bar for all.
 
+    `pairs` are the numbers of first and second systems, `flips` how many patterns of signs are drawn.
+
     Documents are flipped about the means as found, and estimated anew: both means, and from what is left of them the
     error. From `MANY` documents on the largest t so reached, `1 + MARGIN / documents` times as far, is the bar: about
     their own mean documents lie a little closer together than about the truth. Of fewer documents, and of one pair, the
@@ -172,7 +174,7 @@ def compare_by_flips(
 
 
 def _patterns(rng: np.random.Generator, n_documents: int, flips: int) -> tuple[Floats, bool]:
-    """Return patterns of signs, and whether these are all."""
+    """Return patterns of signs `[pattern, document]`, and whether these are all that there are."""
     every = n_documents < 63 and 2 ** max(n_documents - 1, 0) <= flips
     if every:
         return signs.list_half_patterns(max(n_documents, 1))[:, :n_documents], True
@@ -220,7 +222,7 @@ class _Sides(NamedTuple):
 
 
 def _sides(of: MeanInfluence, pairs: tuple[Ints, Ints], gap: Floats, stretch: Floats, variances: Array) -> _Sides:
-    """Lay documents out about means that lie `gap` nearer to each other than found."""
+    """Lay the documents marked by `variances` out about means that lie `gap[pair]` nearer to each other than found."""
     nearer, stretch = gap[:, None] / 2, stretch[:, variances]
     left, right = (
         of.part[system][:, variances] + sign * of.share[system][:, variances] * nearer
@@ -302,8 +304,8 @@ class Confirmed(NamedTuple):
 def equalise_means(of: Totals) -> Totals:
     """Move the judgements of each system, so that all have one mean.
 
-    What the metric says of outputs that it alone has seen is moved to what it says of the judged: in a world that draws
-    both again, they are drawn from one law.
+    The metric's scores of outputs that it alone has seen are moved to the mean of its scores of the judged: in a world
+    that draws both again, they are drawn from one law.
     """
     n = of.n.sum(1, keepdims=True)
     mean = of.y.sum(1, keepdims=True) / n
@@ -317,7 +319,7 @@ def equalise_means(of: Totals) -> Totals:
 
 
 def count_affordable_studies(of: Totals, n_pairs: int, studies: int) -> int:
-    """Return how many studies are carried out of those wanted."""
+    """Return how many of the `studies` wanted can be simulated within `WORK` products, at least `FEWEST`."""
     judged = int((of.n > 0).any(0).sum())
     documents = judged + min(of.n.shape[1] - judged, BUNDLES)
     # Eight products a flip at most: four sums over documents under two hypotheses.
@@ -336,7 +338,7 @@ def bundle_documents(of: MeanInfluence) -> MeanInfluence:
 
 
 def redraw_documents(rng: np.random.Generator, of: Totals) -> tuple[Totals, Ints]:
-    """Draw as many documents with judgements again, and as many of the others; return which, too."""
+    """Resample documents with judgements, and apart from them the others; return the sums, and the documents drawn."""
     judged: Bools = np.asarray((of.n > 0).any(0))
     groups = [np.flatnonzero(judged), np.flatnonzero(~judged)]
     at = np.concatenate([rng.choice(group, len(group)) for group in groups if len(group)])
@@ -347,9 +349,9 @@ def redraw_documents(rng: np.random.Generator, of: Totals) -> tuple[Totals, Ints
 def some_claims(
     rng: np.random.Generator, of: Totals, pairs: tuple[Ints, Ints], *, corrected: bool, level: float, studies: int
 ) -> tuple[Bools, list[Ints]]:
-    """Return which studies claim something though systems are equal, and which documents each had.
+    """Simulate studies of equal systems; return which claim something, and the documents that each drew.
 
-    A study in which a system lost all of its judged documents but one claims nothing.
+    `corrected`: by the metric. A study in which a system lost all of its judged documents but one claims nothing.
     """
     world, claims, documents = equalise_means(of), np.zeros(studies, bool), []
     for study in range(studies):
@@ -388,13 +390,14 @@ def confirmation_probabilities(
     worlds: int = 400,
     studies: int = 400,
 ) -> tuple[Confirmed, Confirmed]:
-    """Return how likely a repetition finds the direction of all claims `(first, second, direction)`, and claims each.
+    """Return the chance that a repetition finds the direction of all claims, and the share of claims found again.
 
-    `bar[claim]` is the difference from which on a pair is claimed.
+    `claims` are first system, second system and direction (+1, -1), each `[claim]`; `bar[claim]` is the difference from
+    which on a pair is claimed. Both answers are means over `worlds`, with bounds.
 
-    What is true is drawn from its posterior, which draws means together as far as they are noise (systems are normal
-    about a common mean); a repetition errs as this study does, or with `noise[system]`, variances, of the same
-    documents rated again. Without claims there is nothing that could fail: 1.
+    True means are drawn from their posterior, which draws means together as far as they are noise (systems are normal
+    about a common mean); a repetition errs as this study does, or, of the same documents rated again, with the
+    variances `noise[system]`. Without claims both are 1.
     """
     first, second, direction = claims
     if not len(first):

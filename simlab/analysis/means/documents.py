@@ -22,8 +22,8 @@ LEAST_LEFT = 0.01
 class Totals(NamedTuple):
     """Sums of documents: `n` judged outputs, sums of their judgements `y` and of the metric's scores of them, `g`.
 
-    `n_all` outputs has the metric rated, which says `g_all` of them in all; both are None where there is no metric, or
-    g is standardised over a test set that is known as a whole.
+    The metric has scored `n_all` outputs, judged ones included, and `g_all` is the sum of these scores. Both are None
+    where there is no metric, or g is standardised over a test set that is known as a whole.
     """
 
     n: Floats
@@ -115,7 +115,7 @@ class Apart(NamedTuple):
 
 
 def split_errors(of: Totals) -> Apart:
-    """Take the errors of means apart by document."""
+    """Split the errors of the means of judgements and of metric scores by document."""
     n = of.n.sum(1, keepdims=True)
     y, g = ((total - of.n * total.sum(1, keepdims=True) / n) / n for total in (of.y, of.g))
     if of.n_all is None or of.g_all is None:
@@ -141,7 +141,7 @@ def _tune_lambda(parts: Apart) -> tuple[Floats, Floats]:
 
 
 def _tuned_weights(parts: Apart, share: Floats) -> Floats:
-    """Return what a document's residual counts in an estimate whose lambda is tuned: leverage and weight.
+    """Return the factor of each document's residual in an estimate whose lambda is tuned, `[row, document]`.
 
     Lambda has drawn the residual to itself by its leverage; and since lambda is not known, a document counts more where
     it moves lambda the way in which the judged outputs' gbar is off.
@@ -164,7 +164,10 @@ def _se(contribution: Floats, n: Floats, finite: Finite | None) -> Floats:
 
 
 def cr2_freedom(share: Floats) -> Floats:
-    """Return Satterthwaite's degrees of freedom of the CR2 variance of a mean, were outputs independent."""
+    """Return Satterthwaite's degrees of freedom of the CR2 variance of a mean `[row]`, were outputs independent.
+
+    `share[row, document]` is each document's share of the judged outputs.
+    """
     # Two documents' contributions have a squared covariance of q_g q_h (Pustejovsky and Tipton 2018).
     q = share**2 / (1 - share)
     off_diagonal = q.sum(1) ** 2 - (q**2).sum(1)

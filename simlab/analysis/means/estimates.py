@@ -3,6 +3,10 @@
 Arrays are batched: leading axes are rows (studies, systems), the last axis is the judgements. The metric g is either
 standardised over the whole large set of outputs (mean 0, variance 1: the default), or `Rest` sums up the outputs that
 only the metric has seen. Judgements of one row are independent given the design; clustering is not modelled.
+
+`sample_mean`, `control_variates` and `ppi` return a `MeanEstimate`; `interval` and `difference` take it. f is an
+output's expected judgement, `sigma_f^2` its variance over outputs, `sigma_a^2` that of annotators about it, a or lambda
+the coefficient of g.
 """
 
 from __future__ import annotations
@@ -129,7 +133,7 @@ def control_variates(
 
 
 def ppi(y: ArrayLike, g: ArrayLike, rest: Rest) -> MeanEstimate:
-    """Average judgements and add `lambda` times what the metric says of the rest beyond the judged: power-tuned PPI++.
+    """Average judgements, and add lambda times the metric's mean on the rest less that on the judged: tuned PPI++.
 
     `lambda = Cov(y, g) / ((1 + n/N) Var g)`, the covariance with ddof 0 over the n judged outputs, the variance with
     ddof 1 over all. The same as control variates with g centred on the union of both. g needs no standardising; a
@@ -190,7 +194,7 @@ def difference(first: MeanEstimate, second: MeanEstimate, metric_covariance: Arr
 def add_standard_error(
     value: Floats, coefficient: Floats, influence: Floats, metric_se: Floats, finite: Finite | None
 ) -> MeanEstimate:
-    """Add the standard error that follows from what each judgement contributes, and from the metric's other outputs."""
+    """Add the standard error to a mean: that of `influence[..., n]`, each judgement's contribution, and `metric_se`."""
     n = influence.shape[-1]
     variance = influence.var(-1, ddof=1) / n
     if finite is not None:

@@ -1,7 +1,9 @@
-"""Give the interval that is asked for, of judgements that are independent or come in documents.
+"""Add confidence intervals to means of judgements that are independent or come in documents, and test differences.
 
-`value[row]` is the observed share of `n[row]` judgements; n need not be whole: judgements that are not independent, or
-that exhaust a test set, count as another number of independent ones.
+`estimate_from_judgements` and `estimate_from_documents` take `Judged` (judgements `y[row, n]`; a row is a system) and
+return `Estimates` with the `kind` of interval asked for; `pair_errors` and `two_sided_p_values` test pairs of systems.
+`wilson` and `clopper_pearson` take an observed share of `n` judgements; n need not be whole: judgements that are not
+independent, or that exhaust a test set, count as another number of independent ones.
 """
 
 from __future__ import annotations
@@ -79,7 +81,7 @@ OF_SHARES = {"wilson": wilson, "clopper_pearson": clopper_pearson}
 
 
 def choose_interval(kind: Kind, judged: Judged) -> Kind:
-    """Return the interval that suits what is judged, where that is asked.
+    """Return the kind of interval: `by_scale` is replaced by wilson for shares, t for scores.
 
     Raises InputError for a share's interval where scores are judged.
     """
@@ -104,7 +106,10 @@ def estimate_from_judgements(
     g: Floats | None = None,
     slope: Floats | None = None,
 ) -> Estimates:
-    """Add intervals to the means of judgements that are independent; the estimate has `lost` degrees of freedom.
+    """Add intervals to the means of judgements that are independent.
+
+    Estimating `mean` has taken `lost` degrees of freedom. `g` are the metric's scores, `slope` their known coefficient
+    (None: it was tuned); both None without a metric.
 
     Raises InputError for a bootstrap of a finite test set.
     """
@@ -142,8 +147,8 @@ def estimate_from_documents(
 ) -> Estimates:
     """Estimate the means of judgements whose outputs come in documents; see `document_mean`.
 
-    A slope of None is tuned, 0 leaves the metric out. Raises InputError for too few documents, and a bootstrap of a
-    finite test set.
+    A `slope` of None is tuned, 0 leaves the metric's scores `g` out. Raises InputError for too few documents, and a
+    bootstrap of a finite test set.
     """
     of = _totals(judged, g)
     finite = None if judged.test_set is None else Finite(judged.test_set, judged.annotator_variance)
@@ -203,13 +208,13 @@ def _totals(judged: Judged, g: Floats | None) -> Totals:
 
 
 def _effective_number(of: Totals, mean: DocumentMean, level: float) -> Floats:
-    """Count the independent judgements that tell as much; what a finite test set leaves to draw is left out here."""
+    """Return `effective_number` of each row; the correction for a finite test set is not part of it."""
     error = np.sqrt((mean.contribution**2).sum(1))
     return effective_number(mean.value, error, of.n.sum(1), (of.n > 0).sum(1), mean.freedom, level)
 
 
 def _share_interval(kind: Kind, value: Floats, n: Floats, left: float, level: float) -> IntervalBounds:
-    """Give a share's interval; of a finite test set Wilson's only, which hardly any judgement more makes certain."""
+    """Give a share's interval; Wilson's is shortened where only the share `left` of a test set was not judged."""
     # Clopper and Pearson's remains that of a population, and so covers at least what it says.
     if kind == "wilson" and left < 1:
         # The finite population correction shrinks the variance by the share left, which is n enlarged by its inverse.
@@ -228,7 +233,10 @@ def _share_left(judged: Judged) -> float:
 
 
 def is_too_skewed(contribution: Floats, judged: Bools | None = None) -> Bools:
-    """Mark where what was averaged is too skewed for its number by Cochran's rule; `judged` says what counts."""
+    """Mark rows whose contributions to a mean are too skewed for their number by Cochran's rule, `[row]`.
+
+    `contribution[row, k]` is that of each judgement or document; `judged[row, k]` marks those that count (None: all).
+    """
     if judged is None:
         n = np.full(len(contribution), contribution.shape[1])
         centred = contribution - contribution.sum(1, keepdims=True) / n[:, None]
@@ -252,7 +260,7 @@ def _refuse_finite(judged: Judged, kind: Kind) -> None:
 def effective_number(
     value: Floats, se: Floats, n: ArrayLike, n_documents: ArrayLike, freedom: ArrayLike, level: float
 ) -> Floats:
-    """Return how many independent judgements tell as much of a share as n do that come in documents.
+    """Return the number of independent judgements that estimate a share as well as n that come in documents.
 
     `value (1 - value) / se^2`, at most n, shortened by the squared ratio of normal and t quantiles since the standard
     error is known from few documents. A share of 0 or 1 shows no standard error: its documents count.
@@ -323,7 +331,7 @@ def two_sided_p_values(gap: Floats, errors: PairErrors) -> Floats:
 
 
 def quantile(probability: float, errors: PairErrors) -> Floats:
-    """Return the quantile of the test's law by which errors become bounds: normal or t, `[..., pair]`."""
+    """Return the quantile, normal or t, by which standard errors are multiplied to become bounds, `[..., pair]`."""
     if errors.freedom is None:
         return np.full(errors.se.shape, ndtri(probability))
     return np.asarray(stdtrit(errors.freedom, probability))

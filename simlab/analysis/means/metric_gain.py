@@ -1,4 +1,8 @@
-"""Test whether a metric tells systems apart; estimate their spread; correct ratings by the metric."""
+"""Test whether a metric tells systems apart; estimate their spread; correct ratings by the metric.
+
+`gain` is the test, from sums per document; `spread_of` estimates the spread of systems' means beyond their errors;
+`correct_by_metric` corrects single ratings, `slope_for_all` fits the line by which a metric predicts judgements.
+"""
 
 from __future__ import annotations
 
@@ -30,10 +34,11 @@ class SystemSpread(NamedTuple):
 
 
 def gain(rng: np.random.Generator, of: Totals, *, flips: int) -> Gain:
-    """Test whether differences of judgements go with those of the metric on the same outputs.
+    """Test whether differences of systems' judgements go with those of the metric on the same outputs.
 
-    What a document adds to the covariance of both differs in sign by chance alone where they have nothing to do with
-    each other: whole documents are flipped.
+    `of` holds sums of judgements and scores `[system, document]`. Where both have nothing to do with each other, the
+    sign of what a document adds to their covariance is chance alone: whole documents are flipped, in at most `flips`
+    patterns.
     """
     parts = split_errors(of)
     product = products_of_differences(parts.y, parts.g)
@@ -87,18 +92,19 @@ def spread_of(value: Floats, se: Floats, level: float) -> SystemSpread:
 
 
 def fisher_bounds(correlation: Floats, se: Floats, level: float) -> tuple[Floats, Floats]:
-    """Return bounds of correlations whose transform has the errors `se`."""
+    """Return 1 - `level` bounds of correlations; `se` are the standard errors of their Fisher transforms."""
     # At -1 and 1 the transform is infinite, and bounds would shrink to a point.
     z, reach = np.arctanh(np.clip(correlation, -0.999999, 0.999999)), -ndtri(level / 2) * se
     return np.tanh(z - reach), np.tanh(z + reach)
 
 
 def correct_by_metric(seen: Seen, metric: Floats) -> Seen:
-    """Subtract from each rating what the metric explains of it, and add what it says of all segments of the system.
+    """Subtract from each rating the part that the metric explains, about the system's mean score over all segments.
 
-    `metric[system, item]` scores all segments. One slope is estimated for all systems from the ratings seen, within
-    systems: `a = sum (y - ybar) (g - gbar) / sum (g - gbar)^2`. A rating y becomes `y - a (g - mean of g over all
-    segments)`, so that a system's mean over segments is corrected by control variates with a plug-in coefficient.
+    `seen` are ratings of segments, `metric[system, item]` scores of all segments. One slope is estimated for all
+    systems from the ratings seen, within systems: `a = sum (y - ybar) (g - gbar) / sum (g - gbar)^2`. A rating y
+    becomes `y - a (g - mean of g over all segments)`, so that a system's mean over segments is corrected by control
+    variates with a plug-in coefficient.
     Source: Chaganty, Mussmann and Liang 2018, algorithm 1.
     """
     scores = metric[seen.system, seen.item]

@@ -1,7 +1,8 @@
 """Plan how many judgements a mean needs: data efficiency, sample size, split of a budget, price of precision.
 
-Variances are those of the human metric over outputs, `signal_variance = sigma_f^2`, and of a judgement about its
-output's mean, `annotator_variance = sigma_a^2`; `gamma` is their ratio and `correlation` that of the metric with f.
+f is an output's expected judgement. Variances are that of f over outputs, `signal_variance = sigma_f^2`, and that of a
+judgement about f, `annotator_variance = sigma_a^2`; `gamma = sigma_a^2 / sigma_f^2`, and `correlation`, rho, is that
+of the metric with f. Data efficiency is the number of judgements without the metric that do as much as one with it.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from simlab.types import Floats
 class Split(NamedTuple):
     """Split of a budget: human `judgements`, `metric_only` outputs beside them (0: do without the metric).
 
-    `variance` of PPI++ so, in units of the variance of one judgement.
+    `variance` is that of PPI++ with this split, in units of the variance of one judgement.
     """
 
     judgements: Floats
@@ -56,7 +57,7 @@ def judgements_for_variance(
     correlation: ArrayLike = 0.0,
     size: ArrayLike = np.inf,
 ) -> Floats:
-    """Return the least number of judgements that brings the variance of the mean down to the one wanted.
+    """Return the least number of judgements that brings the variance of the mean down to `variance`.
 
     `(sigma_f^2 (1 - rho^2) (1 - n / size) + sigma_a^2) / n`; correlation 0 is the sample mean, `size` that of a
     test set drawn from without replacement. May exceed `size`: then outputs have to be judged more than once. The
@@ -87,7 +88,7 @@ def judgements_for_width(
     size: ArrayLike = np.inf,
     level: float = 0.05,
 ) -> Floats:
-    """Return the least number of judgements that brings the normal `1 - level` interval down to the width wanted.
+    """Return the least number of judgements that brings the normal `1 - level` interval down to `width`.
 
     Raises InputError as `judgements_for_variance`, and for widths that are not positive or levels outside (0, 1).
 

@@ -6,14 +6,17 @@ their mean. Each function gives an interval at every look; all of them together 
 judgement and g centred on the large set; `range_with_metric` gives its bounds. These are wider than those of y, which
 costs more than the metric gains until the interval wanted is narrow.
 
+`empirical_bernstein_looks`, `anytime_bernstein_looks` and `betting_looks` take whole arrays; `bet_on_judgements`,
+`bet_with_metric` and `interval` serve one sequence of judgements.
+
 Against a mean m a gambler multiplies the capital by `1 + l (x - m)`, another by `1 - l (x - m)`; neither stake l knows
 what comes. If m is the mean given all that came before, no capital is expected to grow, and one reaches `2 / level`
 with at most half the level's probability (Ville). Source: Waudby-Smith and Ramdas 2024, theorem 3.
 
-With a metric x is `y - a (g - r)`: g what it says of the judged output, r what it says of others on average, so that x
-has the mean of y whatever a is. The slope a is that of the judgements before, known when x comes; what x can be at most
-and at least follows from it. Source: Csillag, Struchiner and Goedert 2025 (prediction-powered e-values) bet so on a
-known mean of g; fresh outputs at each step in its place keep the bets exact where it is not known.
+In `bet_with_metric` x is `y - a (g - r)`: g the metric's score of the judged output, r its mean score of others, so
+that x has the mean of y whatever a is. The slope a is that of the judgements before, known when x comes; the bounds of
+x follow from it. Source: Csillag, Struchiner and Goedert 2025 (prediction-powered e-values) bet so on a known mean of
+g; fresh outputs at each step in its place keep the bets exact where it is not known.
 """
 
 from __future__ import annotations
@@ -165,7 +168,7 @@ def range_with_metric(
 
 
 def _predict_bets(unit: Floats, level: float) -> tuple[Floats, Floats]:
-    """Return what is known before each judgement: the regularised mean, and the bet that its variance suggests."""
+    """Return, before each judgement, the regularised mean so far, and the bet that the variance so far suggests."""
     t = np.arange(1, unit.shape[-1] + 1)
     # One made-up judgement in the middle, with the largest variance on [0, 1], keeps early bets finite and cautious.
     mean = (0.5 + np.cumsum(unit, axis=-1)) / (t + 1)
@@ -212,7 +215,7 @@ def _intersect_running(n: Ints, low: Floats, high: Floats, scale: tuple[Floats, 
 
 
 class Bets(NamedTuple):
-    """Bets on values, `[n]`: `x`, the `least` and `most` that it could have been, and the `stake`."""
+    """Bets on the values `x[n]`: the `least` and `most` that each could have been, and the `stake`, l."""
 
     x: Floats
     least: Floats
@@ -237,13 +240,13 @@ class StoppingMetric(NamedTuple):
 
 
 def bet_on_judgements(y: Floats, low: float, high: float, level: float) -> Bets:
-    """Bet on judgements `y[n]` from `low` to `high`."""
+    """Bet on judgements `y[n]`, known to lie from `low` to `high`; call `interval` on the bets."""
     ends = np.full(y.shape, low), np.full(y.shape, high)
     return Bets(y, *ends, _stake(_average_before(y**2) - _average_before(y) ** 2, high - low, level))
 
 
 def bet_with_metric(y: Floats, metric: StoppingMetric, low: float, high: float, level: float) -> Bets:
-    """Bet on judgements less what the metric lets expect of them."""
+    """Bet on judgements `y[n]` corrected by the metric, known to lie from `low` to `high` before correction."""
     # The middle of the scale, known beforehand, is taken off: differences of squares far from 0 lose digits.
     g = metric.g - sum(metric.scale) / 2
     variance, covariance = (
@@ -276,7 +279,7 @@ def interval(bets: Bets, level: float, low: float, high: float) -> tuple[float, 
 
 
 def _bound(bets: Bets, goal: float, refuted: float, default: float, *, up: bool) -> float:
-    """Find where means cease to be refuted; the end of the scale itself where none is."""
+    """Bisect, from a `refuted` end of the scale to the `default` one, for where means cease to be refuted at `goal`."""
     for _ in range(STEPS):
         middle = (refuted + default) / 2
         refuted, default = (
@@ -297,7 +300,7 @@ def _find_largest_capital(bets: Bets, mean: float, *, up: bool) -> float:
 
 
 def _stake(variance: Floats, width: float, level: float) -> Floats:
-    """Bet as the spread so far suggests, taking it for half the scale at first."""
+    """Return the stake at each judgement from the `variance[n]` of earlier ones, shrunk to half the scale `width`."""
     t = np.arange(1, len(variance) + 1)
     spread = (0.25 * width**2 + (t - 1) * variance) / t
     return np.asarray(np.sqrt(2 * np.log(2 / level) / (np.maximum(spread, 1e-12 * width**2) * t * np.log1p(t))))

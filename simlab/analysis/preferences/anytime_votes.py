@@ -1,4 +1,8 @@
-"""Weigh votes that come one by one, so that all pairs may be looked at as often as one likes.
+"""Test pairs of systems by votes that come one by one, so that all pairs may be looked at as often as one likes.
+
+A vote prefers the first or the second system of a pair, or is a tie. Keep the votes that `is_fresh` marks, then call
+`weigh_anytime`, which returns p-values and bounds of p> - p<, the probabilities that a vote is for the first and for
+the second.
 
 Votes of one voter on a pair, and votes on the same outputs, are no fair coins given the earlier ones even if systems
 are equal. Of each pair only votes count whose voter and item are new to it: each of those is a fair coin of its own,
@@ -28,7 +32,7 @@ _HALVINGS = 45
 def is_fresh(votes: Votes, raters_drawn: bool) -> Bools:
     """Mark which votes count: those whose item, and voter where voters are drawn, are new to their pair.
 
-    Greedy in the order in which votes came, by names alone, so that what was said does not choose.
+    Greedy in the order in which votes came, by names alone, so that the answers have no part in the choice.
     """
     item, rater = own_number(votes.item), own_number(votes.rater)
     n = votes.n_pairs
@@ -69,7 +73,9 @@ def highest_evidence(votes: Votes, ordered: bool) -> tuple[Floats, Array]:
 
 
 def weigh_anytime(votes: Votes, family: Bools, level: float, ordered: bool) -> tuple[Weighed, Array]:
-    """Test the pairs `family[pair]` by what their fresh votes have reached so far; also return who was ahead there.
+    """Test the pairs marked by `family[pair]` by their highest evidence so far; also return who was ahead there.
+
+    `votes` are the fresh ones, `ordered`: in the order in which they came. The second array is +1, 0 or -1, `[pair]`.
 
     Bounds hold at all times together: of a mixture over all (p>, p=, p<), projected on p> - p<. Source: Robbins 1970.
     """
@@ -96,7 +102,10 @@ def weigh_anytime(votes: Votes, family: Bools, level: float, ordered: bool) -> t
 
 
 def anytime_bounds(counts: Ints, log_needed: float) -> tuple[Floats, Floats]:
-    """Return which p> - p< a uniform mixture over (p>, p=, p<) has not ruled out: `[row]`, `counts[row, 3]`."""
+    """Return the bounds of p> - p< that a uniform mixture over (p>, p=, p<) has not ruled out: `[row]`.
+
+    `counts[row, 3]` are wins, ties and losses; a value is ruled out where the log e-value exceeds `log_needed`.
+    """
     n = counts.astype(float)
     mixture = gammaln(3) + gammaln(n + 1).sum(1) - gammaln(n.sum(1) + 3)
     centre = (n[:, 0] - n[:, 2]) / n.sum(1)
@@ -104,7 +113,7 @@ def anytime_bounds(counts: Ints, log_needed: float) -> tuple[Floats, Floats]:
 
 
 def _edge(n: Floats, inside: Floats, outside: Floats, least: Floats) -> Floats:
-    """Halve the way between what is possible and the end of the scale."""
+    """Bisect between a p> - p< `inside` the bounds and one `outside` for where the profile falls below `least`."""
     allowed = _profile(n, outside) >= least
     near, far = inside, outside
     for _ in range(_HALVINGS):
@@ -130,7 +139,7 @@ def _profile(n: Floats, d: Floats) -> Floats:
 
 
 def _count_since(start: Ints, what: Bools) -> Ints:
-    """Count within runs that begin at `start`."""
+    """Count the True of `what` up to each place, within runs that begin at `start`."""
     total = np.cumsum(what)
     size = np.diff(np.append(start, len(what)))
     return np.asarray(total - np.repeat(total[start] - what[start], size))

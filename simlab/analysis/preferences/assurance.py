@@ -1,10 +1,9 @@
-"""Estimate how many more comparisons settle a pair, under repeated looks or an exact test of few votes.
+"""Estimate how many more comparisons settle a pair of systems, and which difference a study of this size detects.
 
-And which difference would be found.
-
-The effect of an open pair is taken to be normal around what was found: nothing else is known of it. A number of
-comparisons settles the pair if a claim comes with 80 % probability. Source: O'Hagan, Stevens and Campbell 2005
-(assurance).
+Under repeated looks (`settle_anytime`), or by an exact sign test of few votes (`settle_exactly`). The effect of an open
+pair is taken to be normal around the estimate: nothing else is known of it. A number of comparisons settles the pair if
+a claim comes with 80 % probability. A difference is wins less losses per comparison.
+Source: O'Hagan, Stevens and Campbell 2005 (assurance).
 """
 
 from __future__ import annotations
@@ -36,9 +35,10 @@ _EXACT_PARTS, _EXACT_STEPS = 49, 150
 def settle_anytime(
     difference: float, sd: float, n: float, decided: float, log_needed: float, concentration: float, limit: float
 ) -> NeededUnits:
-    """Return how many more settle a pair of which `n` comparisons gave `difference` with an error `sd`.
+    """Return how many more comparisons settle a pair of which `n` gave `difference` with a standard error `sd`.
 
-    The pair is claimed once a mixture e-process exceeds e^log_needed; `decided` of all votes are no ties.
+    The pair is claimed once a mixture e-process exceeds e^log_needed; `decided` is the share of votes that are no ties,
+    `concentration` the parameter of the Beta mixture, `limit` the most comparisons that are tried.
     """
     effect, root = difference + sd * _quantiles(), sd * np.sqrt(n)
     more = np.unique(np.ceil(np.geomspace(1.0, limit, int(np.log(limit) / np.log(_STEPS)) + 2)))
@@ -49,7 +49,7 @@ def settle_anytime(
 
 
 def settle_exactly(wins: int, losses: int, ties: int, level: float, limit: float) -> NeededUnits:
-    """Return how many more settle a pair that is claimed where the exact sign test falls below a level.
+    """Return how many more comparisons settle a pair that is claimed where the exact sign test falls below a level.
 
     The share of wins among what is no tie has the law Beta(wins + 1/2, losses + 1/2) (Jeffreys' prior); numbers of
     comparisons include ties, as often as they came.
@@ -91,7 +91,7 @@ def _most_losses(n: Ints, level: float) -> Floats:
 
 
 def boundary(decided: Floats | float, log_needed: float, concentration: float) -> Floats:
-    """Return how far wins must lead after so many votes that are no ties (normal mixture for the Beta one)."""
+    """Return the lead in wins that claims a pair after `decided` votes that are no ties (normal mixture, not Beta)."""
     # Wins less losses per vote vary by 1 / (2 c + 1) under Beta(c, c), as under a normal mixture worth 2 c + 1 votes.
     k = 2 * concentration + 1
     return np.asarray(np.sqrt(2 * (decided + k) * (log_needed + np.log((decided + k) / k) / 2)))

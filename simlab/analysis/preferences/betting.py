@@ -1,7 +1,11 @@
-"""Bet on the next output: e-processes that are exact with a metric, for a test set or for the population behind it.
+"""Test pairs of systems at any look by bets on the next output (e-processes), exact with a metric, too.
 
-A step is an output, or a document where outputs come in documents. With y what raters say of it (+1, 0, -1; of a
-document the sum), g what the metric says, and the coefficient a and the stake l chosen from earlier steps alone,
+`exact_bets` takes the answers output by output; `is_beyond` and `is_within` take counts of outcomes and test p> - p<
+against a bound or a margin. A row is a pair in a campaign, a look a planned number of annotations.
+
+A step is an output, or a document where outputs come in documents. With y the raters' answer about it (+1, 0, -1: first
+better, tie, second better; of a document the sum), g the metric's, and the coefficient a and the stake l chosen from
+earlier steps alone,
 
     X_t = (y_t - mu_t) - a_t (g_t - h_t),    E_t = mean over stakes of prod_s (1 + l_s X_s).
 
@@ -44,6 +48,8 @@ NEVER = np.iinfo(np.int64).max
 def exact_bets(evidence: Evidence, *, estimand: Estimand, use_metric: bool, unit: Unit) -> tuple[Floats, Floats]:
     """Return log e-values `[row, look]` of bets that the first system is better, and of bets that it is worse.
 
+    `estimand`: they are about all outputs that these were drawn from, or about the test set.
+
     Raises InputError where outputs are not known one by one, or the metric has not seen those that it takes.
     """
     trail = require_trail(evidence)
@@ -62,7 +68,7 @@ def exact_bets(evidence: Evidence, *, estimand: Estimand, use_metric: bool, unit
 
 
 def both_ways(better: Floats, worse: Floats) -> tuple[Floats, Array]:
-    """Average bets either way to one log e-value, and say which of them is ahead: +1, 0, -1."""
+    """Average bets either way to one log e-value, and return which of them is ahead: +1, 0, -1."""
     return np.asarray(np.logaddexp(better, worse) - np.log(2)), np.asarray(
         (better > worse) * 1 - (better < worse), np.int8
     )
@@ -75,9 +81,10 @@ def _mean_of_rest(steps: Steps) -> Floats:
 
 
 def _log_wealth(y: Floats, u: Floats, reach: Floats, planned: Ints, done: Ints) -> tuple[Floats, Floats]:
-    """Return the logarithm of what bets on either side have made by each look: `[row, look]`.
+    """Return the logarithm of the wealth of bets on either side by each look: `[row, look]`.
 
-    `y` lies within `reach`, and `u`, what the metric says beyond what was to be expected, within 2. A coefficient that
+    `done[row, look]` is the number of steps complete at a look. `y` lies within `reach`, and `u`, the metric's answer
+    less its expectation, within 2. A coefficient that
     leaves no room for the stake is cut: with few steps the stake matters more than what the metric explains.
     """
     best = sum_before(y * u) / (sum_before(u**2) + _VARIANCE * _STEPS)
@@ -160,7 +167,7 @@ def has_crossed_late(counts: Array, planned: int, bound: float, level: float) ->
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """Answers of raters and metric, step by step `[row, step]`, in units of the largest step.
+    """Answers of raters and metric, step by step `[row, step]`, in units of the largest document (1 of outputs).
 
     `y` are wins less losses by the raters, `g` by the metric; 0 where no step was taken. `size` is the share of the
     largest step that a step has, `read` the number of outputs asked about once it is complete. `available[row]` counts
@@ -176,14 +183,14 @@ class Steps:
 
 
 def require_trail(evidence: Evidence) -> Trail:
-    """Return what came output by output; raise InputError where only counts at looks are known."""
+    """Return the answers output by output; raise InputError where only counts at looks are known."""
     if evidence.trail is None:
         raise InputError("this decision rule needs what came output by output, and only counts at looks are known")
     return evidence.trail
 
 
 def list_steps(trail: Trail, planned: int, unit: Unit) -> Steps:
-    """List the steps that were taken of `planned` outputs; a document counts once all that can come of it has come."""
+    """List the steps that were taken of `planned` outputs; a document counts once all of its outputs have come."""
     came, y, g = trail.document >= 0, PREFERENCE[trail.human], trail.metric
     g = np.zeros(y.shape) if g is None else g
     if unit == "output":
@@ -205,7 +212,7 @@ def list_steps(trail: Trail, planned: int, unit: Unit) -> Steps:
 
 
 def expected_preferences(steps: Steps, trail: Trail, estimand: Estimand, unit: Unit) -> Floats:
-    """Return what the metric is to say at each step on average, given what was seen: `h[row, step]`.
+    """Return the expected answer of the metric at each step, given earlier steps: `h[row, step]`.
 
     Raises InputError where the metric has not seen the outputs that this takes.
     """
@@ -224,7 +231,7 @@ def expected_preferences(steps: Steps, trail: Trail, estimand: Estimand, unit: U
 
 
 def _share_out_rest(rest: Floats, steps: Steps) -> Floats:
-    """Share further outputs out among the planned steps; each step has its own."""
+    """Deal the metric's answers about further outputs to the planned steps; return their mean at each `[row, step]`."""
     each = rest.shape[1] // int(steps.planned.max(initial=1))
     if not each:
         raise InputError(
@@ -238,7 +245,7 @@ def _share_out_rest(rest: Floats, steps: Steps) -> Floats:
 
 
 def _document_means(trail: Trail) -> Floats:
-    """Average what the metric says of each further document: `[row, document]`."""
+    """Average the metric's answers about each further document: `[row, document]`."""
     if trail.rest is None or not trail.rest.shape[1]:
         return np.zeros((len(trail.human), 0))
     start = np.flatnonzero(np.diff(trail.rest_document, prepend=-1))

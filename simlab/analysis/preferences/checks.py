@@ -1,4 +1,7 @@
-"""Check the counts and matrices of preferences, and lay them out as rows."""
+"""Check counts of preferences (outcomes `>`, `=`, `<` of pairs of systems) and matrices of raters' and metric's errors.
+
+`check_counts` returns `OutcomeCounts`, a row per pair, or raises InputError.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +16,13 @@ from simlab.types import Array, Floats, InputError
 
 @dataclass(frozen=True, slots=True)
 class OutcomeCounts:
-    """Checked counts as rows `human[row, 3]`, `confusion[row, m, 3]`, `metric[row, m]`; `shape` they came in.
+    """Checked counts of outcomes, rows `human[row, 3]`, `confusion[row, m, 3]`, `metric[row, m]`; their old `shape`.
 
-    m is 3, or more where sizes of the metric's differences are told apart. Known are `mu[row, 3, 3]` or, by
-    pseudo-counts, what its columns are like (`prior[row, m, 3]`; None: uniform), and how raters err.
+    `human` counts outputs that humans rated, `confusion` those among them that the metric rated, too (by metric and
+    human outcome), `metric` outputs that only it rated. m is 3, or more where sizes of the metric's differences are
+    told apart. `mu[row, 3, 3]` is the known probability of a metric outcome given the true one; where it is None,
+    `prior[row, m, 3]` are pseudo-counts of its columns (None: uniform). `rater[human, oracle]` is how raters err (None:
+    they do not), `two_outcomes`: the metric cannot draw.
     """
 
     shape: tuple[int, ...]
@@ -47,7 +53,10 @@ def check_counts(
     two_outcomes: bool,
     prior: ArrayLike | None = None,
 ) -> OutcomeCounts:
-    """Return counts that can be; raise InputError, naming the argument, for those that cannot."""
+    """Return checked counts; raise InputError, naming the argument, for counts or matrices that cannot be.
+
+    Arguments are those of `posterior.win_posterior`; `elsewhere`: confusion counts come from other data than `human`.
+    """
     n = _counts(human, "human", (3,))
     m_outcomes = _count_outcomes(metric)
     c = np.zeros((m_outcomes, 3)) if confusion is None else _counts(confusion, "confusion", (m_outcomes, 3))

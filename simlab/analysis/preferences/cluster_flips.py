@@ -10,8 +10,9 @@ tested, once for raters and once for items. The typical pair lends degrees of fr
 skewed total is straightened, since a sign is no fair coin where tastes are skewed.
 Sources: Canay, Romano and Shaikh 2017 (flips of clusters); Smyth 2004 (moderated variances); Hall 1992 (skewness).
 
-If two systems are exchangeable, exchanging them in any document changes nothing: given how far apart wins and losses
-are in each, the sign of every document's total is a fair coin of its own, however alike the outputs of a document are.
+`exact_flip_p_values` and `asymptotic_flip_p_values` are a simpler test, of single pairs by flips of documents. If two
+systems are exchangeable, exchanging them in any document changes nothing: given how far apart wins and losses are in
+each, the sign of every document's total is a fair coin of its own, however alike the outputs of a document are.
 """
 
 from __future__ import annotations
@@ -93,7 +94,10 @@ class Pooling(NamedTuple):
 
 
 def cluster_sums(votes: Votes, way: Way, contributed: tuple[Floats, Floats]) -> list[ClusterSums]:
-    """Sum contributions by rater (item); where both are drawn by rater, by item, and by what one said of the other."""
+    """Sum contributions by rater (item); where both are drawn by rater, by item, and by pair of rater and item.
+
+    `contributed` is what each vote adds (+1, 0, -1, or as `places.contributions` has it) and what it weighs, `[vote]`.
+    """
     each = clusters(votes, way)
     return [_sums(votes, one, contributed) for one in (each if way != "both" else [*each, cells(votes)])]
 
@@ -113,7 +117,7 @@ def sum_clusters(c: csr_matrix[Any], n: csr_matrix[Any]) -> ClusterSums:
 
 
 def pool_variances(sums: Sequence[ClusterSums], squares: Floats, tested: Bools) -> Pooling:
-    """Expect of each pair the variance that its votes and the clusters' shares of them let expect.
+    """Estimate the variance of each pair that pairs have in common, from its votes and the clusters' shares of them.
 
     `squares[pair]` are sums of squares of single votes. Products of two votes of a cluster tell what it adds to both;
     they are about 0, so that no flip changes what is expected. The typical pair is one of those that are tested.
@@ -137,7 +141,10 @@ def pool_variances(sums: Sequence[ClusterSums], squares: Floats, tested: Bools) 
 
 
 def measure_lead(sums: Sequence[ClusterSums]) -> Lead:
-    """Return what was observed. Source of the error two ways: Cameron, Gelbach and Miller 2011."""
+    """Return the observed lead of each pair with its error.
+
+    Source of the error two ways: Cameron, Gelbach and Miller 2011.
+    """
     each = [_moments(way, np.asarray(way.signed.sum(0)).ravel()) for way in sums]
     if len(each) == 1:
         return each[0]
@@ -209,7 +216,7 @@ class Studentized(NamedTuple):
 
 
 def studentise_lead(lead: Lead, by: Pooling, n: Floats) -> Studentized:
-    """Divide totals of weights n by errors shrunk towards the typical pair's, and straighten what skewness bends.
+    """Divide totals of votes of weight `n[pair]` by errors shrunk towards the typical pair's; correct for skewness.
 
     t + b t^2 + b^2 t^3 / 3 + b / 2 with b = skewness / 3 grows with t, as Hall's polynomial does; a third of the
     skewness of the total is b where all of it is believed.
@@ -229,7 +236,7 @@ def studentise_lead(lead: Lead, by: Pooling, n: Floats) -> Studentized:
 
 
 def reach(bend: Floats, critical: float) -> tuple[Floats, Floats]:
-    """Return between which t the statistic is within a critical value."""
+    """Return the least and the largest t, `[pair]`, at which the straightened statistic is within a critical value."""
     some = np.where(np.abs(bend) < _NOTHING, _NOTHING, bend)
     # t + b t^2 + b^2 t^3 / 3 is ((1 + b t)^3 - 1) / (3 b), so that a cube root turns the statistic back into t.
     low, high = ((np.cbrt(1 + 3 * some * (side - some / 2)) - 1) / some for side in (-critical, critical))
@@ -239,7 +246,10 @@ def reach(bend: Floats, critical: float) -> tuple[Floats, Floats]:
 def flip(
     rng: np.random.Generator, sums: Sequence[ClusterSums], by: Pooling, statistic: Floats, tested: Bools, patterns: int
 ) -> FlipFamily:
-    """Compare the statistics of the tested pairs with those of flipped clusters, all pairs together."""
+    """Compare the statistics of the tested pairs with those of flipped clusters, all pairs together.
+
+    `by` comes from `pool_variances`, `statistic[pair]` from `studentise_lead`; `patterns` of flips are drawn.
+    """
     lead, every = flip_leads(rng, [way.keep(tested) for way in sums], patterns)
     null = np.abs(studentise_lead(lead, by.keep(tested), sums[0].n[tested]).statistic)
     return FlipFamily(np.abs(statistic)[tested], null, every, SLACK**0.5)

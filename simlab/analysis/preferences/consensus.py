@@ -1,4 +1,7 @@
-"""Learn from items that several raters answered how these err, and what most raters like them would say of an item.
+"""Estimate how raters err, and the answer most of them would give (the consensus), from items that several answered.
+
+An answer prefers one of two systems or, where there are three classes, is a tie. Make `ConsensusChains` of
+`RepeatedAnswers`, then call its `draw`.
 
 Dawid and Skene 1979 (Applied Statistics 28, 20-28) with a hierarchical prior (Paun et al. 2018, TACL 6, 571-585): the
 rows of a rater's confusion matrix lie around those of a common one. Items are easy or hard; what is said of hard ones
@@ -99,7 +102,7 @@ class ConsensusChains:
     """
 
     def __init__(self, rng: np.random.Generator, answers: RepeatedAnswers, chains: int) -> None:
-        """Start chains, at places of their own."""
+        """Start `chains` chains, at places of their own."""
         self._rng, self._answers, self._chains = rng, answers, chains
         k, n_items, n_raters = answers.n_classes, len(answers.pair), answers.n_raters
         at = (answers.item, answers.rater * k + answers.label)
@@ -121,7 +124,7 @@ class ConsensusChains:
         )
 
     def draw(self, n: int) -> ConsensusDraws:
-        """Go on for n sweeps, and return what they drew."""
+        """Run the chains for n more sweeps, and return their draws."""
         drawn: list[tuple[Floats, ...]] = []
         total = np.zeros(self._state.confusion.shape[1:])
         for _ in range(n):
@@ -134,6 +137,7 @@ class ConsensusChains:
         return ConsensusDraws(shares, hard, common, guess, agree, total / n)
 
     def _sweep(self, at: _State) -> _State:
+        """Draw kinds of items (easy or hard, and the consensus), then all parameters, once."""
         rng, k, chains = self._rng, self._answers.n_classes, self._chains
         n_raters = self._answers.n_raters
         of_easy = self._by_rater @ np.log(at.confusion).transpose(1, 3, 0, 2).reshape(n_raters * k, -1)
@@ -157,7 +161,7 @@ class ConsensusChains:
         )
 
     def _draw_guess(self, guess: Floats, common: Floats, counts: Floats, others: Floats) -> Floats:
-        """Draw a row of what is said of hard items; the last one stays where the new one cannot be."""
+        """Draw a row of the matrix of answers to hard items; the old row stays where the new one is not allowed."""
         new = _draw_rows(self._rng, np.concatenate([[1.0], others]) + counts)
         return np.where((_mark_most_frequent(new, others) & (new[:, 0] <= common[:, 0]))[:, None], new, guess)
 
@@ -183,7 +187,11 @@ class ConsensusChains:
 
 
 def _log_density(row: Floats, alike: Floats, counts: Floats, others: Floats) -> Floats:
-    """Return the log density of a common row `[chain, answer]`, raters' rows integrated out, by its logarithms."""
+    """Return the log density of a common row `[chain, answer]`, raters' rows integrated out.
+
+    `alike[chain]` is the logarithm of the answers that the row is worth, `counts[chain, rater, answer]` are raters',
+    `others` the answers that each but the consensus stands for.
+    """
     worth = np.exp(alike)[:, None]
     alpha = (worth * row)[:, None]
     density = (gammaln(alpha + counts) - gammaln(alpha)).sum((1, 2))

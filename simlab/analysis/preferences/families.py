@@ -1,4 +1,8 @@
-"""Judge the pairs of a campaign together, so that a level holds for all of them."""
+"""Reject hypotheses about all pairs of a campaign together, so that a level holds for all of them (multiple testing).
+
+`holm` takes p-values, the others log e-values, `[..., pair]`; `was_ever_rejected` and `was_ever_crossed` apply them
+look by look. A row is a pair in a campaign; rows of a campaign stand together.
+"""
 
 from __future__ import annotations
 
@@ -85,7 +89,7 @@ _RULES: dict[str, Callable[[Floats, float], Bools]] = {"holm": holm_of_e_values,
 
 
 def was_ever_rejected(log_e: Floats, campaigns: int, level: float, multiplicity: OfEValues) -> Bools:
-    """Mark which rows of `log_e[row, look]` have been rejected at a look or before.
+    """Mark which rows of `log_e[row, look]` have been rejected at a look or before, pairs of a campaign together.
 
     The e-value of a pair that is rejected stays where it was, since nobody reads on; a set of means that exceeds
     1 / level once has done so at a stopping time, so that what is rejected stays rejected. `holm` takes the largest
@@ -125,7 +129,7 @@ def was_ever_crossed(crossed: Callable[[float], Bools], campaigns: int, level: f
 
 
 def _restore_order(ranked: Bools, order: Ints) -> Bools:
-    """Put what is said of ranks back to where they came from."""
+    """Return `ranked[..., rank]` in the order before sorting; `order` are the pairs by rank."""
     unranked = np.empty_like(ranked)
     np.put_along_axis(unranked, order, ranked, axis=-1)
     return unranked

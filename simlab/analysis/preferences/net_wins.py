@@ -1,5 +1,8 @@
 """Test whether wins and losses of many pairs of systems differ, and bound by how much, all pairs at once.
 
+Call `weigh_votes`, which returns `Weighed`: p-values, claims and bounds of each pair. d is a share of wins less that of
+losses. The way is the independent unit: the vote, the rater, the item, or raters and items crossed.
+
 Votes that are independent are held to the sign test; others to flips of whole raters (items), all pairs together, so
 that a family of claims knows how they depend on each other.
 Where one system of a pair stood first more often than the other, what the place is worth is taken off first.
@@ -72,7 +75,7 @@ class Weighed(NamedTuple):
 def weigh_votes(
     rng: np.random.Generator, votes: Votes, way: Way, family: Bools, level: float, n_patterns: int = PATTERNS
 ) -> Weighed:
-    """Test the pairs `family[pair]` together at a level; what is independent is said by `way`.
+    """Test the pairs marked by `family[pair]` together at a level; `way` is the independent unit of votes.
 
     Votes that are independent are held to the exact sign test, with Holm; others to flips, with step-down max-T.
     """
@@ -125,7 +128,7 @@ def largest_spread(spreads: Sequence[ClusterSquares], d: Floats | float) -> Floa
 
 
 def bounds(total: Floats, n: Floats, spreads: Sequence[ClusterSquares], critical: float) -> tuple[Floats, Floats]:
-    """Return which d are within `critical` standard errors at d, `[pair]`: |total - n d| <= critical sqrt(spread(d)).
+    """Return the least and largest d, `[pair]`, with |total - n d| <= critical sqrt(spread(d)).
 
     A score interval, as Wilson's: at d = 0 it is the test itself. Votes with mean d vary by at least |d| - d^2 each,
     whatever came (all ties do not say that there are only ties).
@@ -146,7 +149,7 @@ def bounds(total: Floats, n: Floats, spreads: Sequence[ClusterSquares], critical
 
 
 def reconcile_bounds(low: Floats, high: Floats, sign: Floats, claimed: Bools) -> tuple[Floats, Floats]:
-    """Let bounds say what claims say: a claimed pair is on one side of 0, and 0 is possible for an open one.
+    """Make bounds agree with claims: those of a claimed pair lie on one side of 0, those of an open one hold 0.
 
     Step-down claims more than intervals of one step; its bounds end at 0. Source: Strassburger and Bretz 2008.
     """
@@ -161,6 +164,7 @@ def _spread(votes: Votes, contributed: tuple[Floats, Floats], cluster: Any) -> C
 
 
 def _apply_exact_test(votes: Votes, compared: Bools, level: float) -> tuple[Floats, Floats, float, float]:
+    """Return p-values, adjusted ones, and critical values of all pairs and of open ones, by exact tests and Holm."""
     from scipy.special import ndtri
 
     uneven = known_orders(votes).uneven

@@ -1,4 +1,8 @@
-"""Sample the posterior of a pair as published: the NumPyro model of Deriu et al. 2023."""
+"""Sample the posterior of a pair of systems by NUTS, in the NumPyro model of Deriu et al. 2023.
+
+Call `sample_posterior`. p are the probabilities that one system wins, draws and loses, mu those of the metric's outcome
+given the human one.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Read the partial order of systems out of the verdicts about pairs."""
+"""Turn verdicts about pairs of systems (+1: the first is better, 0, -1) into a partial order of the systems.
+
+Call `partial_order`; `is_on_cycle` marks systems whose verdicts contradict each other, for many campaigns at once.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +70,7 @@ def is_on_cycle(verdict: Array) -> Bools:
 
 
 def closure(beats: Bools) -> Bools:
-    """Follow edges any number of times (at least once)."""
+    """Mark which systems are beaten directly or through others, `[..., system, system]` as `beats`."""
     reached = beats.astype(np.float32)
     # Each squaring doubles the length of the paths that are followed.
     for _ in range(max(1, int(np.ceil(np.log2(max(2, beats.shape[-1])))))):
@@ -83,7 +86,7 @@ def _components(beats: Bools) -> Ints:
 
 
 def _depths(beats: Bools) -> Ints:
-    """Count the longest way down to each group from a group that nobody beats."""
+    """Return the length of the longest chain of groups, each beaten by the one before, that ends at each group."""
     depth = np.zeros(len(beats), np.int64)
     for _ in range(len(beats)):
         depth = np.max(np.where(beats, depth[:, None] + 1, 0), axis=0, initial=0)

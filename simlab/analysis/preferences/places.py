@@ -1,4 +1,7 @@
-"""Keep the place in a row apart from the systems that stand there: some raters prefer whatever comes first.
+"""Correct preferences for the order of presentation: some raters prefer whatever is shown first.
+
+The place of a system is first or second. `join_orders` and `match_orders` merge votes given in both orders,
+`contributions` corrects those of uneven pairs, `list_followers` finds raters who answer by place.
 
 With systems i and j equal and b the preference for the first place, votes average b where i stands first and -b where j
 does. So the mean over votes is no difference of systems unless both stood first as often; the mean of the two means is.
@@ -35,7 +38,7 @@ class BothOrders(NamedTuple):
     """Votes of which those on the same outputs in both orders by the same rater are one.
 
     `n_repeated` counts outputs that a rater compared in both orders, `flipped` those whose answers are not the same:
-    they are left out of `votes`. In `design` they are left in, so that it does not depend on the answers who met what.
+    they are left out of `votes`. In `design` they are left in, so that its raters and items do not depend on answers.
     """
 
     votes: Votes
@@ -69,7 +72,7 @@ class Orders(NamedTuple):
 
 
 def join_orders(votes: Votes) -> BothOrders:
-    """Join what the same rater said of the same outputs in both orders to one vote: the answer if it is the same twice.
+    """Join a rater's two votes on the same outputs in both orders to one: the answer if it is the same twice.
 
     If systems are exchangeable, a pair of answers is as likely as the one that the exchange makes of it, so that an
     answer kept is a fair coin however much raters prefer a place; answers that go with the place say nothing of the
@@ -104,7 +107,7 @@ def join_orders(votes: Votes) -> BothOrders:
 
 
 def _cells(votes: Votes, known: Bools) -> Ints:
-    """Number what the same rater, or nobody in particular, said of the same outputs; 0 where that is not known."""
+    """Number votes so that those of a rater (or of nobody in particular) on the same outputs agree; 0: not `known`."""
     key = np.zeros(len(known), np.int64)
     for column in (votes.pair, votes.item, votes.rater):
         # Nobody in particular is -1, hence one more.
@@ -139,7 +142,7 @@ def systems_at_one_place(votes: Votes) -> Bools:
 
 
 def are_places_balanced(votes: Votes) -> bool:
-    """True if each system stood first about as often as second: what places are worth then evens out over a table."""
+    """True if each system stood first about as often as second: preferences for a place then cancel in a table."""
     n, lead = _places_of_systems(votes)
     return not bool((np.abs(lead) > EVEN * np.sqrt(np.maximum(n, 1))).any())
 
@@ -154,7 +157,7 @@ def _places_of_systems(votes: Votes) -> tuple[Ints, Ints]:
 
 
 def known_orders(votes: Votes) -> Orders:
-    """Return the pairs whose place is known, and uneven.
+    """Mark the pairs in which places are known and one system stood first always, or too often.
 
     Up to one standard deviation of fair coins a place is called even: there the sign test of votes as they are stays
     within .001 of its level of .05 whatever a place is worth, since what it adds to the mean it takes from the spread.

@@ -1,4 +1,7 @@
-"""Work out who wins more often, from human preferences and those of a metric that errs.
+"""Infer how often a system wins, draws and loses against another, from preferences of humans and of a metric that errs.
+
+`win_posterior` returns the posterior, `win_decisions` decides, `posterior_summary` gives intervals; a pair of systems
+is a row. `priors` learns the metric's errors from other pairs of a campaign.
 
 The model is that of Deriu et al. 2023 (section 3). Counts are in the order `>`, `=`, `<`: `human` n of the outputs that
 humans rated, `confusion` N[metric outcome, human outcome] of those among them that the metric rated, too, `metric` m of
@@ -82,7 +85,7 @@ def win_posterior(
     published model (see `preferences.nuts.ReferencePosterior` for what it returns), "tempering" forces the fallback.
 
     Raises InputError for counts, matrices or shapes that cannot be. Source: Deriu et al. 2023; methods in the modules
-    `preferences.reversal`, `preferences.ridge`, `preferences.quadrature` and `preferences.tempering`.
+    `preferences.reversal`, `preferences.ridge`, `preferences.refinement` and `preferences.tempering`.
     """
     counts = check_counts(
         human, confusion, metric, mu, rater, elsewhere=elsewhere, two_outcomes=two_outcomes, prior=prior
@@ -250,7 +253,7 @@ def _dirichlet_of_further_pair(columns: Floats) -> tuple[Floats, Floats]:
 
 
 def _means(columns: Floats, square: Floats) -> list[tuple[Floats, Floats]]:
-    """Average the others' columns `>` and `=`, and say how many ratings each is worth `[campaign, pair, 1]`."""
+    """Average the others' columns `>` and `=`, and return how many ratings each is worth `[campaign, pair, 1]`."""
     n = columns.sum(3, keepdims=True)
     # Where pairs vary by s, n ratings of a pair tell as much of others as n / (1 + (n - 1) s^2) do (Kleinman 1973).
     weighed = columns / (1 + np.maximum(n - 1, 0) * square[:, :, None, None])

@@ -1,4 +1,8 @@
-"""Work out theta, the posterior P(p> > p<), to a wanted error: by integrals, points or particles."""
+"""Work out theta, the posterior P(p> > p<), to a wanted error: by integrals, points or particles.
+
+p>, p= and p< are the probabilities that the first system of a pair wins, draws and loses. `RefinedRows.build` gives a
+first answer for each pair, `refine` makes it precise enough, `posterior` returns it.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +58,10 @@ class RefinedRows:
     def build(
         cls, counts: OutcomeCounts, level: float, seed: int, *, forced: bool = False, quick: bool = False
     ) -> RefinedRows:
-        """Give exact answers where there are any, `quick`: as exact as a decision needs; the others wait for points."""
+        """Answer exactly where that can be (`quick`: as exactly as a decision needs); other rows wait for points.
+
+        `forced`: take particles instead of points.
+        """
         informed = counts.metric.any(1)
         integrated = ((counts.mu is not None) & informed) | (
             (counts.rater is not None) & ((counts.mu is not None) | ~informed)
@@ -80,7 +87,7 @@ class RefinedRows:
         return state
 
     def distance(self) -> Floats:
-        """Return how far theta is from the nearer threshold."""
+        """Return how far theta `[row]` is from the nearer threshold, `level` / 2 or 1 - `level` / 2."""
         return np.asarray(np.minimum(np.abs(self.theta - self.level / 2), np.abs(self.theta - 1 + self.level / 2)))
 
     def error_limits(self) -> Floats:
@@ -151,7 +158,7 @@ class RefinedRows:
         return total, scale
 
     def _along_lines(self, rows: Array) -> Bools:
-        """Mark where lines do: where all that humans rated the metric rated, too; else weights are too steep."""
+        """Mark rows for which points on lines (`reversal`) do: the metric rated all that humans did, else `ridge`."""
         counts = self.counts
         if counts.prior is not None or counts.rater is not None or counts.metric.shape[1] > 3:
             return np.zeros(len(rows), bool)
@@ -211,6 +218,7 @@ class RefinedRows:
         return float(theta * (1 - theta) / self.error_limits()[row] ** 2 / 4)
 
     def _temper(self, row: int, a: Floats) -> None:
+        """Set the estimates of a row by particles that begin at the proposal `a` (see `tempering`)."""
         from simlab.analysis.preferences.tempering import TemperedPair, sample
 
         human, confusion, metric = self.counts.human[row], self.counts.confusion[row], self.counts.metric[row]

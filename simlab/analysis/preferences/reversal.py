@@ -1,5 +1,9 @@
 """Draw from the posterior of a pair without a chain: quasi-random importance sampling of the reversed model.
 
+p are the probabilities that one system wins, draws and loses against another; mu[c, c'] is that of the metric's outcome
+c given the true one c', n, N and m are the counts of `posterior`. Call `proposal` for A, then `sums` (weighted sums for
+theta and moments of p) or `draws`. A row is a pair.
+
 `J[c, c'] = mu[c, c'] p[c']` is the joint probability of metric outcome c and oracle outcome c'. Metric ratings alone
 see only its row sums q. So under a Dirichlet(A) on J the posterior is exact: `q ~ Dirichlet(rowsums(A) + m)` and rows
 `nu_c ~ Dirichlet(A_c)` are independent, `J = q nu`. The model's own prior differs by the weight
@@ -8,7 +12,7 @@ see only its row sums q. So under a Dirichlet(A) on J the posterior is exact: `q
 A row of J is three gammas, stretched by a fourth: `V_c = g_c (1 + h_c / sum g_c)`, `g_c ~ Gamma(A_c)`,
 `h_c ~ Gamma(m_c)`; J is V over its sum, which neither weights nor the order of p> and p< need. Each gamma is a function
 of a normal number. Theta asks on which side of a surface these numbers lie, which points tell poorly: so there are
-lines (module `lines`) that cross it, along which p> grows and p< falls.
+lines (`lay_lines`) that cross it, along which p> grows and p< falls.
 
 On a line that crosses the surface, weight and height over it are smooth functions of one standard normal number t. A
 few Gauss-Hermite points give the weight as a Hermite series, `w(t) = sum c_k He_k(t)`; the height crosses 0 once, at
@@ -170,9 +174,10 @@ def _lattice(n: int, seed: int, lattice: int, chunk: int) -> Floats:
 
 
 class _Batch(NamedTuple):
-    """Draws of some `rows`, and their weights; of the metric's outcomes those `kept` that there are.
+    """Some `rows` with their counts: shapes `a`, `metric`, and powers of p and mu that weigh draws.
 
-    `easy`: a column is weighed by one cell of mu, and by 1 / p where there are three outcomes: without a logarithm.
+    `kept` are the metric's outcomes that there are. `easy`: a column is weighed by one cell of mu, and by 1 / p where
+    there are three outcomes: without a logarithm.
     """
 
     rows: Array
@@ -263,7 +268,7 @@ def _draw_joint(batch: _Batch, curve: Floats, normal: Floats) -> Floats:
 
 
 def _weigh_draws(batch: _Batch, joint: Floats) -> ReversalDraws:
-    """Weigh draws of V."""
+    """Turn draws of V (`joint`) into p with importance weights."""
     if batch.easy:
         return _weigh_easy_draws(batch, joint)
     top = joint.max((0, 1))

@@ -1,5 +1,8 @@
 """Draw from the posterior of a pair whose metric is known in part, or whose raters err: importance sampling again.
 
+Make a `RidgeModel` of counts (symbols as in `reversal`), call `proposals` for each row's peak, then `sums`; or `draws`.
+A row is a pair of systems.
+
 There the weights of the reversed model are not bounded: what is known of mu's columns beforehand weighs p by
 `prod p^(1 - colsums(prior))`. But in its coordinates (log-ratios of q, log-ratios of the rows nu) the posterior has one
 peak of hardly bent contours, even where it is a thin ridge in (p, mu). So points are those of a Student law there, at
@@ -43,7 +46,7 @@ _BATCH = 16
 
 @dataclass(frozen=True, slots=True)
 class RidgeModel:
-    """Counts and priors, row by row; `kept` are the outcomes that the metric has.
+    """Counts and priors, row by row, of the outcomes that the metric has.
 
     `reach[row, outcome]` is A above, `joint[row, outcome, human]` N, `prior[row, outcome, oracle]`, `rest[row, human]`
     e, `rater[human, oracle]` R.
@@ -132,7 +135,7 @@ def proposals(model: RidgeModel, seed: int) -> Peak:
 
 
 def _fit_proposal(model: RidgeModel, peak: Peak, seed: int) -> tuple[Peak, Floats]:
-    """Fit a proposal to what draws from another one say, and tell the effective share of these."""
+    """Fit a proposal to weighted draws from another one; return it, and the effective share of these draws `[row]`."""
     point, log_g = _points(0, seed, 0, peak.at.shape[1])
     at, root, share = np.empty_like(peak.at), np.empty_like(peak.root), np.empty(len(peak.at))
     for start in range(0, len(at), _BATCH):
@@ -218,7 +221,7 @@ def _draws(model: RidgeModel, peak: Peak, point: Floats) -> tuple[list[Floats], 
 
 
 def _rater_log_likelihood(rater: Floats, count: Floats, p: list[Floats]) -> Floats:
-    """Return the log likelihood of what raters who err said, `count[row, human]`."""
+    """Return the log likelihood `[row, point]` of answers `count[row, human]` of raters who err, given p."""
     total = np.zeros_like(p[0])
     for h in np.flatnonzero(count.any(0)):
         heard = sum(rater[h, k] * p[k] for k in range(3))
@@ -236,7 +239,7 @@ def _simplex(y: Floats) -> tuple[list[Floats], list[Floats]]:
 
 
 def _start(model: RidgeModel) -> Floats:
-    """Begin where counts, and what is known beforehand, put p and mu, each by itself."""
+    """Return starting coordinates `[row, coordinate]`: p and mu as counts and priors have each by itself."""
     marginal = np.maximum(model.joint.sum(1) + model.rest, 0.0) + 1
     column = model.joint + model.prior
     j = column / column.sum(1, keepdims=True) * (marginal / marginal.sum(1, keepdims=True))[:, None]

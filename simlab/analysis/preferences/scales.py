@@ -1,8 +1,10 @@
-"""Compare systems by their strengths: all differences at once, ranks they may have, and whether one scale explains.
+"""Compare systems by fitted strengths: bounds of all differences at once, and whether one scale explains the votes.
 
-What is said here holds if one strength for each system explains the comparisons; `explained` puts that to a test.
+`scale` bounds differences of the `Strengths` that `strengths.fit` returns. They hold if one strength for each system
+explains the comparisons, which `explain_scale` tests. `drop` finds the fewest votes without which another system is on
+top.
 
-What a vote does to the distance of two strengths is its influence, minus the contrast times the inverse information
+The effect of a vote on the distance of two strengths is its influence, minus the contrast times the inverse information
 times its score. Votes go in the order of their influence, and the fit is made anew to see whether the top has changed.
 Sources: Broderick, Giordano and Meager 2020; Huang, Shen, Wei and Broderick 2025 (dropping a handful of preferences).
 """
@@ -61,7 +63,7 @@ class Explained(NamedTuple):
 
 
 def scale(rng: np.random.Generator, votes: Votes, way: Way, fitted: Strengths, level: float) -> StrengthScale:
-    """Return what strengths say of all pairs together at a level, votes clustered as `way` has it."""
+    """Bound the differences of strengths of all pairs together at a level, votes clustered as `way` has it."""
     # Errors are no smaller than those of independent votes: near separation clusters hardly vary any more.
     covariance = [*covariances(votes, way, fitted), fitted.bread]
     freedom = max(min(effective_clusters(cluster) for cluster in clusters(votes, way)) - 1, 1.0)
@@ -93,7 +95,7 @@ def quantile(freedom: float, level: float) -> float:
 
 
 def explain_scale(votes: Votes, way: Way, fitted: Strengths) -> Explained:
-    """Test wins less losses of each pair against what strengths imply; clusters inflate what chance does.
+    """Test wins less losses of each pair against those that strengths imply; clusters of votes inflate chance.
 
     Pearson's chi-square over the mean dispersion. Source: Rao and Scott 1984 (first-order correction).
     """
@@ -167,7 +169,9 @@ class Dropped(NamedTuple):
 
 
 def drop(counts: Array, fitted: Strengths) -> Dropped | None:
-    """Find the fewest votes without which another system of the largest part is on top; None where none is alone there.
+    """Find the fewest votes without which another system is on top; None where no system is alone there.
+
+    `counts[pair, 3]` are those that `fitted` comes from; systems are those of the largest part that votes connect.
 
     An upper bound: fewer that are chosen otherwise may do, too.
     """
@@ -189,7 +193,7 @@ def drop(counts: Array, fitted: Strengths) -> Dropped | None:
 
 
 def _count_fewest_votes(counts: Array, fitted: Strengths, top: int, rival: int, most: int) -> float | None:
-    """Return how many votes have to go for a rival, if at most so many; halving between what does not do and does."""
+    """Return the votes that have to go to put `rival` above `top`, by bisection; None if more than `most`."""
     if most < 1 or not _has_passed(_remove_votes(counts, fitted, top, rival, most), fitted.n_systems, top, rival):
         return None
     fails, does = 0, most

@@ -1,4 +1,8 @@
-"""Weigh evidence that is looked at again and again: e-processes, alpha spending, and an exact account of both.
+"""Test pairs of systems at repeated looks: e-processes, alpha spending, and exact error rates of decision rules.
+
+`mixture_evidence` and `betting_evidence` return log e-values; `has_crossed_boundary` (single outputs),
+`have_documents_crossed` and `has_corrected_crossed` (corrected by a metric) mark looks at which a boundary is crossed;
+`claims` computes how often a rule claims. A row is a pair in a campaign.
 
 The mean of human preferences x (+1, 0, -1) is corrected by the metric's g: `d = mean(x) - c (mean(g) - mean_all(g))`
 over the outputs that both rated, against the mean of g over all outputs that the metric rated, `c = Cov(x, g)/Var(g)`:
@@ -50,7 +54,7 @@ def mixture_evidence(counts: Array, concentration: float) -> Floats:
 
 
 def betting_evidence(evidence: Evidence) -> Floats:
-    """Return the log e-value `[row, look]` of bets on human preferences less what the metric lets expect.
+    """Return the log e-value `[row, look]` of bets on human preferences corrected by the metric's.
 
     For an output with both ratings, x = human and g = metric preference (+1, 0, -1), `y = x - c (g - mean g)` has mean
     p> - p<, `mean g` taken over all outputs of the metric. Under equal systems `prod (1 + b y)` is a test martingale
@@ -72,7 +76,7 @@ def betting_evidence(evidence: Evidence) -> Floats:
 
 
 def grade_outcomes(n: int) -> Floats:
-    """Return what each of a metric's n outcomes counts: +1 for the largest `>` to -1 for the largest `<`."""
+    """Return the value of each of a metric's n outcomes: +1 for the largest `>` to -1 for the largest `<`."""
     return grade_preferences(np.arange(n), n // 2)
 
 
@@ -90,12 +94,12 @@ def has_crossed_boundary(evidence: Evidence, level: float, spending: Spending) -
 
 
 def have_documents_crossed(evidence: Evidence, level: float, spending: Spending) -> Bools:
-    """Mark at which looks the documents' wins less losses cross such a boundary: `[row, look]`.
+    """Mark at which looks the documents' wins less losses cross a boundary, as `has_crossed_boundary`: `[row, look]`.
 
     Given how far apart wins and losses are in each document, whose way they are is a fair coin for each document if
     the systems are exchangeable, however much its outputs resemble each other: a walk whose steps are of several
-    sizes. A document that a look splits waits until all of it has come (see `steps.document_totals`). Raises InputError
-    where outputs are not known one by one.
+    sizes. A document that a look splits waits until all of it has come (see `betting.document_totals`). Raises
+    InputError where outputs are not known one by one.
     """
     total = document_totals(require_trail(evidence), evidence.annotations, whole=True)
     new = np.abs(np.diff(total, axis=1, prepend=0))
@@ -192,7 +196,7 @@ class PairClaimRates:
 
 
 def claims(rule: Callable[[Evidence], Verdicts], p: Floats, annotations: Ints) -> PairClaimRates:
-    """Work out exactly what a rule concludes about a pair with probabilities p of `>`, `=`, `<`: no simulation.
+    """Compute exactly how often a rule claims about a pair with probabilities p of `>`, `=`, `<`: no simulation.
 
     Goes through all numbers of wins and losses, annotation by annotation (a dynamic programme), and asks the rule at
     each look. Good for rules that judge a look by its human counts alone (`fixed`, `human_only`, `anytime` without a
@@ -232,7 +236,7 @@ def _ask(rule: Callable[[Evidence], Verdicts], chance: Floats, done: int, planne
 
 
 def corrected_statistic(evidence: Evidence) -> Floats:
-    """Return z of each row at each look: `[row, look]`, with the tails of a normal law; 0 before two annotations.
+    """Return z of each row at each look: `[row, look]`, with the tails of a normal law; 0 below three annotations.
 
     Outputs that the metric has not rated count as they are. Raises InputError without a metric.
     """
@@ -271,7 +275,7 @@ def has_corrected_crossed(evidence: Evidence, level: float, spending: Spending) 
 
 @functools.lru_cache(maxsize=64)
 def boundaries(annotations: tuple[int, ...], level: float, spending: Spending) -> Floats:
-    """Return what |z| must reach at each look (inf: nothing is to be spent there), two-sided.
+    """Return the |z| to be reached at each look for a two-sided claim (inf: nothing is to be spent there).
 
     >>> boundaries((0, 1, 2, 3, 4, 5), 0.05, "obrien_fleming").round(2).tolist()
     [inf, 4.38, 3.1, 2.55, 2.25, 2.06]
@@ -299,7 +303,7 @@ def _mass_beyond_edge(place: Floats, mass: Floats, step: float, edge: float) -> 
 
 
 def _edge(place: Floats, mass: Floats, step: float, spend: float) -> float:
-    """Find where what lies beyond is what may be spent."""
+    """Bisect for the edge beyond which, on either side, the motion has the probability `spend` after a `step`."""
     low, high = 0.0, 40.0
     for _ in range(60):
         middle = (low + high) / 2

@@ -1,5 +1,8 @@
 """Fit one strength for each system to comparisons of pairs, ties included: Davidson's extension of Bradley and Terry.
 
+Call `fit` on counts of outcomes, then `covariances` and `contrast_errors` for errors. Parameters are the strengths and,
+last, the logarithm of ties. Votes cluster by rater, by item, or both ways.
+
 `>`, `=`, `<` of systems that lie d = strength_i - strength_j apart are as likely as e^(d/2) : ties : e^(-d/2). The log
 likelihood is concave in the strengths and the logarithm of `ties`, so that Newton's steps find its top. Sources:
 Davidson 1970 (JASA 65, 317-328); Bradley and Terry 1952; Ford 1957 (when strengths are finite); White 1982 and Cameron,
@@ -30,11 +33,11 @@ _STEPS, _CLOSE, _LEAST_TIES = 100, 1e-9, -20.0
 class Strengths:
     """Strengths in logits `value[system]`, centred within each part, and `log_ties` (-20: there are no ties).
 
-    `part[system]` numbers what comparisons hold together: no scale holds two parts. `without_upper[system]` and
-    `without_lower[system]` mark systems that won (lost) all against the others of their part, alone or in a group, so
-    that nothing but a weak prior bounds their distance. `reaches[i, j]`: wins or ties lead from i to j, so that they
-    bound how far j is above i. `bread` is the inverse information `[parameter, parameter]`,
-    strengths first, the logarithm of ties last.
+    `part[system]` numbers groups of systems that comparisons connect: no scale holds two parts.
+    `without_upper[system]` and `without_lower[system]` mark systems that won (lost) all against the others of their
+    part, alone or in a group, so that nothing but a weak prior bounds their distance. `reaches[i, j]`: wins or ties
+    lead from i to j, so that they bound how far j is above i. `bread` is the inverse information
+    `[parameter, parameter]`, strengths first, the logarithm of ties last.
     """
 
     value: Floats
@@ -142,7 +145,7 @@ def contrast_errors(contrasts: Floats, covariance: list[Floats]) -> Floats:
 
 
 def vote_scores(votes: Votes, fitted: Strengths) -> csr_matrix[Any]:
-    """Return what each vote says of the parameters: the slope of its log likelihood, `[vote, parameter]`, sparse."""
+    """Return the score of each vote, the slope of its log likelihood by parameters, `[vote, parameter]`, sparse."""
     from scipy.sparse import csr_matrix
 
     n = fitted.n_systems
@@ -203,7 +206,7 @@ def _derivatives(counts: Array, theta: Floats, first: Ints, second: Ints, weak: 
 
 
 def _slopes(chance: Floats) -> tuple[Floats, Floats]:
-    """Return what an outcome says of d, and of the logarithm of ties: `[pair, outcome]`."""
+    """Return slopes of an outcome's log likelihood by d, and by the logarithm of ties: `[pair, outcome]`."""
     net, tie = chance[:, 0] - chance[:, 2], chance[:, 1]
     return np.array([0.5, 0.0, -0.5]) - net[:, None] / 2, np.array([0.0, 1.0, 0.0]) - tie[:, None]
 
@@ -223,7 +226,7 @@ def _sum_cluster_squares(scores: csr_matrix[Any], cluster: Ints) -> Floats:
 
 
 def effective_clusters(cluster: Ints) -> float:
-    """Return how many clusters of equal size are worth those that there are. Source: Carter et al. 2017.
+    """Return the number of clusters of equal size that `cluster[vote]` are worth. Source: Carter et al. 2017.
 
     >>> effective_clusters(np.array([0, 0, 1, 1])), effective_clusters(np.array([0, 0, 0, 1])) < 2
     (2.0, True)

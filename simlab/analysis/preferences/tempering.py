@@ -1,5 +1,8 @@
 """Sample the posterior of a pair where importance sampling is too thin: tempered sequential Monte Carlo.
 
+Call `sample` on a `TemperedPair`; it returns theta, the posterior P(p> > p<), and moments of p, per replicate. Symbols
+are those of `reversal`.
+
 Particles begin as exact draws of the reversed model with a bounded proposal and are led to the posterior by small
 steps. They move in the coordinates (log-ratios of q, log-ratios of the rows nu): there the metric's ratings touch q
 alone, so the ridge that is thin and bent in (p, mu) is straight. Source: Del Moral, Doucet and Jasra 2006.
@@ -29,9 +32,10 @@ _KEPT = 0.6
 
 @dataclass(frozen=True, slots=True)
 class TemperedPair:
-    """Counts of one pair, the proposal `a`, the raters' confusion, and which outcomes the metric has.
+    """Counts of one pair, `human[3]`, `confusion[m, 3]`, `metric[m]`, and the proposal `a[m, 3]` of `reversal`.
 
-    `prior[metric outcome, oracle outcome]` are pseudo-counts of the metric's errors; 1: a uniform prior.
+    `rater[human, oracle]` is the raters' confusion, `rows` are the outcomes that the metric has, and
+    `prior[metric outcome, oracle outcome]` pseudo-counts of the metric's errors; 1: a uniform prior.
     """
 
     human: Floats

@@ -1,7 +1,8 @@
 """Votes on pairs of systems, and which of them may be taken as independent of each other.
 
-Votes of one voter on a pair share the voter's taste, votes on the same outputs share what these are worth. Who is drawn
-from more like them counts as one contribution; who is taken as given does not vary.
+Votes of one voter on a pair share the voter's taste, votes on the same outputs share their quality. Raters (or items)
+that are drawn from more like them count as one contribution each; those taken as given do not vary. `choose_way` picks
+the independent unit, `clusters` numbers the clusters that it makes.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ class Votes:
 
 
 def own_number(of: Ints) -> Ints:
-    """Number what is not named (-1) one by one, after all that is.
+    """Give each unnamed rater or item (-1) a number of its own, after all those that are named.
 
     >>> own_number(np.array([0, -1, 1, -1])).tolist()
     [0, 2, 1, 3]
@@ -90,7 +91,7 @@ def choose_way(votes: Votes) -> Way:
 
 
 def way_of_all(votes: Votes) -> Way:
-    """Return the same for all pairs together, which share raters and items: votes on a system's output of an item."""
+    """Choose the independent unit for all pairs together, which share raters and items, as `choose_way` for each."""
     return choose_way(replace(votes, pair=np.zeros_like(votes.pair), n_systems=2))
 
 
@@ -100,14 +101,14 @@ def counts_as_drawn(votes: Votes, of: Ints) -> bool:
 
 
 def clusters(votes: Votes, way: Way) -> list[Ints]:
-    """Return the number of the cluster of each vote, once for each way in which votes cluster."""
+    """Return the number of the cluster of each vote, `[vote]`, once for each way in which votes cluster."""
     rater, item = own_number(votes.rater), own_number(votes.item)
     each = {"vote": [np.arange(len(votes.pair))], "rater": [rater], "item": [item], "both": [rater, item]}[way]
     return [np.unique(label, return_inverse=True)[1] for label in each]
 
 
 def cells(votes: Votes) -> Ints:
-    """Number what the same rater said of the same item."""
+    """Number pairs of rater and item, `[vote]`: votes of a rater on an item have the same number."""
     rater, item = own_number(votes.rater), own_number(votes.item)
     return np.asarray(np.unique(rater * (int(item.max(initial=0)) + 1) + item, return_inverse=True)[1])
 
@@ -139,7 +140,7 @@ def _count_distinct(*columns: Ints) -> int:
 
 
 def _has_enough(votes: Votes, of: Ints) -> bool:
-    """True if a typical pair has raters (or items) enough to take them as drawn; of pairs with votes enough."""
+    """True if a typical pair, of those with votes enough, has enough raters (items) to take them as drawn."""
     if len(np.unique(own_number(of))) < FEWEST:
         return False
     there = np.bincount(votes.pair, minlength=votes.n_pairs) >= FEWEST

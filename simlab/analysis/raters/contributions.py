@@ -1,7 +1,9 @@
 """Split each pair's difference by rater and document; estimate its variance between clusters.
 
-Everything is laid out by pair, `[..., pair]`, pairs i < j in the order of `np.triu_indices`, and by side: side 0 is the
-first system of a pair, side 1 the second. A document counts for a pair if both systems came.
+`lay_out_by_pair` returns each rater's (and document's) part of both systems' means, `spread` the variance. Everything
+is laid out by pair, `[..., pair]`, pairs i < j in the order of `np.triu_indices`, and by side: side 0 is the first
+system of a pair, side 1 the second. A document counts for a pair if all its segments are rated for both systems. In
+`ScoredRatings` a rating has a weight, `share`; `total[document, system]` is NaN where a segment has no rating.
 
 The model behind it is one mean per system and independent ratings; what the data say of clusters then corrects it.
 There all of the general theory has a closed form: the hat matrix of a cluster averages within systems, so that its
@@ -26,7 +28,8 @@ ALL = 1 - 1e-9
 class Sides(NamedTuple):
     """Sides of pairs: `share[side, cell, pair]`, a cell's share of the ratings, `part[side, cell, pair]`, of the mean.
 
-    A cell is all that one `rater[cell]` said about one `document[cell]`; the parts of a side add up to its mean.
+    A cell holds the ratings of one document, `document[cell]`, by one rater, `rater[cell]`; the parts of a side add up
+    to its mean, which rests on `size[side, pair]` segments.
     """
 
     share: Floats
@@ -47,7 +50,7 @@ class Sides(NamedTuple):
 
 
 def lay_out_by_pair(rated: ScoredRatings, *, documents: bool = False) -> Sides:
-    """Lay ratings out by rater, and by document where that is asked for, or where some did not come.
+    """Lay ratings out by rater, and by document if `documents`, or where some segments have no rating.
 
     `size[side, pair]` is the number of segments that a mean rests on; a pair that shares no document has none.
     """
@@ -112,7 +115,7 @@ class DifferenceVariance(NamedTuple):
 
 
 def spread(sides: Sides, label: Ints) -> DifferenceVariance:
-    """Estimate the variance of each pair's difference, clusters being the cells with the same label.
+    """Estimate the variance of each pair's difference, clusters being the cells with the same `label[cell]`.
 
     The degrees of freedom are Satterthwaite's under the working model: `(n - 1)` of n clusters with equal loads.
     """

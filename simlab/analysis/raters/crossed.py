@@ -1,4 +1,8 @@
-"""Test pairs of systems by flipping raters and documents, where the two cross: several raters rate a document."""
+"""Test pairs of systems by flipping raters and documents, where the two cross: several raters rate a document.
+
+`crossed_flips` returns p-values per pair, `compare_by_crossed_flips` the statistics under all patterns of flips. V_r,
+V_x and V_rx are variances of a difference by rater, by document, and by both; u_r and u_x are contributions.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +70,7 @@ def compare_by_crossed_flips(rng: np.random.Generator, rated: ScoredRatings, *, 
 
 
 def flip_family(rng: np.random.Generator, rated: ScoredRatings, of: Crossed, gap: Floats, flips: int) -> FlipFamily:
-    """Flip contributions of raters and documents; a total of another sign than that of the `gap` is none."""
+    """Flip contributions of raters and documents; totals of another sign than the difference `gap[pair]` count as 0."""
     length = np.sqrt(np.einsum("rp,rp->p", of.raters, of.raters) + np.einsum("xp,xp->p", of.documents, of.documents))
     # Contributions of a pair are scaled to length 1, so that one tolerance serves the statistics of all pairs.
     per = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)
@@ -91,7 +95,7 @@ def flip_family(rng: np.random.Generator, rated: ScoredRatings, of: Crossed, gap
 
 
 def sum_contributions(rated: ScoredRatings) -> Crossed:
-    """Add up what each rater, and each document, contributes to differences."""
+    """Add up the contributions of each rater, and of each document, to differences."""
     sides = lay_out_by_pair(rated, documents=True)
     explained = levels(rated)[sides.rater][:, None] + sides.mean.mean(0)
     centred = sides.part - sides.share * explained
@@ -101,7 +105,10 @@ def sum_contributions(rated: ScoredRatings) -> Crossed:
 
 
 def shared_part(raters: Floats, documents: Floats, alone: Floats) -> Floats:
-    """Return the factor that reduces contributions of documents to what raters share there, `[pair]`.
+    """Return the factor that reduces contributions of documents to the part that raters share there, `[pair]`.
+
+    `raters[rater, pair]` and `documents[document, pair]` are contributions, `alone[document, pair]` sums of squares of
+    single cells of rater and document.
 
     `C = V_x - V_rx` adds up over documents, so that its standard error is known. Raters' own squares, about their mean,
     lack C / (R - 1) of it, which is put back.

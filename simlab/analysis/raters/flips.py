@@ -1,4 +1,7 @@
-"""Test pairs of systems by flipping whole raters: if two systems are equal, a rater might as well prefer the other."""
+"""Test pairs of systems by flipping whole raters: if two systems are equal, a rater might as well prefer the other.
+
+`rater_flips` returns p-values per pair, `compare_by_flips` the statistics under all patterns of flips.
+"""
 
 from __future__ import annotations
 
@@ -47,9 +50,9 @@ def compare_by_flips(rng: np.random.Generator, rated: ScoredRatings, *, flips: i
 
 
 def rater_contributions(rated: ScoredRatings, sides: Sides) -> Floats:
-    """Return what each rater contributes to differences, each rater's own level taken out, `[rater, pair]`.
+    """Return each rater's contribution to differences, the rater's own level taken out, `[rater, pair]`.
 
-    What is left of a rating is what neither the rater's own level nor the mean of the two systems explains.
+    A rating enters less the rater's own level and the mean of the two systems.
     """
     share, part = (gather_by_label(values, sides.rater) for values in (sides.share, sides.part))
     # If systems are equal both sides have the same mean, for which the middle of the two stands.

@@ -1,4 +1,7 @@
-"""Estimate each rater's leniency: how far they score above others on the same outputs, or the same systems."""
+"""Estimate each rater's leniency: how far they score above others on the same outputs, or the same systems.
+
+Call `leniency` on ratings; it returns each rater's mean difference from others, with an interval.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +15,8 @@ from simlab.types import Bools, Floats, Ints, ScoredRatings
 class Leniency(NamedTuple):
     """Leniency of each rater: the number of ratings, how far they lie `above` others', its interval's half `width`.
 
-    `outputs[rater]` tells whether others rated the same outputs; where they did not, their ratings of the same systems
-    are what it is held against, documents and all.
+    `outputs[rater]` is True where others rated the same outputs; else the rater is compared with others' ratings of the
+    same systems, on whatever documents.
     """
 
     n: Ints
@@ -23,10 +26,10 @@ class Leniency(NamedTuple):
 
 
 def leniency(rated: ScoredRatings, n_raters: int, level: float) -> Leniency:
-    """Hold each rater's scores against what others say, with an interval by the documents that they rest on.
+    """Compare each rater's scores with those of others, with an interval from the spread over documents.
 
     Outputs that others rated, too, count alone where they are at least half of a rater's; else all outputs do, each
-    held against what others say of its system on average, which the others' documents make uncertain, too.
+    compared with the others' mean score of its system, which the others' documents make uncertain, too.
     """
     item = np.unique(rated.item, return_inverse=True)[1]
     output = item * rated.n_systems + rated.system
@@ -85,9 +88,9 @@ def _estimate_leniency(rated: ScoredRatings, apart: Floats, outputs: Bools, leve
 
 
 def _contributions_of_others(rated: ScoredRatings, own: Bools, others: Bools) -> tuple[Floats, Floats]:
-    """Return what others' ratings in each document add to the mean that a rater's `own` are held against.
+    """Return the parts `[document]` of others' ratings in the mean with which a rater's `own` are compared.
 
-    Beside it stand the documents' shares in that mean.
+    The second array holds the documents' shares in that mean.
     """
     system, document, n_systems = rated.system[others], rated.document[others], rated.n_systems
     count = np.maximum(np.bincount(system, minlength=n_systems), 1)

@@ -78,7 +78,7 @@ class DesignProducts(NamedTuple):
 
 
 class ScoreSums(NamedTuple):
-    """Sums of scores by column and by level of the last term, and the sum of their squares; studies are a last axis."""
+    """Sums of scores by column of the design and by level of the last term, and of their squares; studies come last."""
 
     column: Floats
     last: Floats
@@ -326,7 +326,7 @@ def _times(matrix: Floats, column: Floats) -> Floats:
 
 
 def _reduced_sums(design: DesignProducts, at: Solved, column: Floats, last: Floats) -> tuple[Floats, Floats]:
-    """Return what the last term takes of the sums of its levels, and what that leaves of the sums by column."""
+    """Return the part of sums by level that the last term takes, and the sums by column that this leaves."""
     taken = (at.ratio[..., -1:] * at.last_weight * last.T).T
     return taken, column - design.to_last.T @ taken
 
@@ -377,9 +377,9 @@ E = TypeVar("E", bound=Equations)
 
 
 class MixedModelFit(NamedTuple):
-    """A fitted model: `component[noise and term]`, `estimate[system]`, and the equations, which weigh what varies.
+    """A fitted model: variance `component[noise and term]`, `estimate[system]`, and the solved equations `at`.
 
-    `converged` is False where steps ended before components did.
+    `converged` is False where steps ended before components settled.
     """
 
     design: DesignProducts
@@ -392,8 +392,8 @@ class MixedModelFit(NamedTuple):
 class Fits(NamedTuple):
     """Mixed models fitted to many studies: `component[noise and term, study]` and `estimate[system, study]`.
 
-    `at` are the equations, common to all studies or each study's own. `scattered[study]` is False where nothing is left
-    of the scores once systems are told apart, `converged[study]` where steps ended before components did.
+    `at` are the equations, common to all studies or each study's own. `scattered[study]` is False where systems' means
+    explain all scores, `converged[study]` where steps ended before components settled.
     """
 
     component: Floats
@@ -404,7 +404,7 @@ class Fits(NamedTuple):
 
 
 def fit(design: DesignProducts, value: Floats) -> MixedModelFit | None:
-    """Fit by REML, `value[rating]`; None where nothing is left of the scores once systems are told apart."""
+    """Fit by REML to scores, `value[rating]`; None where systems' means explain all of them."""
     fits = fit_each(design, value[:, None])
     if not fits.scattered[0]:
         return None
@@ -478,7 +478,7 @@ def _some_sums(sums: ScoreSums, study: Any) -> ScoreSums:
 def step_from(design: DesignProducts, at: Solved, value: Floats) -> Fits:
     """Make one step of Fisher scoring for each study, `value[rating, study]`, from the components of solved equations.
 
-    It is efficient where these are the true ones, and costs no new equations.
+    It is statistically efficient where these are the true ones, and no new equations are solved.
     """
     sums = sum_scores(design, value)
     forms = quadratic_forms(design, at, sums)

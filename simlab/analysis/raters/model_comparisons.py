@@ -1,12 +1,17 @@
-"""Compare systems by the mixed model of ratings: which terms a design has, which pairs can be compared, and for whom.
+"""Compare all pairs of systems by the mixed model of ratings: which terms a design has, and which pairs it can compare.
+
+Call `compare_by_model` on ratings; it returns `ModelComparisons`: differences with variances and degrees of freedom.
+`model_studies` does the same for many simulated studies of one design. A taste is a rater's own view of a system; a
+difference is for raters at large (drawn from more like them) or for these raters only.
 
 A difference that rests on raters who met both systems is free of their leniency; one that rests on other raters carries
-the variance of leniency with the degrees of freedom of those raters, because the model has both. What no model tells is
-not compared: a system that one rater alone rated where nobody met both, and pools of raters that share no system.
+the variance of leniency with the degrees of freedom of those raters, because the model has both. Pairs that no model
+can tell apart are not compared: a system that one rater alone rated where nobody met both, and pools of raters that
+share no system.
 
-Of these raters tastes are fixed: what documents and noise add to a difference is then estimated within raters and
-systems. The fit with random tastes pools it with tastes where it puts these at 0, and not where it does not, which
-takes the smaller variance in both.
+For these raters only, tastes are fixed: the variance that documents and noise add to a difference is then estimated
+within raters and systems. The fit with random tastes pools it with tastes where it puts these at 0, and not where it
+does not, which takes the smaller variance in both.
 """
 
 from __future__ import annotations
@@ -120,7 +125,7 @@ class ModelComparisons(NamedTuple):
 def t_statistics(
     difference: Floats, variance: Floats, freedom: Floats, comparable: Bools, units: Floats
 ) -> tuple[Floats, Floats]:
-    """Return |t| of differences, `[..., pair]`, and degrees of freedom within bounds."""
+    """Return |t| of differences, `[..., pair]`, and degrees of freedom within bounds; fields of `ModelComparisons`."""
     from scipy.special import ndtri
 
     scattered = comparable & (variance > 0) & (freedom > 0)
@@ -154,7 +159,7 @@ def model_differences(rated: ScoredRatings, *, pools: Pools) -> Floats:
 
 
 def model_studies(rated: ScoredRatings, *, pools: Pools) -> SimulatedStudies:
-    """Return what judges simulated studies in the design of these ratings.
+    """Return the `SimulatedStudies` that compares systems in simulated studies with the design of these ratings.
 
     Studies of a large design make one step of Fisher scoring from the components of these ratings.
     """
@@ -168,17 +173,17 @@ def model_studies(rated: ScoredRatings, *, pools: Pools) -> SimulatedStudies:
 
 
 def compare_by_model(rated: ScoredRatings, pools: Pools = "apart") -> ModelComparisons:
-    """Fit the model to ratings and compare all pairs; a fit is kept for the next who asks about the same ratings."""
+    """Fit the model to ratings and compare all pairs; the latest fits are cached by their ratings."""
     return compare_by_key(*make_key(rated, pools))
 
 
 def fit_model(key: Key, value: bytes) -> tuple[ComparisonLayout, MixedModelFit | None, Floats]:
-    """Return the layout of ratings, the fit to them (None: nothing scatters), and their scores."""
+    """Return the layout of ratings, the fit to them (None: scores do not scatter), and their scores; see `make_key`."""
     return _layout(*key), _fit_by_key(key, value), np.frombuffer(value, float)
 
 
 def make_key(rated: ScoredRatings, pools: Pools) -> tuple[Key, bytes]:
-    """Return what tells the design of ratings from others, and their scores, as what is kept of them is found by."""
+    """Return keys of the cache for ratings: that of their design, and their scores as bytes."""
     columns = (rated.system, rated.rater, rated.item, rated.document)
     system, rater, item, document = (np.ascontiguousarray(column, np.int64).tobytes() for column in columns)
     value = np.ascontiguousarray(rated.value, float).tobytes()
@@ -187,7 +192,7 @@ def make_key(rated: ScoredRatings, pools: Pools) -> tuple[Key, bytes]:
 
 @lru_cache(maxsize=2)
 def compare_by_key(key: Key, value: bytes) -> ModelComparisons:
-    """Compare all pairs of the ratings that go by this key and these scores."""
+    """Compare all pairs of the ratings with a design key and scores from `make_key`."""
     return _layout(*key).compare(_fit_by_key(key, value), np.frombuffer(value, float))
 
 
@@ -206,11 +211,11 @@ def _threads() -> ThreadpoolController:
 
 
 class Shares(NamedTuple):
-    """Variance per unit of each component, `[component, pair]`, the noise first; equations decide it.
+    """Variance of a difference per unit of each component, `[component, pair]`, the noise first; equations decide it.
 
-    `scoped` is that of differences in their scope, `large` with tastes in any case, `lasting` what more documents do
-    not shrink, `lasts[pair]` True where there is some. `mean[component, system]` is that of estimates. Where a layout
-    has a design within raters, the parts of it that speak of these raters are in `within` and `mean_within`.
+    `scoped` is that of differences in their scope, `large` with tastes in any case, `lasting` the part that more
+    documents do not shrink, `lasts[pair]` True where there is some. `mean[component, system]` is that of estimates.
+    Where a layout has a design within raters, the parts for these raters only are in `within` and `mean_within`.
     """
 
     scoped: Floats
@@ -238,9 +243,9 @@ class ComparisonLayout(NamedTuple):
     `within` has each rater's mean of each system for fixed effects: None where all pairs are for raters at large, or
     where tastes cannot be told from documents, and stay in the variance.
     `averages[cell, rating]` marks the groups within which scores are averaged (None: they are not), `n_averaged` counts
-    them, `cell_rater[cell]` and `cell_system[cell]` say whose they are. `met[rater, system]` says who rated what; what
-    else there is of the pairs `first` and `second` is that of `ModelComparisons`, `refused` its `pools`; `enough` is
-    True of pairs both of whose systems enough raters rated, evenly enough.
+    them, `cell_rater[cell]` and `cell_system[cell]` are their rater and system. `met[rater, system]` is True where a
+    rater rated a system; further fields of the pairs `first` and `second` are those of `ModelComparisons`, `refused`
+    its `pools`; `enough` is True of pairs both of whose systems enough raters rated, evenly enough.
     """
 
     design: DesignProducts
@@ -333,10 +338,10 @@ class ComparisonLayout(NamedTuple):
     def errors(
         self, whole: StudyComponents, within: StudyComponents | None, share: Floats, share_within: Floats, given: Bools
     ) -> tuple[Floats, Floats]:
-        """Return variances and degrees of freedom, `[study, pair]`, of raters at large or, where `given`, of these.
+        """Return variances and degrees of freedom, `[study, pair]`, for raters at large or, where `given`, for these.
 
-        Of these raters components that are estimated at 0 count as estimated: documents of few raters are too few to
-        know it. `within` is None where nothing scatters there.
+        `share` and `share_within` are fields of `Shares`. For these raters components that are estimated at 0 count as
+        estimated: documents of few raters are too few to know it. `within` is None where scores do not scatter there.
         """
         variance, freedom = satterthwaite_freedom(*whole, share)
         if not given.any():
@@ -354,7 +359,7 @@ class ComparisonLayout(NamedTuple):
         return np.where(given, total, variance), np.where(given, spare, freedom)
 
     def shares(self, at: Solved) -> Shares:
-        """Return what a unit of each component adds to variances at solved equations."""
+        """Return the variance that a unit of each component adds to differences and estimates at solved equations."""
         noise, own_noise = contrast_variances(at.noise), np.diagonal(at.noise, axis1=-2, axis2=-1)
         large, of_raters, means = [noise], [np.zeros_like(noise)], [np.maximum(own_noise, 0.0)]
         apart = [False]
@@ -375,7 +380,7 @@ class ComparisonLayout(NamedTuple):
         return Shares(scoped, whole, lasting, lasts, own, whole[..., left, :], mean[..., left, :])
 
     def _one_sided_variance(self, load: Floats) -> Floats:
-        """Return what a unit of tastes adds to each difference by raters who rated one of the two systems only."""
+        """Return the variance per unit of tastes of each difference, by raters who rated one of the two systems."""
         one_sided = ~(self.met[:, self.first] & self.met[:, self.second])
         # Tastes are numbered as raters and systems that met, rater by rater.
         rater = np.nonzero(self.met)[0]
@@ -383,7 +388,7 @@ class ComparisonLayout(NamedTuple):
 
 
 def rounding_variance(component: Floats, size: Floats) -> Floats:
-    """Return the variance that is rounding, `[study, 1]`: nothing scatters where terms explain all systems do not."""
+    """Return the variance up to which a difference has only rounding, `[study, 1]`; `size` is the largest score."""
     total = component.sum(0)
     rounding = (ROUNDING * np.maximum(1.0, size)) ** 2
     # Steps of REML keep the noise at LEAST_NOISE of the components, so that a noise this small stands for none.
@@ -392,7 +397,7 @@ def rounding_variance(component: Floats, size: Floats) -> Floats:
 
 
 class SimulatedStudies(NamedTuple):
-    """The layout that simulated studies of one design share; of a large one equations, and what follows from them, too.
+    """The layout that simulated studies of one design share; of a large design the solved equations and shares, too.
 
     Values are `[rating, study]`.
     """
@@ -474,6 +479,7 @@ def satterthwaite_freedom(
 def _layout(
     system: bytes, rater: bytes, item: bytes, document: bytes, n_systems: int, pools: Pools
 ) -> ComparisonLayout:
+    """Lay out the comparisons of a design; arguments are the parts of a `Key`, labels per rating as bytes."""
     of_system = np.frombuffer(system, np.int64)
     of_rater, of_item, of_document = (_number_in_order(np.frombuffer(one, np.int64)) for one in (rater, item, document))
     met = np.zeros((_count(of_rater), n_systems), bool)
@@ -601,7 +607,7 @@ def _count(label: Ints) -> int:
 
 
 def _pools(met: Bools) -> tuple[Ints, Bools]:
-    """Number the pools of raters that are joined by systems, for each system; say which of them have one system."""
+    """Return the pool of each system (pools are raters joined by systems), and mark the pools with one system."""
     from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import connected_components
 

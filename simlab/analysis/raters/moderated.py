@@ -1,8 +1,11 @@
-"""Test all pairs of systems by variances that pairs share, against what studies of equal systems would show.
+"""Test all pairs of systems by moderated variances, against the law of the largest |t| in studies of equal systems.
 
-Estimates are those of the mixed model. What each rater contributes to a difference says how far raters disagree about
-it. Few raters say little, so that this sum of squares, over the one that the model expects, is shrunk towards the
-median of all pairs (moderated). The largest |t| of all pairs is held against its law in studies of equal systems that
+`moderated` returns p-values per pair, `moderated_comparisons` differences with variances, `moderated_studies` a `Judge`
+that tests simulated studies of the same design.
+
+Estimates are those of the mixed model. Raters' contributions to a difference show how far they disagree about it. Few
+raters show little, so that this sum of squares, over the one that the model expects, is shrunk towards the median of
+all pairs (moderated). The largest |t| of all pairs is held against its law in studies of equal systems that
 are drawn from the fitted model and judged in the same way; systems in them differ in spread as their ratings do.
 
 Source: Smyth 2004 (moderated variances); Westfall and Young 1993 (the largest of all statistics); Henderson 1975 (the
@@ -95,13 +98,13 @@ def moderated_differences(rated: ScoredRatings, *, pools: Pools, draws: Count) -
 
 
 def moderated_comparisons(rated: ScoredRatings, pools: Pools, draws: int) -> ModelComparisons:
-    """Compare all pairs under the mixed model, with moderated variances and the studies that they are held against."""
+    """Compare all pairs under the mixed model, with moderated variances and |t| of `draws` studies of equal systems."""
     return _compare_moderated(*make_key(rated, pools), draws)
 
 
 @lru_cache(maxsize=2)
 def _compare_moderated(key: Key, score: bytes, draws: int) -> ModelComparisons:
-    """Keep the comparisons of ratings for the next who asks about the same ones."""
+    """Compare ratings by their key and scores (`make_key`); the latest answers are cached."""
     layout, model_fit, value = fit_model(key, score)
     of = compare_by_key(key, score)
     if model_fit is None or not _keeps_level(layout):
@@ -119,7 +122,7 @@ def _compare_moderated(key: Key, score: bytes, draws: int) -> ModelComparisons:
 
 
 def moderated_studies(rated: ScoredRatings, *, pools: Pools, draws: Count) -> Judge | SimulatedStudies:
-    """Return what judges simulated studies in the design of these ratings, with the weights that these got."""
+    """Return the tests of simulated studies in the design of these ratings, with the weights of the fit to these."""
     layout, model_fit, value = fit_model(*make_key(rated, pools))
     if model_fit is None or not _keeps_level(layout):
         return model_studies(rated, pools=pools)
@@ -140,7 +143,7 @@ def _is_dealt_to_few(layout: ComparisonLayout) -> bool:
 
 
 def _complete_share(layout: ComparisonLayout) -> float:
-    """Return in which share of what raters met of documents they rated all systems that anybody rated there."""
+    """Return the share of pairs of rater and document with ratings of all systems that anybody rated there."""
     document = next((term.label for term in layout.design.terms if term.name == DOCUMENT), None)
     if document is None:
         return 1.0
@@ -188,11 +191,11 @@ class Judge(NamedTuple):
         return difference, [SimulatedFamily(study, self.freedom, self.null) for study in t]
 
     def factors(self, value: Floats) -> Floats:
-        """Return what the variance of each difference is, over that by a unit of noise, `[study, pair]`."""
+        """Return the ratio of each difference's variance to that by a unit of noise, `[study, pair]`."""
         return self._factors(self.squares(self.layout.average_cells(value)))
 
     def squares(self, score: Floats) -> Floats:
-        """Return the sum of squares of what raters contribute to each difference, `[study, pair]`, by cells."""
+        """Return sums of squares of raters' contributions to differences, `[study, pair]`; `score[cell, study]`."""
         return self._summarise_residuals(score)[1]
 
     def _differences(self, estimate: Floats, value: Floats) -> Floats:
@@ -210,9 +213,9 @@ class Judge(NamedTuple):
         return estimate, _squares(residual, layout.first, layout.second)
 
     def subtract_documents(self, score: Floats) -> tuple[Floats, Floats]:
-        """Take out of scores, `[cell, study]`, what documents and outputs are predicted to add, whoever rates them.
+        """Subtract the predicted effects of documents and outputs from scores, `[cell, study]`.
 
-        Returns the estimates of systems, `[system, study]`, and what is left of scores.
+        Returns the estimates of systems, `[system, study]`, and the scores that are left.
         """
         estimate, effects = predictions(self.layout.design, self.at, score)
         left = score
@@ -227,7 +230,7 @@ class Judge(NamedTuple):
         return np.asarray((self.added @ left).T.reshape(-1, *self.layout.met.shape))
 
     def contributions(self, score: Floats) -> Floats:
-        """Return what raters add to each estimate, `[..., rater, system]`, by their mean scores of that shape."""
+        """Return raters' contributions to each estimate, `[..., rater, system]`, from mean scores of that shape."""
         weighted = self.precision * score
         level = self.shrunk * weighted.sum(-1)
         weighted -= self.precision * level[..., None]
@@ -243,7 +246,7 @@ class Judge(NamedTuple):
         return _moderated_ratio(ratio, self.freedom, self.layout.comparable)
 
     def train_on_equals(self, spread: Floats, rng: np.random.Generator, draws: int) -> Judge:
-        """Learn from studies of equal systems whose standard deviations are `spread[system]` times as large."""
+        """Set the last four fields by studies of equal systems, with `spread[system]` times the standard deviation."""
         first, second = self.layout.first, self.layout.second
         known = self.precision > 0
         scale = np.where(known, spread / np.sqrt(np.where(known, self.precision, 1.0)), 0.0)
@@ -328,7 +331,7 @@ def _moderated_ratio(ratio: Floats, freedom: Floats, comparable: Bools) -> Float
 
 
 def make_judge(layout: ComparisonLayout, fit: MixedModelFit, value: Floats, draws: int) -> Judge:
-    """Weigh scores as a fit does, and draw the studies of equal systems that follow from it."""
+    """Make the judge of a design from the fit to scores `value[rating]`, with `draws` studies of equal systems."""
     from scipy import sparse
 
     at, n_cells = layout.cell_rater * layout.met.shape[1] + layout.cell_system, len(layout.cell_rater)
@@ -357,10 +360,10 @@ def make_judge(layout: ComparisonLayout, fit: MixedModelFit, value: Floats, draw
 
 
 def _kept_share(judge: Judge, spread: Floats, rng: np.random.Generator) -> float:
-    """Return which share of raters' squared contributions is left where documents are predicted from the same scores.
+    """Return the share of raters' squared contributions left where documents are predicted from the same scores.
 
-    What is taken out as the effect of a document takes some of its raters' own scatter along, unless that is the same
-    for all systems. Scores of the model are drawn, with all its terms, and treated as the table's.
+    The predicted effect of a document takes some of its raters' own scatter along, unless that is the same for all
+    systems. Scores of the model are drawn, with all its terms, and treated as the table's.
     """
     layout, names = judge.layout, [term.name for term in judge.layout.design.terms]
     if set(names) <= {RATERS, TASTES, WITHIN_RATERS, DOCUMENT, SEGMENT} and _complete_share(layout) == 1:
@@ -387,7 +390,7 @@ def _kept_share(judge: Judge, spread: Floats, rng: np.random.Generator) -> float
 
 
 def _spread(judge: Judge, score: Floats, at: Ints, weight: Floats) -> Floats:
-    """Return how many times as much each system's ratings vary within raters as all do, as a standard deviation."""
+    """Return the standard deviation of each system's ratings within raters, relative to that of all, `[system]`."""
     met, (_, left) = judge.layout.met, judge.subtract_documents(score[:, None])
     mean = judge.means(left)[0].ravel()
     within = np.bincount(at, weight * (left[:, 0] - mean[at]) ** 2, met.size).reshape(met.shape).sum(0)
@@ -428,7 +431,7 @@ _judged: list[tuple[ScoredRatings, int, tuple[Floats, SimulatedFamily] | None]] 
 def _side_by_side(rated: ScoredRatings, draws: int) -> tuple[Floats, SimulatedFamily] | None:
     """Return differences, `[pair]`, and the family of a table of whole documents; None of tables of another kind.
 
-    Up to rounding it is what `moderated_comparisons` says, in a small part of the time.
+    Up to rounding the answer is that of `moderated_comparisons`, in a small part of the time.
     """
     if _judged and _judged[0][0] is rated and _judged[0][1] == draws:
         return _judged[0][2]
@@ -439,6 +442,7 @@ def _side_by_side(rated: ScoredRatings, draws: int) -> tuple[Floats, SimulatedFa
 
 
 def _judge_side_by_side(rated: ScoredRatings, draws: int) -> tuple[Floats, SimulatedFamily] | None:
+    """Compute `_side_by_side`, which caches it."""
     table = side_by_side.find_whole_documents(rated)
     if table is None:
         return None

@@ -1,4 +1,6 @@
-"""Judge tables in which one rater each rates whole documents of all systems, without equations of their size.
+"""Fit the mixed model to tables in which each document of all systems has one rater, by sums over raters alone.
+
+Call `find_whole_documents` (None: another kind of table), `sum_by_rater`, then `fit`; `moderated` tests pairs with it.
 
 Systems are rotated to their mean and to contrasts, all of which have the same covariance. In each of these, documents
 of a rater are exchangeable, so that likelihood, information and estimates are sums over raters.
@@ -37,8 +39,8 @@ class RaterSums(NamedTuple):
 
     `load[rater]` counts documents, `mean[rater, system]` averages them. `within[2]` are the sums of squares about
     these means, of contrasts of systems and of their mean times the root of their number, and `gram[2, rater, rater]`
-    products of these means, less their mean over raters; `each[system]` and
-    `product[system]` sum up squares of what is left of a document's score, and its products with the document's mean.
+    products of these means, less their mean over raters; `each[system]` sums up squares of documents' scores less
+    these means, `product[system]` their products with the document's mean over systems.
     """
 
     load: Floats
@@ -118,7 +120,7 @@ def _is_averaged(rated: ScoredRatings, n_raters: int) -> bool:
 
 
 def sum_by_rater(table: WholeDocuments) -> RaterSums:
-    """Sum up the scores of documents."""
+    """Sum up the scores of documents by rater."""
     score, rater, load = table.score, table.rater, table.load
     mean = (_membership(rater) @ score) / load[:, None]
     left = score - mean[rater]
@@ -134,7 +136,7 @@ def sum_by_rater(table: WholeDocuments) -> RaterSums:
 
 
 def solve(load: Floats, n_systems: int, ratio: Floats) -> RaterEquations:
-    """Solve the model at `ratio[study, term]`."""
+    """Solve the model at `ratio[study, term]` of components to the noise; `load[rater]` counts documents."""
     in_mean = np.array([0.0, n_systems])
     level = 1 + ratio[:, DOCUMENT, None] * in_mean
     shared = ratio[:, TASTE, None] + ratio[:, RATER, None] * in_mean
@@ -200,7 +202,7 @@ class RaterFit(NamedTuple):
 
 
 def fit(sums: RaterSums) -> RaterFit | None:
-    """Fit by REML; None where nothing is left of contrasts once raters and systems are told apart."""
+    """Fit by REML; None where contrasts of systems do not vary within raters."""
     load, n_systems = sums.load, sums.n_systems
     free = int(load.sum() - 1) * n_systems
     if sums.within[0] <= ROUNDING * (load @ sums.mean**2).sum():

@@ -1,7 +1,7 @@
-"""Test pairs of systems by t: the raters who rated, or raters and documents, are a sample.
+"""Test pairs of systems by t: raters (`by_rater`), raters and documents (`two_way`), or segments are the sample.
 
-It takes segments of a document, and ratings by the same rater, for independent. simlab counts how often it errs; it is
-not offered as an analysis.
+`segment_t` takes segments of a document, and ratings by the same rater, for independent. simlab counts how often it
+errs; it is not offered as an analysis.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def by_rater(rng: np.random.Generator, rated: ScoredRatings) -> Floats:
     With one rating of a segment documents are nested in raters, whose contributions then hold what both vary. Side by
     side with equal loads this is the t test on raters' mean differences, exact for normal ones, and of a level of at
     most alpha for unequal variances and scale mixtures up to alpha = .08 (Bakirov and Szekely 2005; Ibragimov and
-    Mueller 2010). Elsewhere the variance is CR2 and the degrees of freedom are Satterthwaite's (see `clusters`). A
+    Mueller 2010). Elsewhere the variance is CR2 and the degrees of freedom are Satterthwaite's (`contributions`). A
     system that one rater rated alone cannot be told from that rater's taste: p = 1. `rng` is not used.
     """
     sides = lay_out_by_pair(rated)

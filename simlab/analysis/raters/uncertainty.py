@@ -1,4 +1,7 @@
-"""Estimate the uncertainty of each difference from the contributions that its test flips, and the raters' part in it.
+"""Estimate the variance of each pair's difference, and the part of it that stays however many documents are rated.
+
+Each `uncertainty_of_...` takes ratings and belongs to one test: raters, documents, or both are the sample, or a mixed
+model has terms for them. `means` estimates systems' means with errors.
 
 Everything is laid out by pair, as in `contributions`; differences are of means per rating.
 """
@@ -22,9 +25,10 @@ ONE = 1 + 1e-6
 
 
 class Part(NamedTuple):
-    """Contributions of units to differences, `[unit, pair]`, each pair's adding up to 0; units are as many as `n`.
+    """Contributions of units (raters or documents) to differences, `[unit, pair]`, each pair's adding up to 0.
 
-    `n[pair]` is what loads amount to, `1 / sum w^2`, and `inflation[pair]` makes the sum of squares a variance.
+    `n[pair]` is the number of units of equal load that they are worth, `1 / sum w^2`, and `inflation[pair]` makes the
+    sum of squares a variance.
     """
 
     contribution: Floats
@@ -33,17 +37,17 @@ class Part(NamedTuple):
 
     @property
     def variance(self) -> Floats:
-        """Return the variance that these units make; infinite where there is but one."""
+        """Return the variance of differences by these units, `[pair]`; infinite where there is but one."""
         squares = np.einsum("up,up->p", self.contribution, self.contribution)
         return np.where(self.n > ONE, squares * self.inflation, np.inf)
 
 
 class Uncertainty(NamedTuple):
-    """Differences of each pair, in `means` of documents that both have, and in what is tested, its `centre`.
+    """Differences of each pair: of `means` over documents that both have, and as tested, `centre`.
 
     The two differ where raters' own levels are taken out. `variance` is that of the centre, the sum over `parts` where
-    there are any, and `lasting` what of it more documents do not shrink, because raters stay the same. `freedom` goes
-    with t. `raters` and `documents` count whom and what each pair rests on.
+    there are any, and `lasting` the part of it that more documents do not shrink, because raters stay the same.
+    `freedom` are t's degrees of freedom. `raters` and `documents` count those that each pair rests on.
     """
 
     means: Floats
@@ -89,7 +93,7 @@ def uncertainty_of_raters(rated: ScoredRatings) -> Uncertainty:
 
 
 def uncertainty_of_both(rated: ScoredRatings) -> Uncertainty:
-    """Take raters and documents for samples that cross; what raters of a document share is as in `crossed`."""
+    """Take raters and documents for samples that cross; contributions of documents are those of `crossed`."""
     sides, cells, weight = _centre_raters(rated)
     by_rater = _part(add_by_label(cells, sides.rater), add_by_label(weight, sides.rater))
     by_document = _part(sum_contributions(rated).documents, add_by_label(weight, sides.document))
@@ -183,7 +187,7 @@ def _count_clusters(weight: Floats, label: Ints) -> Floats:
 
 
 def _variance_within_raters(sides: Sides, cells: Floats, weight: Floats) -> Floats:
-    """Estimate what part of a variance documents make, each rater's own mean difference taken out."""
+    """Estimate the variance that documents add to differences, each rater's own mean difference taken out."""
     _, at = np.unique(sides.rater, return_inverse=True)
     load = add_by_label(weight, sides.rater)
     own = np.divide(add_by_label(cells, sides.rater), load, out=np.zeros_like(load), where=load > 0)
