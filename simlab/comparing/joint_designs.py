@@ -1,6 +1,7 @@
 """Put the designs of several axes, and of several stores, along one axis, so that they are ranked together.
 
-A design is a value of each of these axes, and a store where there are several. Designs that met the same worlds share
+A design is a value of each of these axes, and a store where there are several. `compare_jointly` takes the stores by
+name and returns a `Comparison`, whose axis is called `design`. Designs that met the same worlds share
 clusters, so that their differences are paired; others have clusters of their own.
 """
 
@@ -39,7 +40,11 @@ STORE = "store"
 
 
 class _Part(NamedTuple):
-    """Designs of one store along `design`: their cells, values, objections to them, their worlds."""
+    """Designs of one store, along the axis `design`.
+
+    `cells` holds the measure over the other axes and `design`, `designs[k]` the store and axis values of a design,
+    `against` the objections over the same dimensions, and `worlds[k]` what determines the systems of a design's worlds.
+    """
 
     cells: xr.Dataset
     designs: list[dict[str, object]]
@@ -56,8 +61,10 @@ def compare_jointly(
 ) -> Comparison:
     """Rank the designs along several axes of stores together; with `levels` where they cost, or take, the same.
 
-    Designs without cells on both sides of a cost are said to be unreached there: nothing is extrapolated. Raises
-    InputError for stores that vary other axes than each other, and for costs that no two designs have in common.
+    `stores` are datasets by name, `by` the axes that make up a design, `baseline` the name of a design (None: the best
+    of each cell), `levels` the quantity to make equal, such as cost. Designs without cells on both sides of a cost are
+    said to be unreached there: nothing is extrapolated. Raises InputError for stores that vary other axes than each
+    other, and for costs that no two designs have in common.
     """
     if len(stores) > 1:
         check_stores(stores, measure)
