@@ -1,6 +1,8 @@
 """Records of `simlab conclude`: systems, pairs, raters, metrics, and the promise about the claims.
 
-These records are all that commands, pages and figures know; whoever concludes fills them in, whatever was collected.
+`Conclusion` is the whole answer; `simlab.concluding` fills it in, and commands, pages and figures read it. A claim is a
+pair of systems of which one is called better; the promise bounds the rate of wrong claims. Records of systems, pairs,
+raters and metrics stand in `standings`.
 """
 
 from __future__ import annotations
@@ -110,13 +112,14 @@ class Repetition(Record):
 
 
 class Control(Record):
-    """Share of so many studies like this one that claim something though systems are equal, with its mcse.
+    """Check on equal systems: the share of simulated `studies` like this one that claim something, with its mcse.
 
+    All systems are equal in the `world` of the check, so that every claim is wrong; `promised` is the level.
     `uncorrected` is the same under t tests of segments (of comparisons: sign tests), each by itself. `watched` is the
     same under sign tests of each pair at every one of many looks while votes come (None: not of this kind of study).
-    `pair_claim` is the share of pairs that are claimed (None: the promise is not about each pair by itself).
-    `at_large` is the share of studies by other raters that claim something for theirs, systems equal for raters at
-    large, with a 90 % interval over worlds (None: raters are drawn in the check itself, or nobody is known to differ).
+    `pair_claim` is the share of pairs that are claimed (None: the promise is not about each pair by itself). `at_large`
+    is the share of studies by other raters that claim something for theirs, systems equal for raters at large, with a
+    90 % interval over worlds (None: raters are drawn in the check itself, or nobody is known to differ).
     `best_excluded` is the share of studies in which a system that is a best one, as all are, is excluded from those
     that may be the best: of the system that is excluded most often (None: that is not asked).
     """
@@ -164,7 +167,7 @@ class UnmetPeople(Record):
 
 
 class PlannedFigure(Record):
-    """A figure of a plan beside the one that is found, both in a `unit` ("share": of 1), and why it is `missing`.
+    """A number that a plan forecast beside the one that came out, in a `unit` ("share": of 1), or why it is `missing`.
 
     `measure` is that of a target, the `significant_share` of pairs that are claimed, the `smallest_difference` that
     matters (beside the one that such a table finds with 80 % probability), or what a study takes. Errors are
@@ -195,7 +198,7 @@ class PlanCompliance(Record):
 
 
 class AnalysisWords(Record):
-    """Words on the analysis that sentences are made of; the rest of `about` is for programs."""
+    """Fields of `Conclusion.about` from which sentences on the analysis are made; all others are for programs."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -217,7 +220,7 @@ class LeftOut(Record):
 
 
 class ReadCounts(Record):
-    """Counts in the line about a table; the rest of `read` is for programs."""
+    """Fields of `Conclusion.read`, counts of the table, that pages print; all others are for programs."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -233,7 +236,7 @@ class ReadCounts(Record):
 
 
 def _require_types(known: type[Record]) -> AfterValidator:
-    """Check that those of the values that a page knows have their types."""
+    """Return a validator: values by name of which those that are fields of `known` must have their types."""
 
     def check(values: Mapping[str, Any]) -> Mapping[str, Any]:
         try:

@@ -1,4 +1,10 @@
-"""Records of `simlab detect`: the differences that settings detect, or the ratings that a difference takes."""
+"""Records of `simlab detect`: the differences that settings detect, or the ratings that a difference takes.
+
+Outputs are adequate or not. alpha is the share of a system's outputs that are adequate; rho and eta are the
+probabilities that the metric calls adequate outputs adequate, and inadequate ones inadequate. epsilon is the measurable
+difference between two systems' alphas, which a study of that truth finds half the time; `detectable` is the one that it
+finds with probability `power`. `_joint` marks those for systems that share one estimate of rho and eta.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Records of `simlab fit`: the law of a pilot, its checks, what makes scores differ, what is not identified."""
+"""Records of `simlab fit`: the law of a pilot, its checks, what makes scores differ, what is not identified.
+
+`Fit` is the whole answer. A law is a statistical model of the answers of raters (a distribution given effects of
+systems, raters, documents); with its fitted parameters it is the world in which studies are simulated.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +31,10 @@ class LawScore(Record):
 
 
 class CheckedTrait(Record):
-    """A trait of the pilot beside the median of tables of its law and the interval that it must lie in."""
+    """A trait of the pilot, `real`, beside the median of tables `simulated` from the law.
+
+    `inside`: it lies in the interval from `low` to `high` of these tables.
+    """
 
     name: str
     real: Num
@@ -87,7 +94,10 @@ class Component(Record):
 
 
 class Dependability(Record):
-    """A coefficient of a study, with a 95 % interval: E rho^2 or Phi, with raters `drawn` or `fixed`."""
+    """A generalizability coefficient of a study, with a 95 % interval: E rho^2 (relative) or Phi (absolute).
+
+    The study has so many `documents` and `each` ratings of an output, by raters `drawn` anew or `fixed`.
+    """
 
     name: Literal["e_rho2", "phi"]
     raters: Literal["drawn", "fixed"]
@@ -144,7 +154,7 @@ class RaterSpeed(Record):
 
 
 class PilotSpeeds(Record, extra="allow"):
-    """Speeds of people: the rule by which gaps are cut at `cut` seconds, what was there, and estimates."""
+    """Speeds of the raters: the rule by which gaps are cut at `cut` seconds, the hours of the table, and estimates."""
 
     rule: str
     cut: Num

@@ -1,4 +1,8 @@
-"""Records of `simlab query`: cells of a store, each with its values on the axes and its measures."""
+"""Records of `simlab query`: cells of a store, each with its values on the axes and its measures.
+
+A store is the result of a sweep; a cell is one value of each of its axes. `QueriedCells` answers with cells,
+`CellStatistics` with a statistic (`--quantiles`, `--share`, `--importance`, `--solve`, `--sensitivity`).
+"""
 
 from __future__ import annotations
 

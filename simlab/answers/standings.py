@@ -1,4 +1,8 @@
-"""Records of conclusions about systems, pairs, raters and metrics, and the types of their numbers."""
+"""Records of conclusions about systems, pairs, raters and metrics, and the types of their numbers.
+
+They are the parts of `simlab.answers.conclude.Conclusion`. A pair is two systems; its verdict is a claim that one is
+better, or 0. `Limit` is a sentence on what limits a conclusion, ranked by how much it changes.
+"""
 
 from __future__ import annotations
 

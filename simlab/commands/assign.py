@@ -1,4 +1,7 @@
-"""Answer who rates what of a planned study, and write the sheets."""
+"""Carry out `simlab assign`: deal the outputs of a planned study to raters, and write their sheets.
+
+`carry_out` takes the folder of the plan and the options and returns `WrittenSheets`; `write` makes the page of it.
+"""
 
 from __future__ import annotations
 
@@ -29,9 +32,9 @@ LANGUAGES = "eng-deu"
 class AssignOptions(NamedTuple):
     """Options of an assignment: the files of items and raters, where sheets go and in which form.
 
-    `share` is that of control ratings for each rating, `spoken` the languages for Appraise; None: as is usual. `after`
-    is what came of a first batch, `column_overrides` how that table is read, `alone`: what follows is a study that is
-    concluded by itself.
+    `share` is the number of control ratings for each rating, `spoken` the languages for Appraise; None: the default.
+    `after` is the table of a first batch's ratings, read with `column_overrides`: then what it left open is assigned,
+    as a study that is concluded by itself if `alone`.
     """
 
     items: Path
@@ -72,7 +75,7 @@ def carry_out(folder: Path, options: AssignOptions, plugins: Sequence[str] = ())
 
 
 def write(sheets: WrittenSheets, form: Form, given: Given) -> Launched:
-    """Write an assignment in a form; as csv it says who gets how many ratings."""
+    """Write an assignment in a form; csv has a row for each rater, with the number of ratings."""
     if form == "table":
         return Launched(text.page(_sheets(*sheets)))
     record = _record(*sheets)

@@ -86,7 +86,7 @@ def _write_page(file: Path, has_settings: bool) -> Path:
 
 
 def _write_settings(settings: Sequence[str | Mapping[str, object]]) -> list[str]:
-    """Write settings as they are typed: values are numbers, none and free."""
+    """Return settings as words KEY=VALUE[,VALUE]: texts as they are, of mappings each key with its values."""
     written: list[str] = []
     for given in settings:
         if isinstance(given, str):

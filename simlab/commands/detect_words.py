@@ -1,4 +1,8 @@
-"""Read the KEY=VALUE words of `simlab detect`: numbers, lists of them, and the ways to say how good a metric is."""
+"""Read the KEY=VALUE words of `simlab detect`: numbers, lists of them, and the ways to say how good a metric is.
+
+`parse_words` returns the values by key; `list_combinations` makes a row of every combination of them, with a value for
+each key. A metric is described by rho and eta, by accuracy (rho = eta), or by the correlation of a score with quality.
+"""
 
 from __future__ import annotations
 

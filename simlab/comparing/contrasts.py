@@ -50,11 +50,10 @@ class Row:
     """One design of a comparison in one cell: its value, its difference from the baseline, and its standing.
 
     `at` holds the values of the axes that are not compared, `design` and `baseline` are values of the compared axis;
-    `n` campaigns in so many `clusters` give the value, `low`
-    and `high` bound it. `contrast` is None for the baseline itself. `failed` of the campaigns that `ran` failed;
-    `marks` say what speaks against calling the design the best, or that it rests on fewer clusters than others.
-    `better` and `worse` are the shares of worlds in which it is better, or worse, than the baseline by `BETTER_BY` or
-    more (None: not estimated).
+    `n` campaigns in so many `clusters` give the value, `low` and `high` bound it. `contrast` is None for the baseline
+    itself. `failed` of the campaigns that `ran` failed; `marks` say what speaks against calling the design the best, or
+    that it rests on fewer clusters than others. `better` and `worse` are the shares of worlds in which it is better, or
+    worse, than the baseline by `BETTER_BY` or more (None: not estimated).
     """
 
     at: Mapping[str, object]
@@ -81,8 +80,8 @@ class Comparison:
 
     `label` is the measure's name for people, `equal` the interpolation where designs are compared at equal cost.
     `paired` is False where some designs did not meet the same worlds; `differing` names the keys in which their systems
-    differ, so that none is called best. `unit` is that of the measure, if it has one, `held_fixed` what its
-    studies share. `designs` says of designs that several axes make up what they are on each, and in which store.
+    differ, so that none is called best. `unit` is that of the measure, if it has one, `held_fixed` what its studies
+    share. `designs` says of designs that several axes make up what they are on each, and in which store.
     """
 
     rows: Sequence[Row]

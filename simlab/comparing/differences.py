@@ -56,7 +56,7 @@ def mcse(point: Point) -> float:
 
 
 def lacks_error(point: Point) -> bool:
-    """True if an error of 0 is no error at all: the point has too few clusters for an interval of its own."""
+    """True if an error of 0 cannot be relied on: the clusters are too few to bound the value by an interval."""
     return mcse(point) <= EXACT and not np.isfinite(point.high - point.low)
 
 

@@ -1,8 +1,8 @@
 """Put the designs of several axes, and of several stores, along one axis, so that they are ranked together.
 
 A design is a value of each of these axes, and a store where there are several. `compare_jointly` takes the stores by
-name and returns a `Comparison`, whose axis is called `design`. Designs that met the same worlds share
-clusters, so that their differences are paired; others have clusters of their own.
+name and returns a `Comparison`, whose axis is called `design`. Designs that met the same worlds share clusters, so that
+their differences are paired; others have clusters of their own.
 """
 
 from __future__ import annotations
@@ -42,8 +42,9 @@ STORE = "store"
 class _Part(NamedTuple):
     """Designs of one store, along the axis `design`.
 
-    `cells` holds the measure over the other axes and `design`, `designs[k]` the store and axis values of a design,
-    `against` the objections over the same dimensions, and `worlds[k]` what determines the systems of a design's worlds.
+    `cells` holds the measure (and the cost to make equal) over the other axes and `design`, `designs[k]` the store and
+    axis values of a design, `against` the objections over the same dimensions, and `worlds[k]` what determines the
+    systems of a design's worlds.
     """
 
     cells: xr.Dataset
@@ -146,10 +147,12 @@ def _take_part(
 
 
 def _moves_worlds(dataset: xr.Dataset, axis: str) -> bool:
+    """True if designs along an axis live in other worlds: it varies the seed, or the systems."""
     return str(dataset[axis].attrs.get("key", axis)) == SEED or other_systems(dataset, axis)
 
 
 def _stack(dataset: xr.Dataset, own: Sequence[str], others: Sequence[str], names: Mapping[str, None]) -> xr.Dataset:
+    """Return the measures `names`, with errors and influence, over the axes `others` and one, `design`, for `own`."""
     import xarray as xr
 
     variables: dict[str, Any] = {}

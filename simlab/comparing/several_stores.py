@@ -224,10 +224,10 @@ class EqualLevels(NamedTuple):
 class Equal(NamedTuple):
     """A store at equal cost: its measure over `by`, and over `level`, the costs in place of the axis `along`.
 
-    `values` are those of the axis `along`. Arrays are over the axes that are left, costs and designs:
-    `reached[..., cost, design]` is True where a cost lies among those of a design, `between[..., cost, design, 2]` are
-    the two cells that a value rests on, as indices on `along`, `weight[..., cost, design]` is that of the second, and
-    `against` are the objections to these cells. `ends[..., design, 2]` are a design's least and greatest cost.
+    `values` are those of the axis `along`. Arrays are over the axes that are left, costs and designs: `reached[...,
+    cost, design]` is True where a cost lies among those of a design, `between[..., cost, design, 2]` are the two cells
+    that a value rests on, as indices on `along`, `weight[..., cost, design]` is that of the second, and `against` are
+    the objections to these cells. `ends[..., design, 2]` are a design's least and greatest cost.
     """
 
     dataset: xr.Dataset

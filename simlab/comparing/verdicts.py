@@ -1,8 +1,8 @@
 """Compare the verdicts of a campaign on pairs of systems with the full human evaluation.
 
 `matrix` takes one cell of a store of comparisons and returns the arrays that a figure draws. A verdict is 1 where the
-first system of a pair is called better, -1 where the second is, 0 where neither is.
-Source: Deriu et al. 2023, figure 1.
+first system of a pair is called better, -1 where the second is, 0 where neither is. Source: Deriu et al. 2023, figure
+1.
 """
 
 from __future__ import annotations

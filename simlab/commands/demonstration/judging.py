@@ -1,4 +1,7 @@
-"""Judge the conclusions of a study by the truth that was planted."""
+"""Compare the conclusions of a study with the truth that was planted: right, wrong and missing claims.
+
+`judge_pairs` takes a conclusion as JSON holds it and the true means of systems; `page` writes the outcome.
+"""
 
 from __future__ import annotations
 
