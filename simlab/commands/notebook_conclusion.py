@@ -38,7 +38,7 @@ class Concluded:
     found: Conclusion
 
     def __repr__(self) -> str:
-        """Say what was claimed of how many pairs."""
+        """Name how many pairs there are, and how many are claimed."""
         claimed = sum(pair.verdict != 0 for pair in self.found.pairs)
         return f"<Concluded: {claimed} of {len(self.found.pairs)} pairs of systems claimed; .text is the page>"
 

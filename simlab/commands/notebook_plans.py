@@ -39,7 +39,7 @@ class PlannedStudy:
     found: StudyPlan
 
     def __repr__(self) -> str:
-        """Say whether the targets are reached, and where the study stands."""
+        """Name the folder, and write whether targets are reached."""
         return f"<PlannedStudy: {'reaches' if self.reached else 'does not reach'} its targets; in {self.folder}>"
 
     def _repr_html_(self) -> str | None:
