@@ -1,4 +1,7 @@
-"""The verbs that explore designs: each is one function for notebooks and for the command line."""
+"""The verb `detect`: which differences between systems a design can detect, calculated without simulation.
+
+A verb is one function of typed options for notebooks (`simlab.detect`) and for the command line (`simlab detect`).
+"""
 
 from __future__ import annotations
 
