@@ -30,7 +30,7 @@ BUILT_IN = "simlab:"
 
 
 class FileState(NamedTuple):
-    """State of a file, which changes when the file does: what was read is kept for as long as it is the same."""
+    """State of a file, which changes when the file does; content that was read may be reused while it is the same."""
 
     mtime_ns: int
     size: int

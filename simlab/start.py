@@ -1,4 +1,4 @@
-"""Start the command line: its supervisor first, which is there before anything that takes time is imported."""
+"""Start the command line: first its supervisor, the process that ends it on Ctrl-C, before any slow import."""
 
 from __future__ import annotations
 

@@ -41,7 +41,10 @@ def is_supervised() -> bool:
 
 
 def enter_phase(phase: str, plugins: Sequence[str] = ()) -> None:
-    """Note what the command is about to do, and whose code it runs: if it ends there, its supervisor can say so."""
+    """Write the phase of the command, and the plug-ins whose code runs in it, to the supervisor.
+
+    If the process ends in this phase, without an answer, the supervisor's message names it.
+    """
     if _told is not None:
         whose = f"; a part of the plug-in {', '.join(plugins)} may have ended it" if plugins else ""
         os.write(_told, f"while {phase}{whose}\n".encode())

@@ -149,8 +149,7 @@ class Agreement(Record):
 
     `agreement` has two rows: over single documents, and over all shared ones. `coefficients` and `corated`, by rater,
     are there where ratings were given, not a world; `controls` says when a control item is failed. `hours` are those of
-    the table at several cuts, where it has times; `cut` [s] is the one that was asked for, and `rule` says what seconds
-    are.
+    the table at several cuts, where it has times; `cut` [s] is the chosen one, and `rule` says what seconds are.
     """
 
     read: ReadTable

@@ -62,7 +62,7 @@ class Promise(Record):
 
 
 class RepeatedShares(Record):
-    """Shares with 90 % intervals over possible worlds, by what is new in a repetition; NaN is not known.
+    """Shares with 90 % intervals over possible worlds, for four sorts of repetition of the study; NaN: not known.
 
     `same`: nothing; `new_documents`: other documents, the same raters; `new_raters`: other raters, the same documents;
     `new_study`: both.
@@ -78,7 +78,7 @@ class Repetition(Record):
     """Chance that all claims have the `same_sign` in a repetition, and the share of them `claimed_again`.
 
     A sign is less than a claim, which has the same sign and passes the same test. `studies` of each sort were simulated
-    in the `world`; `unknown` says of what is not known why, by its name in `RepeatedShares`.
+    in the `world`; `unknown[name]` is the reason why the share of that name in `RepeatedShares` is not known.
     """
 
     same_sign: RepeatedShares
@@ -118,8 +118,8 @@ class Control(Record):
     `uncorrected` is the same under t tests of segments (of comparisons: sign tests), each by itself. `watched` is the
     same under sign tests of each pair at every one of many looks while votes come (None: not of this kind of study).
     `pair_claim` is the share of pairs that are claimed (None: the promise is not about each pair by itself). `at_large`
-    is the share of studies by other raters that claim something for theirs, systems equal for raters at large, with a
-    90 % interval over worlds (None: raters are drawn in the check itself, or nobody is known to differ).
+    is the share of studies by other raters that claim something, where systems are equal for raters at large alone,
+    with a 90 % interval over worlds (None: raters are drawn in the check itself, or nobody is known to differ).
     `best_excluded` is the share of studies in which a system that is a best one, as all are, is excluded from those
     that may be the best: of the system that is excluded most often (None: that is not asked).
     """
@@ -184,9 +184,10 @@ class PlannedFigure(Record):
 
 
 class PlanCompliance(Record):
-    """Compliance with a plan: which one, and where the table leaves it; `look` counts looks, this one included.
+    """Compliance with a plan: which plan, and how the table deviates from it; `look` counts looks, this one included.
 
-    `targets` are what was planned beside what is found (empty: the plan does not say what it was to find).
+    A look is an analysis of the table, which grows while answers come. `targets` are the plan's forecasts beside the
+    numbers that came out (empty: the plan has none).
     """
 
     name: str
@@ -251,20 +252,19 @@ def _require_types(known: type[Record]) -> AfterValidator:
 
 
 class Conclusion(Record):
-    """Conclusion from a table: all that is concluded.
+    """The whole answer of `simlab conclude` about a table.
 
-    `question` is the kind of study; `read` and `line` say what was read, to a program and to people; `unit` is what
-    estimates are counted in. `family` are the pairs that the promise is about (all, or those with a baseline).
+    `question` is the kind of study (rate, compare or judge); `read` are counts of the table, `line` a sentence on them;
+    `unit` is that of estimates. `pairs` are those that the promise is about (all, or those with a baseline).
     `detectable` is the smallest difference that such a table finds with 80 % probability, in `unit`; that of the middle
-    pair where pairs rest on unequal numbers. `order` names,
-    in groups, what nothing separates. `confounded` counts the pairs whose difference the design cannot tell from that
-    of their raters. `repetition_missing` and `control_missing` say why there is no repetition, or no
-    check on equal systems ("": there is one, or nothing is claimed that could be repeated). `about` holds words and
-    numbers for the paragraph. `notes` are sentences on what was left out or taken for granted, `warnings` on what
-    limits the conclusion, those first that change most; `limits` what no analysis of so few raters can know.
-    `family` is the answer of the family of comparisons (None: not of ratings, or each pair stands by itself),
-    `exploratory` that of another one than a plan has fixed, of which nothing is promised. `consensus` is what most
-    raters would say of items (None: not asked for, or not to be told).
+    pair where pairs rest on unequal numbers. `order` names, in groups, what nothing separates. `confounded` counts the
+    pairs whose difference the design cannot tell from that of their raters. `repetition_missing` and `control_missing`
+    say why there is no repetition, or no check on equal systems ("": there is one, or nothing is claimed that could be
+    repeated). `about` holds words and numbers for the paragraph. `notes` are sentences on what was left out or taken
+    for granted, `warnings` on what limits the conclusion, those first that change most; `limits` what no analysis of so
+    few raters can know. `family` is the answer of the family of comparisons (None: not of ratings, or each pair stands
+    by itself), `exploratory` that of another one than a plan has fixed, of which nothing is promised. `consensus` is
+    what most raters would say of items (None: not asked for, or not to be told).
     """
 
     question: str

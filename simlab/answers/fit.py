@@ -146,7 +146,7 @@ class HoursAgain(Record):
 
 
 class RaterSpeed(Record):
-    """Speed of a rater's answers [s], the standard deviation of the logarithm, and how many answers tell it."""
+    """Speed of a rater's answers [s], the standard deviation of its logarithm, and the number of answers."""
 
     median_seconds: Num
     log_sd: Num
@@ -175,9 +175,10 @@ class PilotSpeeds(Record, extra="allow"):
 class Fit(Record):
     """Fit to a pilot: its law, checks, components and speeds.
 
-    `refused[law]` says why a law was not tried, `asked` that the law was named. `each` and `price` say what more
-    ratings of an output are worth: `price` (low, median, high) is how many ratings a document must cost for a second
-    rating each to pay (null: at no price). `unmixed` says that chains disagree; `written` is the file of the world.
+    `refused[law]` says why a law was not tried, `asked` is True where the user named the law. `each` and `price` say
+    what more ratings of an output are worth: `price` (low, median, high) is how many ratings a document must cost for a
+    second rating each to pay (null: at no price). `unmixed` says that chains disagree; `written` is the file of the
+    world.
     """
 
     read: ReadTable

@@ -312,11 +312,11 @@ class StudyPlan(Record):
 
     `design` is the one to buy, or where nothing reaches the targets (`reached` is false) the best there is; its
     `measures` come from `worlds` fresh worlds, which no choice has seen, and so do those of `runners`. `settings` are
-    what its composed study says of the keys that are put in words. `front` holds what was looked at while searching.
-    `all_new` are the figures of the design for raters that were not asked, where targets are for these raters. `open`
-    are the sizes between which nothing is decided where patience ended before fresh worlds showed the targets.
-    `probability` is that of the choice being right, `cheapest` that of no design which reaches the targets costing 5 %
-    less. `ground` is what the plan stands on, for programs. `study` and `digest` name the frozen study.
+    the values of the composed study that pages name. `front` holds the designs that the search measured. `all_new` are
+    the figures of the design for other raters, where targets are for these raters (`these_raters`). `open` are the
+    sizes between which nothing is decided where patience ended before fresh worlds showed the targets. `probability` is
+    that of the choice being right, `cheapest` that of no design which reaches the targets costing 5 % less. `ground`
+    describes the world in which designs were simulated, for programs. `study` and `digest` name the frozen study.
     """
 
     reached: bool
@@ -392,7 +392,7 @@ class StudyPlan(Record):
 
     @property
     def wanted_line(self) -> float:
-        """Height of the first target in a figure: less the margin where a design in it is said to reach it."""
+        """Value at which a figure draws the first target: less the margin if the design reaches it only with that."""
         target, figure = self.first_target, self.figures.get(self.first_target.measure)
         within = self.reached and figure is not None and figure.value < target.least
         return target.least - self.margin if within else target.least
@@ -449,7 +449,7 @@ def _flatten_design(design: TriedDesign, levers: Sequence[str], names: Sequence[
 
 
 class PlanFile(Record):
-    """Content of `plan.json`: what was asked, by which words, and the answer beside the digest of the study.
+    """Content of `plan.json`: the request, its command line, the answer, and the digest of the study.
 
     `command` holds the words behind `simlab`, empty for a second study, whose plan no words of its own ask for.
     """

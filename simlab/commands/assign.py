@@ -58,7 +58,7 @@ class WrittenSheets(NamedTuple):
 
 
 def carry_out(folder: Path, options: AssignOptions, plugins: Sequence[str] = ()) -> WrittenSheets:
-    """Assign a study, or what a first batch left open, and write its sheets.
+    """Assign the study in `folder`, or with `options.after` a second one of its open pairs, and write the sheets.
 
     Raises InputError, before anything is written, for what does not fit.
     """
@@ -114,7 +114,7 @@ def _sheets(assigned: Assigned, folder: Path, files: Sequence[Path]) -> text.Ass
 
 
 def _name_filled(sheets: Path) -> str:
-    """Name what is read back: the sheet itself once it is filled in, else what a tool exports."""
+    """Return the file that `conclude` will read: the filled sheet, or EXPORTED for a folder of a platform's files."""
     return "EXPORTED" if sheets.is_dir() else shlex.quote(str(sheets))
 
 

@@ -53,7 +53,7 @@ def conclude_campaign(
     wanted: ConcludeOptions,
     plugins: Sequence[str] = (),
 ) -> tuple[Conclusion, str, Sequence[str]]:
-    """Carry out a campaign again up to what it collects, and conclude from that as its study does.
+    """Carry out a campaign again up to its collected ratings, and conclude from these as its study does.
 
     `place` are the indices of the campaign (None: 0) in the cell that `conditions` name. Returns the conclusion, the
     command that comes next, and lines on how it differs from the campaign that the folder keeps. Raises InputError for
@@ -83,7 +83,7 @@ def conclude_campaign(
 
 
 def _list_table_options(wanted: ConcludeOptions) -> list[tuple[str, bool]]:
-    """Return which options are given that tell of a table, or change what is taken from it."""
+    """Return each option that describes a table, or changes what is read of it, and whether it is given."""
     overrides = wanted.column_overrides
     return [
         ("--exclude", bool(wanted.exclude)),

@@ -38,7 +38,7 @@ def find_folder(name: str) -> Path | None:
 
 
 def read_declared(folder: Path, plugins: Sequence[str]) -> Declared:
-    """Return the sweep that a folder holds, so that what is typed beside it continues it.
+    """Return the declaration of a folder's sweep, which settings typed beside it will extend.
 
     Raises InputError where the folder does not say by what it was filled, or was filled with other plug-ins.
     """

@@ -60,8 +60,8 @@ def detections(
 
     `given[key]` lists the values of a key, `difference` is one of two shares to be found, `prices` a text such as
     `human=.15,metric=.001`, and `joint` says that systems share one estimate of rho and eta. With `points` all
-    differences, the one that is given and those that are told, are in hundredths of the share of adequate outputs.
-    Raises InputError for settings that do not go together, and where the difference is out of reach of all.
+    differences, given and returned, are in hundredths of the share of adequate outputs. Raises InputError for settings
+    that do not go together, and where the difference is out of reach of all.
     """
     share = _share(difference, points)
     if solve is not None:
@@ -110,7 +110,7 @@ def measure_settings(given: Given, difference: float | None) -> list[Row]:
 
 
 def solve_settings(given: Given, solve: str, difference: float | None, prices: str | None, joint: bool) -> list[Row]:
-    """Return each setting with the smallest value of what is solved for, or the cheapest mix, and what it measures.
+    """Return each setting with the smallest value of the key `solve`, or the cheapest mix, and its differences.
 
     Where several settings are asked about, one that cannot reach the difference has no value; alone it is an error.
     """

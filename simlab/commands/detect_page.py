@@ -62,7 +62,7 @@ def write_page(file: Path) -> Path:
 
 
 def write(file: Path, form: Form) -> Launched:
-    """State what was written."""
+    """Write the line on the page's file."""
     size = file.stat().st_size
     if form != "table":
         return Launched(tables.write([{"page": str(file), "bytes": size}], form))

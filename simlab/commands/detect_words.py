@@ -31,7 +31,7 @@ MOST = 1000
 
 
 def parse_words(words: Sequence[str]) -> Given:
-    """Read words; raise InputError for what is no known key with numbers."""
+    """Return the values of each key; raise InputError for an unknown key, or a value that is no number or name."""
     given: Given = {}
     for word in words:
         key, sign, text = word.partition("=")
@@ -64,7 +64,7 @@ def _value(key: str, text: str) -> float | str | None:
 def list_combinations(given: Given, metric_wanted: bool = False) -> list[Row]:
     """List all combinations, the first key varying slowest, with rho and eta however they were given.
 
-    `metric_wanted`: how good the metric is will be found out, so it need not be said.
+    `metric_wanted`: the quality of the metric is what is solved for, so that it need not be given.
     """
     _check_metric(given, metric_wanted)
     _check_several(given)

@@ -85,7 +85,7 @@ class Launch:
 
     @cached_property
     def sweep(self) -> Sweep | Calculation:
-        """Compose what is declared; raise InputError for all that does not go together."""
+        """Return the composed sweep or calculation; raise InputError for settings that do not go together."""
         from simlab.config import accept_sweep, compose_calculation, compose_sweep
 
         if self.declared.calculation:
@@ -115,7 +115,10 @@ class Launch:
 
     @cached_property
     def carried(self) -> LaunchResult:
-        """Run what is missing. Raises InputError where the folder holds something else, or another run is at it."""
+        """Run the blocks that are missing; return the result.
+
+        Raises InputError where the folder holds something else, or another run is at it.
+        """
         from simlab.commands import shards
         from simlab.config import Sweep
 
@@ -301,7 +304,7 @@ def finding(folder: Path, form: Form = "table") -> Launched:
 def judge_soundness(dataset: xr.Dataset) -> int:
     """Return the exit code for the campaigns of a store: done, with a reservation, or nothing usable.
 
-    A precision that was asked for and is not reached is a reservation; where no error can be told there is none.
+    Failed campaigns, and a precision that was asked for and is not reached, are reservations.
     """
     from simlab.store import query
     from simlab.store.reservations import UNDIVIDED
@@ -402,7 +405,7 @@ def default_folder(
     located: bool = False,
     shard: Shard | None = None,
 ) -> Path:
-    """Name the folder of a sweep; what was changed by overrides goes to another one, in whatever order it was given.
+    """Return the default folder of a sweep; overrides, in any order, add a digest of themselves to its name.
 
     So does a sweep run to a precision, or one that locates a crossing: its cells have other numbers of worlds. Settings
     of where blocks are carried out (`ELSEWHERE`) change nothing. Each shard has a folder of its own, whose name ends in

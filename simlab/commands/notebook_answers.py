@@ -98,7 +98,7 @@ class FittedMetrics:
     """Metrics fitted to a table, with the file of each.
 
     `learned` is over `row`: value, low and high of a 95 % interval, by `metric` and `what`, and what it rests on.
-    `texts[metric]` is what the file of each metric says, `files[metric]` where it was written (nowhere without `out`),
+    `texts[metric]` is the content of a metric's file, `files[metric]` its path (empty without `out`, nothing written),
     `next` are commands that put written files to use.
     """
 

@@ -109,7 +109,7 @@ class PlanOptions(NamedTuple):
 
     @property
     def worlds(self) -> list[Path]:
-        """Return the files of other worlds in which the advice is asked about."""
+        """Return the files of other worlds (--scenarios) in which the advised design is checked, too."""
         return [Path(path.strip()) for path in (self.scenarios or "").split(",") if path.strip()]
 
 

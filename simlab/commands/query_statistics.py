@@ -136,7 +136,7 @@ def _read_levels(text: str) -> list[float]:
 
 
 def _read_target(text: str | None) -> Bound | Locate:
-    """Read `power=.8` as at least .8 of what is better when larger, at most of what is better when smaller.
+    """Read a target: `power=.8` is at least .8, or at most for a measure of which less is better.
 
     `power:grouping` is where the curves of an axis cross each other.
     """

@@ -79,10 +79,11 @@ def parse_address(words: str) -> tuple[str, Place]:
 
 
 def trusted_config(entry: LedgerEntry, plugins: Sequence[str], where: str) -> dict[str, Any]:
-    """Return the config of a cell as it was asked for; raise InputError for one that nobody should carry out.
+    """Return the config of a cell, without measures and engine; raise InputError for one that cannot be trusted.
 
-    A folder may come from a stranger: the packages that it names are imported only if the user names them, too, its
-    keys are held against their rules, and all that determines numbers against the cell's key.
+    A folder may come from a stranger: the packages that it names are imported only if the user names them, too
+    (`plugins`), its keys must keep to their rules, and all that determines numbers must match the digest in the cell's
+    key. `where` begins the errors.
     """
     from simlab.config.sections import check
     from simlab.engine.continuation import cell_key

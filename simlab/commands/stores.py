@@ -183,7 +183,7 @@ def gather_notes(remarks: Remarks) -> Sequence[str]:
 
 
 def find_store(folder: Path | None) -> Path:
-    """Return the folder, or else that of the store that was run last, which is said on stderr."""
+    """Return the folder, or else that of the store that was run last, with a note on stderr."""
     if folder is not None:
         return folder
     last = last_store()

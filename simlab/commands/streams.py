@@ -15,7 +15,7 @@ SPELLINGS = {"≥": ">=", "≤": "<=", "±": "+/-", "×": "x", "−": "-"}
 
 
 def spell_signs(error: UnicodeError) -> tuple[str, int]:
-    """Spell signs of measures out; escape what else an encoding does not hold. Raises what is no error of encoding."""
+    """Spell signs of `SPELLINGS` out, and escape other characters that an encoding lacks: a handler for codecs."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     unknown = error.object[error.start : error.end]

@@ -61,7 +61,7 @@ class Launched(NamedTuple):
 def verb(label: Callable[[Found], Labelled]) -> Callable[[Callable[Asked, Found]], Callable[Asked, Labelled]]:
     """Make the verb of notebooks of a function: nothing is printed, what a user can mend is raised as InputError.
 
-    `label` turns what is found into what notebooks get, and warns of what is in doubt. An argument `progress` lets
+    `label` turns the function's record into what notebooks get, and warns of doubts on it. An argument `progress` lets
     notes and bars be seen. The function itself stays below `__wrapped__`, for the command line.
     """
 
@@ -114,11 +114,11 @@ def add(
     fill: Callable[[Sequence[Any], Given], Given] | None = None,
     instead: type[Any] | None = None,
 ) -> None:
-    """Add a verb of notebooks to the command line; `write` turns what it finds into an answer, in one of several forms.
+    """Add a verb to the command line; `write(record, form, options)` turns its record into the answer of a form.
 
-    Without `forms` there is one form only, and nothing that could be kept. `fill` takes words and options, and fills in
-    what the command line does where a notebook does nothing. The options of the group `instead` are those of `write`
-    only, which gets all options.
+    Without `forms` there is one form only, and nothing that could be kept. `fill(words, options)` returns the options
+    with defaults that only the command line has, such as the file of a figure. The options of the group `instead` are
+    those of `write` only, which gets all options.
     """
     parameters = list(lay_flat(function))
     figures = [
@@ -198,7 +198,10 @@ def end(launched: Launched) -> None:
 
 @contextmanager
 def _style_figure(file: Path | None, option: str, style: str, width: str | None) -> Iterator[None]:
-    """Draw a figure in a look and say what is left to its caption; raise UsageError for a look of no figure."""
+    """Set the style and width of the figure drawn inside, then note its captions.
+
+    Raises UsageError where these are given and no file is.
+    """
     if file is None and (style != "screen" or width is not None):
         raise UsageError(
             f"--style and --width are of a figure, and none is drawn; add {option} FILE, or leave them out"

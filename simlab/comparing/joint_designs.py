@@ -186,7 +186,7 @@ def _join(parts: Sequence[_Part], slots: Sequence[int], names: Sequence[str]) ->
 
 
 def _lay_doubts(parts: Sequence[_Part], joined: xr.Dataset, others: Sequence[str]) -> Doubts:
-    """Lay out what is held against each cell as the cells lie; what is in no store has nothing against it."""
+    """Return the objections to the cells of `joined`, in its order; cells that no store has are without any."""
     shape = tuple(joined.sizes[axis] for axis in others)
     laid = [_lay_part(part, joined, others, shape) for part in parts]
     marks, failed, ran = (np.concatenate(of, axis=-1) for of in zip(*laid, strict=True))

@@ -92,7 +92,10 @@ def _intervals(dataset: xr.Dataset, axes: Sequence[str]) -> Array:
 def _mark_broken(
     measured: xr.Dataset, name: str, axes: Sequence[str], promised: Floats, words: str, *, above: bool
 ) -> Array:
-    """Return, for each cell, no mark or one that says what is found and what is promised."""
+    """Mark the cells whose value of a measure breaks the promise: `words` with the value and the promise filled in.
+
+    `promised[cell]` is the greatest value that is allowed with `above`, else the least.
+    """
     marks = _make_empty_marks(promised)
     value, error = (measured[f"{name}{end}"].transpose(*axes).values for end in ("", "_mcse"))
     sure = sureness(measured, name, axes)
@@ -124,7 +127,7 @@ def _emptiness(dataset: xr.Dataset, measure: str, axes: Sequence[str]) -> Array:
 
 
 def _add_measure(dataset: xr.Dataset, name: str, measure: Measure, needs: Sequence[str]) -> xr.Dataset | None:
-    """Return a store's measure, computed from these outcomes where it is not held; None where neither is there."""
+    """Return the store with a measure, computed from the outcomes in `needs` if missing; None if that is impossible."""
     if name in measures_of(dataset):
         return dataset
     read = [*needs, "estimate", "status", "document_set", "n_systems"]
