@@ -1,7 +1,8 @@
 """The command line: words in, one answer on stdout, everything else on stderr.
 
-Commands are declared with their verbs, in the modules for what somebody is about to do, and added here. Nothing heavy
-is imported before a command needs it, so that help and mistakes are answered at once.
+`answer` carries out one line and returns its exit code; `app` is the Typer application of all commands. Commands are
+declared with their verbs, in the modules for what somebody is about to do, and added here. Nothing heavy is imported
+before a command needs it, so that help and mistakes are answered at once.
 """
 
 from __future__ import annotations
@@ -146,7 +147,7 @@ def answer(words: Sequence[str]) -> int:
 
 
 def _greet() -> str:
-    """Answer who types `simlab` alone: three things to do, each with a line on what one gets."""
+    """Return the page for `simlab` without a word: three commands to try, each with a line on its result."""
     things = [line for command, gets in THINGS for line in (f"  {program()} {command}", f"      {gets}", "")]
     opening = "Which study should I buy, and what may I conclude from the one I have? Three things to do:"
     verbs = "; ".join(", ".join(names) for names in FIRST.values())
@@ -177,7 +178,7 @@ def _invoke(words: list[str]) -> int:
 
 
 def _import_writer(module: str) -> Callable[[Any, Form, Mapping[str, Any]], Launched]:
-    """Return what writes the answer of a verb; it is imported when there is one."""
+    """Return the function `write` of a module in `simlab.commands`, which is imported when there is an answer."""
 
     def write(record: Any, form: Form, given: Mapping[str, Any]) -> Launched:
         written: Launched = import_module(f"simlab.commands.{module}").write(record, form, given)

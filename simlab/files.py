@@ -1,6 +1,7 @@
-"""Read a user's file safely: a regular file, up to a size, UTF-8 text; all else is refused in one line.
+"""Read a user's file safely (a regular file, up to a size, UTF-8 text), and write files whole or not at all.
 
-Errors begin with `where`, the name by which the user knows the file, and end with a `remedy`.
+Anything else is refused by an InputError of one line: it begins with `where`, the name by which the user knows the
+file, and ends with a `remedy`, what to do. `content`, `text` and `read_json` read; `write_whole` writes.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ BUILT_IN = "simlab:"
 
 
 class FileState(NamedTuple):
-    """State of a file, which changes when the file does: what was read is kept for as long as it is the same."""
+    """State of a file, which changes when the file does; content that was read may be reused while it is the same."""
 
     mtime_ns: int
     size: int
@@ -37,7 +38,7 @@ class FileState(NamedTuple):
 
 
 def expand_path(path: str) -> Path:
-    """Return a path with the home folder filled in; `~` of nobody stays as it is, and is then not there.
+    """Return a path with the home folder filled in; `~NAME` of an unknown user stays as it is.
 
     `simlab:NAME` is a table built into simlab. Raises InputError where it has none of that name.
     """
@@ -115,7 +116,7 @@ def _refuse_constant(constant: str) -> Any:
 
 
 def describe_not_utf8(byte: int) -> str:
-    """State of a byte that it begins no character."""
+    """Format the message on a byte that begins no UTF-8 character."""
     return f"byte 0x{byte:02x} is not UTF-8; save the file as UTF-8 text"
 
 
@@ -126,13 +127,13 @@ def digest(path: Path) -> str:
 
 
 def refuse_change(now: str, declared: str | None, where: str) -> None:
-    """Raise InputError where a file has another digest than a study was declared with (None: any)."""
+    """Raise InputError where a file's digest `now` is not the one that a study has `declared` (None: any)."""
     if declared is not None and declared != now:
         raise InputError(f"{where} has changed since the sweep began: its digest is not {clip(declared, 80)}")
 
 
 def describe_need(error: OSError) -> str:
-    """State what a disk that did not take something needs.
+    """Return what to do about a disk that could not be written to.
 
     >>> import errno
     >>> describe_need(OSError(errno.ENOSPC, "")), describe_need(OSError(errno.EROFS, ""))

@@ -72,7 +72,7 @@ def shorten(text: str, limit: int = 60) -> str:
 
 
 def clip(text: object, limit: int = 300) -> str:
-    """Give a path, or what stands in a user's file, in a form that fits in one line of an error."""
+    """Return a path, or text from a user's file, printable and cut to `limit` characters, for one line of an error."""
     shown = str(text)
     return shorten(shown if shown.isprintable() else ascii(shown), limit)
 
@@ -94,7 +94,7 @@ def find_nearest(word: str, choices: Iterable[str]) -> str | None:
 
 
 def suggest(word: str, choices: Iterable[str], otherwise: str = "choose from", limit: int = 10_000) -> str:
-    """Suggest the nearest choice, or list them all where none is near: `otherwise` and their names, up to a length.
+    """Suggest the nearest choice, or list them all where none is near: `otherwise`, then names of `limit` characters.
 
     >>> suggest("sytems", ["systems", "raters"]), suggest("x", ["systems", "raters"], "it has")
     ('did you mean systems?', 'it has systems, raters')
@@ -122,7 +122,7 @@ def number_naturally(names: Iterable[str]) -> dict[str, int]:
 
 
 def describe_replication(sizes: Mapping[str, Any], sign: str = "×") -> str:
-    """State how often a cell is carried out, from what a sweep declares; one pool and one draw are not named.
+    """State how often a cell is carried out, from the sizes of its sweep; one pool and one draw are not named.
 
     >>> describe_replication({"worlds": 5, "studies": 50})
     '5 worlds × 50 studies'

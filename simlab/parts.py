@@ -1,8 +1,9 @@
 """Find the function behind a `_target_`, and what its keys may be.
 
-A part is a function `(rng, data, *, keywords)`: the keywords are its keys in the config and their annotations the
-rules. The registry is closed: a config can name only functions that are defined in a module of a part package, or of
-a package that the user named as a plug-in, so that no config can run anything else.
+`resolve` returns the function of a dotted path, `bind` gives it the keys of its config section, and `model` validates
+such a section. A part is a function `(rng, data, *, keywords)`: the keywords are its keys in the config and their
+annotations the rules. The registry is closed: a config can name only functions that are defined in a module of a part
+package, or of a package that the user named as a plug-in, so that no config can run anything else.
 """
 
 from __future__ import annotations
@@ -56,12 +57,12 @@ def name_of(section: Mapping[str, Any]) -> str:
 
 
 def name_target(part: Callable[..., Any]) -> str:
-    """Return the `_target_` that names a part: a section read from a file is held against it without an import."""
+    """Return the `_target_` of a part; comparing it with that of a section tells the part without an import."""
     return f"{part.__module__}.{part.__qualname__}"
 
 
 def is_own(section: Mapping[str, Any]) -> bool:
-    """True if a part is simlab's, not one of a plug-in, which a file may name and nobody imports for that."""
+    """True if the part of a section is simlab's, not a plug-in's; nothing is imported to tell."""
     return _is_within(str(section.get("_target_", "")), PACKAGES)
 
 
@@ -86,7 +87,7 @@ def parameters(target: str, plugins: Sequence[str] = ()) -> dict[str, Any]:
 
 @functools.lru_cache(maxsize=256)
 def read_data_type(part: Callable[..., Any]) -> Any:
-    """Return what a part says its data is, the annotation of its second parameter; None where it says nothing.
+    """Return the annotation of a part's second parameter, its data; None where it has none.
 
     >>> def mine(rng, total: float, *, keys: int): ...
     >>> read_data_type(mine)
@@ -105,7 +106,7 @@ def read_data_type(part: Callable[..., Any]) -> Any:
 
 
 def model(target: str, plugins: Sequence[str] = ()) -> Any:
-    """Derive the pydantic model of a part's section from its signature; see `build_model`."""
+    """Derive the pydantic model (a TypeAdapter) of a part's section, without `_target_`, from its signature."""
     return _model_of_part(target, tuple(plugins))
 
 

@@ -1,4 +1,4 @@
-"""Start the command line: its supervisor first, which is there before anything that takes time is imported."""
+"""Start the command line: first its supervisor, the process that ends it on Ctrl-C, before any slow import."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ COMPLETION = (["--install-completion"], ["--show-completion"])
 
 
 def main() -> None:
-    """Answer the command line, under a supervisor, and leave with its exit code.
+    """Answer the command line in a child process, under a supervisor, and exit with its code.
 
-    Whoever looks for a mistake has the terminal, and Ctrl-C, for the debugger.
+    With --debug, or SIMLAB_TRACEBACK in the environment, signals such as Ctrl-C go to the debugger in the child.
     """
     if "_SIMLAB_COMPLETE" in os.environ or sys.argv[1:2] in COMPLETION:
         from simlab.cli import app
@@ -40,7 +40,7 @@ def _answer() -> int:
 
 
 def _report_end(ended: CommandEnd) -> int:
-    """Report how a command ended that could not do so itself; return the exit code."""
+    """Report on stderr how a command ended that could not do so itself; return the exit code."""
     from simlab.commands.exit_codes import NOTHING, name_remains
 
     if ended.code is None:

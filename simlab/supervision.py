@@ -1,8 +1,9 @@
 """Stand between a command and the signals that end it.
 
-The command is carried out by a child; its parent imports nothing and only waits. Whatever the child is doing when a
-signal comes (starting workers, deep in C code, writing), the parent ends it and all that it started at once, with
-SIGKILL, which needs nobody's cooperation. The ledger is made for that: what it has committed is kept.
+`supervise` forks: the command is carried out by the child; the parent imports nothing, only waits, and gets a
+`CommandEnd`. Whatever the child is doing when a signal comes (starting workers, deep in C code, writing), the parent
+ends it and all that it started at once, with SIGKILL, which needs nobody's cooperation. The ledger is made for that:
+what it has committed is kept.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _told: int | None = None
 
 
 class CommandEnd(NamedTuple):
-    """End of a command: its exit code (None: it left without one), what is to be said, in which phase."""
+    """End of a command: its exit code (None: it left without one), how it ended, and in which phase ("": unknown)."""
 
     code: int | None
     message: str = ""
@@ -40,18 +41,22 @@ def is_supervised() -> bool:
 
 
 def enter_phase(phase: str, plugins: Sequence[str] = ()) -> None:
-    """Note what the command is about to do, and whose code it runs: if it ends there, its supervisor can say so."""
+    """Write the phase of the command, and the plug-ins whose code runs in it, to the supervisor.
+
+    If the process ends in this phase, without an answer, the supervisor's message names it.
+    """
     if _told is not None:
         whose = f"; a part of the plug-in {', '.join(plugins)} may have ended it" if plugins else ""
         os.write(_told, f"while {phase}{whose}\n".encode())
 
 
 def supervise(command: Callable[[], int], before: Collection[int], *, halts: bool = True) -> CommandEnd:
-    """Carry out a command in a child process, and end it with all its descendants when a signal says so.
+    """Carry out a command in a child process, and kill it with all its descendants when a signal asks for that.
 
-    Returns, in the child, the command's own exit code. Ignored signals (as by nohup) stay ignored; `before` are the
-    signals that were blocked from outside, and stay so. Without `halts` signals are the child's alone, as a debugger
-    wants them, and its end is all that is looked after. For systems that can fork.
+    Both processes return, the child with the exit code of `command`, the parent with how the child ended. Ignored
+    signals (as by nohup) stay ignored; `before` are the signals that were blocked from outside, and stay so. Without
+    `halts` the child alone gets signals, as a debugger needs them, and the parent only waits for its end. For systems
+    that can fork.
     """
     # A signal that waits is taken by `sigwait` and interrupts nothing; that of a child is dropped without a handler.
     ending = {number for name in ENDING if signal.getsignal(number := signal.Signals[name]) is not signal.SIG_IGN}
@@ -76,6 +81,7 @@ def supervise(command: Callable[[], int], before: Collection[int], *, halts: boo
 
 
 def _carry_out(command: Callable[[], int], telling: int) -> int:
+    """Carry out the command in the child, and write its exit code to the pipe `telling`."""
     global _told
     _told = telling
     code = command()
@@ -84,7 +90,7 @@ def _carry_out(command: Callable[[], int], telling: int) -> int:
 
 
 def _leave_signals_to_parent(heard: set[signal.Signals]) -> None:
-    """Ignore what a terminal sends to all its processes; what is only sent to this one is handed on.
+    """Ignore signals that a terminal sends to all its processes; hand SIGTERM, sent to this one alone, to the parent.
 
     To ignore a signal is inherited by workers, also while they are starting. SIGTERM is handled instead: programs that
     a part starts, and wants to end, would inherit that they ignore it.
@@ -97,13 +103,14 @@ def _leave_signals_to_parent(heard: set[signal.Signals]) -> None:
 
 
 def _end_with_parent(watched: int) -> None:
-    """Wait for the end of the parent, which alone could write to this pipe, and take everything along."""
+    """Wait for the end of the parent, which alone could write to this pipe; then kill all descendants and exit."""
     os.read(watched, 1)
     _kill(descendants(os.getpid()))
     os._exit(1)
 
 
 def _await(child: int, heard: set[signal.Signals], listening: int) -> CommandEnd:
+    """Wait until the child ends or a signal in `heard` arrives; `listening` is the pipe that the child writes to."""
     while True:
         received = signal.Signals(signal.sigwait({*heard, signal.SIGCHLD}))
         if received != signal.SIGCHLD:
@@ -117,7 +124,7 @@ def _await(child: int, heard: set[signal.Signals], listening: int) -> CommandEnd
 
 
 def _read_end(state: int, listening: int) -> CommandEnd:
-    """Read what a child that has ended said of itself."""
+    """Return how a child ended, from its wait status and the last line that it wrote to the pipe."""
     os.set_blocking(listening, False)
     try:
         lines = os.read(listening, 2**16).decode().splitlines()

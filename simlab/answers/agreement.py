@@ -29,11 +29,13 @@ class Coefficient(Record):
 
 
 class MeanAgreement(Record):
-    """Mean Kendall tau-b over rater pairs, of single documents or of all shared ones, with what it rests on.
+    """Mean Kendall tau-b between two raters' rankings of the systems, over pairs of raters, with its numbers.
 
-    `standard_error` is the spread between pairs over the root of their number; pairs share raters, so it
-    speaks of these pairs and is too small for raters at large. `undefined` of the `comparisons` had a
-    constant ranking; `pairs_left_out` pairs met on documents but have no defined value.
+    `kind` is "single documents" (a tau for each document, averaged by pair of raters) or "all shared documents" (one
+    tau for each pair of raters); `comparisons` counts these taus. `standard_error` is the spread between pairs over the
+    root of their number; pairs share raters, so it is that of these pairs and too small for raters at large.
+    `undefined` of the `comparisons` had a constant ranking; `pairs_left_out` pairs met on documents but have no defined
+    value.
     """
 
     kind: str
@@ -109,7 +111,10 @@ class RaterBesideOthers(Record):
 
 
 class HoursWorked(Record):
-    """Hours that all raters worked together, with gaps between answers cut at `cut` seconds."""
+    """Hours that all raters worked together, with gaps between answers cut at `cut` seconds.
+
+    `rule` says how a gap is measured; `seconds` is the mean time of an answer under this cut. `people` had `logins`.
+    """
 
     rule: str
     cut: Num
@@ -124,7 +129,8 @@ class HoursPredicted(Record):
     """Hours predicted by the speeds of another table, cut at `cut` seconds, beside those that were worked.
 
     The 90 % interval is of other people than those `people` whose speeds were learnt, who answer as much as each did
-    here. `log_score` is the log predictive density a login, `flat_log_score` that of one lognormal for everybody.
+    here; `happened` are the hours worked, `inside` says that the interval holds them. `log_score` is the log predictive
+    density [nats] per login, `flat_log_score` that of one lognormal for everybody.
     """
 
     cut: Num
@@ -139,11 +145,11 @@ class HoursPredicted(Record):
 
 
 class Agreement(Record):
-    """Agreement between raters, and traits of each rater.
+    """Answer of `simlab agreement`: agreement between raters, and traits of each rater.
 
-    `agreement` is over single documents and over all shared ones. `coefficients` and `corated`, by rater, are there
-    where ratings were given, not a world; `controls` says when a control item is failed. `hours` are those of the table
-    at several cuts, where it has times; `cut` [s] is the one that was asked for, and `rule` says what seconds are.
+    `agreement` has two rows: over single documents, and over all shared ones. `coefficients` and `corated`, by rater,
+    are there where ratings were given, not a world; `controls` says when a control item is failed. `hours` are those of
+    the table at several cuts, where it has times; `cut` [s] is the chosen one, and `rule` says what seconds are.
     """
 
     read: ReadTable

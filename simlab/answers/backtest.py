@@ -1,4 +1,10 @@
-"""Records of `simlab backtest`: predictions from pilots, or designs named from them, beside real studies."""
+"""Records of `simlab backtest`: predictions from pilots, or designs named from them, beside real studies.
+
+A table of real ratings is split at random: some documents are the pilot, to which a world is fitted; studies on the
+real ratings then show what was predicted. A split is one such division, a design the grouping of outputs, the
+normalization of scores, and the numbers of documents and of ratings of each output. The whole answer is a `Backtest`, a
+`BacktestAdvice` or a `BacktestPapers`.
+"""
 
 from __future__ import annotations
 
@@ -75,7 +81,11 @@ class Prediction(Record):
 
 
 class PredictionErrors(Record):
-    """Errors of `n` predictions: mean absolute error, bias, and how many 90 % intervals held, with their mean width."""
+    """Errors of `n` predictions: mean absolute error `mae` and `bias` (predicted less observed).
+
+    `coverage` is the share of observations inside `judged_low` to `judged_high` (90 %), `width` the mean of `high` less
+    `low`, the interval of the measure itself.
+    """
 
     measure: Measure
     target: Target
@@ -102,7 +112,8 @@ class Backtest(Record):
 class JudgedCandidate(Record):
     """Expectations of a design from a split's pilot, beside the results of studies on the other documents.
 
-    `rules` names the rules that named it, with blanks between them. NaN: nothing was claimed.
+    `significant_share` is that of pairs found significant, `confirmed` the share of claims that a repeated study makes
+    again (NaN: nothing was claimed). `rules` names the rules that chose the design, with blanks between them.
     """
 
     split: Count
@@ -127,7 +138,7 @@ class RuleResult(Record):
     """Results of a rule: means over splits of what it named, `mcse` their standard errors, splits being the units.
 
     `named` counts the designs that it named, most frequent first. `kept` counts the splits in which enough of the
-    claims of its design were confirmed.
+    claims of its design were confirmed. `shortfall` is how much less its significant share is than the best design's.
     """
 
     rule: RuleName
@@ -165,10 +176,10 @@ class BacktestAdvice(Record):
 class AdviceTest(Record):
     """Test of one advice of the papers beside what it warns of, both with `answers` ratings in a study.
 
-    `effect` is `advised` less `other` of `measure`, averaged over `n` parts of the documents, or fitted worlds, with
-    its standard `error` and 95 % interval; `advised_found` and `other_found` are shares of pairs told apart. `hours`
-    are those of a study, NaN where the table has no times, `money` is its price, NaN where none was given. What cannot
-    be tried has no numbers, and a `reason`.
+    `advised` and `other` are the values of `measure` under either design, `effect` their difference, averaged over `n`
+    parts of the documents, or fitted worlds, with its standard `error` and 95 % interval; `advised_found` and
+    `other_found` are shares of pairs told apart. `hours` are those of a study, NaN where the table has no times,
+    `money` is its price, NaN where none was given. What cannot be tried has no numbers, and a `reason`.
     """
 
     advice: AdviceName

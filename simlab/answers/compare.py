@@ -16,7 +16,7 @@ class ChangedKey(Record):
 
 
 class ChangedValue(Record):
-    """A measure of a cell in both stores, each with its Monte-Carlo standard error.
+    """A measure of a cell in both stores, each with its Monte-Carlo standard error; `at` are the cell's settings.
 
     `error` is that of the `difference`, new minus old. `p_value` is NaN where no error is known; `moved` says that the
     difference is real, of all that are called so at most 5 % are not, on average.

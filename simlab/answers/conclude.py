@@ -1,6 +1,8 @@
 """Records of `simlab conclude`: systems, pairs, raters, metrics, and the promise about the claims.
 
-These records are all that commands, pages and figures know; whoever concludes fills them in, whatever was collected.
+`Conclusion` is the whole answer; `simlab.concluding` fills it in, and commands, pages and figures read it. A claim is a
+pair of systems of which one is called better; the promise bounds the rate of wrong claims. Records of systems, pairs,
+raters and metrics stand in `standings`.
 """
 
 from __future__ import annotations
@@ -60,7 +62,7 @@ class Promise(Record):
 
 
 class RepeatedShares(Record):
-    """Shares with 90 % intervals over possible worlds, by what is new in a repetition; NaN is not known.
+    """Shares with 90 % intervals over possible worlds, for four sorts of repetition of the study; NaN: not known.
 
     `same`: nothing; `new_documents`: other documents, the same raters; `new_raters`: other raters, the same documents;
     `new_study`: both.
@@ -76,7 +78,7 @@ class Repetition(Record):
     """Chance that all claims have the `same_sign` in a repetition, and the share of them `claimed_again`.
 
     A sign is less than a claim, which has the same sign and passes the same test. `studies` of each sort were simulated
-    in the `world`; `unknown` says of what is not known why, by its name in `RepeatedShares`.
+    in the `world`; `unknown[name]` is the reason why the share of that name in `RepeatedShares` is not known.
     """
 
     same_sign: RepeatedShares
@@ -110,13 +112,14 @@ class Repetition(Record):
 
 
 class Control(Record):
-    """Share of so many studies like this one that claim something though systems are equal, with its mcse.
+    """Check on equal systems: the share of simulated `studies` like this one that claim something, with its mcse.
 
+    All systems are equal in the `world` of the check, so that every claim is wrong; `promised` is the level.
     `uncorrected` is the same under t tests of segments (of comparisons: sign tests), each by itself. `watched` is the
     same under sign tests of each pair at every one of many looks while votes come (None: not of this kind of study).
-    `pair_claim` is the share of pairs that are claimed (None: the promise is not about each pair by itself).
-    `at_large` is the share of studies by other raters that claim something for theirs, systems equal for raters at
-    large, with a 90 % interval over worlds (None: raters are drawn in the check itself, or nobody is known to differ).
+    `pair_claim` is the share of pairs that are claimed (None: the promise is not about each pair by itself). `at_large`
+    is the share of studies by other raters that claim something, where systems are equal for raters at large alone,
+    with a 90 % interval over worlds (None: raters are drawn in the check itself, or nobody is known to differ).
     `best_excluded` is the share of studies in which a system that is a best one, as all are, is excluded from those
     that may be the best: of the system that is excluded most often (None: that is not asked).
     """
@@ -164,7 +167,7 @@ class UnmetPeople(Record):
 
 
 class PlannedFigure(Record):
-    """A figure of a plan beside the one that is found, both in a `unit` ("share": of 1), and why it is `missing`.
+    """A number that a plan forecast beside the one that came out, in a `unit` ("share": of 1), or why it is `missing`.
 
     `measure` is that of a target, the `significant_share` of pairs that are claimed, the `smallest_difference` that
     matters (beside the one that such a table finds with 80 % probability), or what a study takes. Errors are
@@ -181,9 +184,10 @@ class PlannedFigure(Record):
 
 
 class PlanCompliance(Record):
-    """Compliance with a plan: which one, and where the table leaves it; `look` counts looks, this one included.
+    """Compliance with a plan: which plan, and how the table deviates from it; `look` counts looks, this one included.
 
-    `targets` are what was planned beside what is found (empty: the plan does not say what it was to find).
+    A look is an analysis of the table, which grows while answers come. `targets` are the plan's forecasts beside the
+    numbers that came out (empty: the plan has none).
     """
 
     name: str
@@ -195,7 +199,7 @@ class PlanCompliance(Record):
 
 
 class AnalysisWords(Record):
-    """Words on the analysis that sentences are made of; the rest of `about` is for programs."""
+    """Fields of `Conclusion.about` from which sentences on the analysis are made; all others are for programs."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -217,7 +221,7 @@ class LeftOut(Record):
 
 
 class ReadCounts(Record):
-    """Counts in the line about a table; the rest of `read` is for programs."""
+    """Fields of `Conclusion.read`, counts of the table, that pages print; all others are for programs."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -233,7 +237,7 @@ class ReadCounts(Record):
 
 
 def _require_types(known: type[Record]) -> AfterValidator:
-    """Check that those of the values that a page knows have their types."""
+    """Return a validator: values by name of which those that are fields of `known` must have their types."""
 
     def check(values: Mapping[str, Any]) -> Mapping[str, Any]:
         try:
@@ -248,20 +252,19 @@ def _require_types(known: type[Record]) -> AfterValidator:
 
 
 class Conclusion(Record):
-    """Conclusion from a table: all that is concluded.
+    """The whole answer of `simlab conclude` about a table.
 
-    `question` is the kind of study; `read` and `line` say what was read, to a program and to people; `unit` is what
-    estimates are counted in. `family` are the pairs that the promise is about (all, or those with a baseline).
+    `question` is the kind of study (rate, compare or judge); `read` are counts of the table, `line` a sentence on them;
+    `unit` is that of estimates. `pairs` are those that the promise is about (all, or those with a baseline).
     `detectable` is the smallest difference that such a table finds with 80 % probability, in `unit`; that of the middle
-    pair where pairs rest on unequal numbers. `order` names,
-    in groups, what nothing separates. `confounded` counts the pairs whose difference the design cannot tell from that
-    of their raters. `repetition_missing` and `control_missing` say why there is no repetition, or no
-    check on equal systems ("": there is one, or nothing is claimed that could be repeated). `about` holds words and
-    numbers for the paragraph. `notes` are sentences on what was left out or taken for granted, `warnings` on what
-    limits the conclusion, those first that change most; `limits` what no analysis of so few raters can know.
-    `family` is the answer of the family of comparisons (None: not of ratings, or each pair stands by itself),
-    `exploratory` that of another one than a plan has fixed, of which nothing is promised. `consensus` is what most
-    raters would say of items (None: not asked for, or not to be told).
+    pair where pairs rest on unequal numbers. `order` names, in groups, what nothing separates. `confounded` counts the
+    pairs whose difference the design cannot tell from that of their raters. `repetition_missing` and `control_missing`
+    say why there is no repetition, or no check on equal systems ("": there is one, or nothing is claimed that could be
+    repeated). `about` holds words and numbers for the paragraph. `notes` are sentences on what was left out or taken
+    for granted, `warnings` on what limits the conclusion, those first that change most; `limits` what no analysis of so
+    few raters can know. `family` is the answer of the family of comparisons (None: not of ratings, or each pair stands
+    by itself), `exploratory` that of another one than a plan has fixed, of which nothing is promised. `consensus` is
+    what most raters would say of items (None: not asked for, or not to be told).
     """
 
     question: str

@@ -1,4 +1,8 @@
-"""Records of a consensus: answers that most raters like these would give, with errors learned from repeated ones."""
+"""Records of a consensus: answers that most raters like these would give, with errors learned from repeated ones.
+
+`Consensus` is the field of that name of a conclusion (`simlab conclude --consensus`). An item is a pair of outputs that
+raters compare. An `Interval` is a number with its bounds.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Records of `simlab detect`: the differences that settings detect, or the ratings that a difference takes."""
+"""Records of `simlab detect`: the differences that settings detect, or the ratings that a difference takes.
+
+Outputs are adequate or not. alpha is the share of a system's outputs that are adequate; rho and eta are the
+probabilities that the metric calls adequate outputs adequate, and inadequate ones inadequate. epsilon is the measurable
+difference between two systems' alphas, which a study of that truth finds half the time; `detectable` is the one that it
+finds with probability `power`. `_joint` marks those for systems that share one estimate of rho and eta.
+"""
 
 from __future__ import annotations
 
@@ -32,9 +38,9 @@ class Detection(Record):
     """A setting: its ratings per system, and the differences of the share of adequate outputs that it detects.
 
     Without `n_calibration` rho and eta are known; NaN where nothing is rated by the metric, or where no value reaches
-    the `difference`. `solved` names what was looked for, `joint` that systems then share one calibration. Differences
-    are shares, or points (`unit`). Where alpha was sampled (`posterior`) epsilon rests on `ess` effective draws. Fields
-    that do not apply to any row are not set, and left out of the JSON.
+    the `difference`. `solved` names the field that was minimised; `joint`: systems then share one calibration.
+    Differences are shares, or points (`unit`). Where alpha was sampled (`posterior`) epsilon rests on `ess` effective
+    draws. Fields that do not apply to any row are not set, and left out of the JSON.
     """
 
     n_systems: Count | None = None
@@ -84,7 +90,7 @@ class Detection(Record):
 
     @property
     def is_reached(self) -> bool:
-        """True if there is a value of what was looked for."""
+        """True if the field that was looked for has a value."""
         return self.known_value(self.sought) is not None and isfinite(self.epsilon)
 
     def known_value(self, name: str) -> float | str | None:

@@ -1,4 +1,8 @@
-"""Records of `simlab fit`: the law of a pilot, its checks, what makes scores differ, what is not identified."""
+"""Records of `simlab fit`: the law of a pilot, its checks, what makes scores differ, what is not identified.
+
+`Fit` is the whole answer. A law is a statistical model of the answers of raters (a distribution given effects of
+systems, raters, documents); with its fitted parameters it is the world in which studies are simulated.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +31,10 @@ class LawScore(Record):
 
 
 class CheckedTrait(Record):
-    """A trait of the pilot beside the median of tables of its law and the interval that it must lie in."""
+    """A trait of the pilot, `real`, beside the median of tables `simulated` from the law.
+
+    `inside`: it lies in the interval from `low` to `high` of these tables.
+    """
 
     name: str
     real: Num
@@ -87,7 +94,10 @@ class Component(Record):
 
 
 class Dependability(Record):
-    """A coefficient of a study, with a 95 % interval: E rho^2 or Phi, with raters `drawn` or `fixed`."""
+    """A generalizability coefficient of a study, with a 95 % interval: E rho^2 (relative) or Phi (absolute).
+
+    The study has so many `documents` and `each` ratings of an output, by raters `drawn` anew or `fixed`.
+    """
 
     name: Literal["e_rho2", "phi"]
     raters: Literal["drawn", "fixed"]
@@ -136,7 +146,7 @@ class HoursAgain(Record):
 
 
 class RaterSpeed(Record):
-    """Speed of a rater's answers [s], the standard deviation of the logarithm, and how many answers tell it."""
+    """Speed of a rater's answers [s], the standard deviation of its logarithm, and the number of answers."""
 
     median_seconds: Num
     log_sd: Num
@@ -144,7 +154,7 @@ class RaterSpeed(Record):
 
 
 class PilotSpeeds(Record, extra="allow"):
-    """Speeds of people: the rule by which gaps are cut at `cut` seconds, what was there, and estimates."""
+    """Speeds of the raters: the rule by which gaps are cut at `cut` seconds, the hours of the table, and estimates."""
 
     rule: str
     cut: Num
@@ -165,9 +175,10 @@ class PilotSpeeds(Record, extra="allow"):
 class Fit(Record):
     """Fit to a pilot: its law, checks, components and speeds.
 
-    `refused[law]` says why a law was not tried, `asked` that the law was named. `each` and `price` say what more
-    ratings of an output are worth: `price` (low, median, high) is how many ratings a document must cost for a second
-    rating each to pay (null: at no price). `unmixed` says that chains disagree; `written` is the file of the world.
+    `refused[law]` says why a law was not tried, `asked` is True where the user named the law. `each` and `price` say
+    what more ratings of an output are worth: `price` (low, median, high) is how many ratings a document must cost for a
+    second rating each to pay (null: at no price). `unmixed` says that chains disagree; `written` is the file of the
+    world.
     """
 
     read: ReadTable

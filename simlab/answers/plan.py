@@ -1,4 +1,8 @@
-"""Records of `simlab plan`: the study to buy, rivals at its price, how sure that is, and what would change it."""
+"""Records of `simlab plan`: the study to buy, rivals at its price, how sure that is, and what would change it.
+
+`StudyPlan` is the whole answer, `PlanFile` the content of plan.json. A design is a setting of each lever (documents,
+ratings of each output, grouping and so on), as pairs of key and value; figures are measures of simulated studies.
+"""
 
 from __future__ import annotations
 
@@ -108,7 +112,7 @@ class Takes(Record):
 
 
 class UnderPilot(Record):
-    """Share of the worlds that a pilot allows in which targets are reached, or why it is not known."""
+    """Share of the worlds that a pilot allows (`draws` of them) in which all targets are reached, or why not known."""
 
     share: Num
     low: Num
@@ -125,9 +129,10 @@ class ClaimFamily(Record):
 
 
 class Outdone(Record):
-    """Most by which another of `rows` at the design's price finds more than it, all of them at once.
+    """Upper bound `at_most` on how much more any of `rows` other designs at the same price finds of `measure`.
 
-    `by` is the design that finds more beyond chance, None where none does.
+    It holds for all of them at once with probability `confidence`; `margin` is the difference that may be ignored. `by`
+    is the design that finds more beyond chance, None where none does.
     """
 
     measure: str
@@ -139,7 +144,7 @@ class Outdone(Record):
 
 
 class DesignRow(Record):
-    """A design beside the advice: its figures, and the paired `difference` to the advice (this one minus it).
+    """A design beside the advised one: its figures, and the paired `difference` to that (this one minus the advice).
 
     `gap` is how much more it costs than the advice, as a share of it.
     """
@@ -234,8 +239,10 @@ class Robust(Record):
 class AdviceChange(Record):
     """Nearest value of an assumption at which another design is the better advice, with a 90 % interval.
 
-    `said` are words for the assumption from that value on, `plausible` is the range that `source` gives it, `distance`
-    that from its value now, scaled by this range. `then` is None where nothing reaches the targets beyond it.
+    `now` is the assumed value of `key`, `at` the one at which the advice changes (with `low` and `high`), `then` the
+    better design from there on. `said` are words for the assumption from that value on, `plausible` is the range that
+    `source` gives it, `distance` that from its value now, scaled by this range. `then` is None where nothing reaches
+    the targets beyond it.
     """
 
     assumption: str
@@ -256,7 +263,8 @@ class AdviceChange(Record):
 class Loads(Record):
     """Loads of people in a design: outputs, ratings in all, and per rater on average and at most.
 
-    `covers` says what one rating is about. `per_rater_documents` counts the documents that a rater sees on average.
+    `covers` says what one rating is about; `most` is the largest number of ratings of one rater. `per_rater_documents`
+    counts the documents that a rater sees on average.
     """
 
     covers: str
@@ -281,7 +289,11 @@ class NeededRaters(Record):
 
 
 class TriedDesign(Record):
-    """A design that the search measured; `front`: none that was measured costs less and gives more."""
+    """A design that the search measured.
+
+    `front`: no measured design beats it in money, days and the first target's measure together; `reaches`: it reaches
+    all targets; `within`: it keeps to all limits.
+    """
 
     design: Settings
     front: bool
@@ -300,11 +312,11 @@ class StudyPlan(Record):
 
     `design` is the one to buy, or where nothing reaches the targets (`reached` is false) the best there is; its
     `measures` come from `worlds` fresh worlds, which no choice has seen, and so do those of `runners`. `settings` are
-    what its composed study says of the keys that are put in words. `front` holds what was looked at while searching.
-    `all_new` are the figures of the design for raters that were not asked, where targets are for these raters. `open`
-    are the sizes between which nothing is decided where patience ended before fresh worlds showed the targets.
-    `probability` is that of the choice being right, `cheapest` that of no design which reaches the targets costing 5 %
-    less. `ground` is what the plan stands on, for programs. `study` and `digest` name the frozen study.
+    the values of the composed study that pages name. `front` holds the designs that the search measured. `all_new` are
+    the figures of the design for other raters, where targets are for these raters (`these_raters`). `open` are the
+    sizes between which nothing is decided where patience ended before fresh worlds showed the targets. `probability` is
+    that of the choice being right, `cheapest` that of no design which reaches the targets costing 5 % less. `ground`
+    describes the world in which designs were simulated, for programs. `study` and `digest` name the frozen study.
     """
 
     reached: bool
@@ -380,7 +392,7 @@ class StudyPlan(Record):
 
     @property
     def wanted_line(self) -> float:
-        """Height of the first target in a figure: less the margin where a design in it is said to reach it."""
+        """Value at which a figure draws the first target: less the margin if the design reaches it only with that."""
         target, figure = self.first_target, self.figures.get(self.first_target.measure)
         within = self.reached and figure is not None and figure.value < target.least
         return target.least - self.margin if within else target.least
@@ -416,7 +428,10 @@ def find_leading_target(targets: Sequence[Target]) -> Target:
 
 
 def front_rows(plan: StudyPlan) -> list[dict[str, Any]]:
-    """Return what was looked at as flat rows, the cheapest first: levers, what it takes, measures with their errors."""
+    """Return the designs of `plan.front` as flat rows, in their order: levers, `TriedDesign`'s flags, measures.
+
+    Each measure has four columns: `m`, `m_mcse`, `m_low`, `m_high`.
+    """
     levers = list(dict.fromkeys(key for design in plan.front for key, _ in design.design))
     names = list(dict.fromkeys(name for design in plan.front for name in design.measures))
     return [_flatten_design(design, levers, names) for design in plan.front]
@@ -434,7 +449,7 @@ def _flatten_design(design: TriedDesign, levers: Sequence[str], names: Sequence[
 
 
 class PlanFile(Record):
-    """Content of `plan.json`: what was asked, by which words, and the answer beside the digest of the study.
+    """Content of `plan.json`: the request, its command line, the answer, and the digest of the study.
 
     `command` holds the words behind `simlab`, empty for a second study, whose plan no words of its own ask for.
     """

@@ -1,4 +1,8 @@
-"""Records of `simlab query`: cells of a store, each with its values on the axes and its measures."""
+"""Records of `simlab query`: cells of a store, each with its values on the axes and its measures.
+
+A store is the result of a sweep; a cell is one value of each of its axes. `QueriedCells` answers with cells,
+`CellStatistics` with a statistic (`--quantiles`, `--share`, `--importance`, `--solve`, `--sensitivity`).
+"""
 
 from __future__ import annotations
 
@@ -74,7 +78,7 @@ class QueriedCells(Record):
         return tuple(dict.fromkeys((*self.bounded, *([by] if by in self.measures else []))))
 
     def rows(self, cells: tuple[CellFields, ...] | None = None) -> list[Mapping[str, Any]]:
-        """Return cells (None: those that were found), each with the word for what a measure is replicated over."""
+        """Return cells (None: those of the answer), each with the kind of cluster of each measure as `m_cluster`."""
         words = {f"{name}_cluster": word for name, word in self.clusters.items()}
         return [cell | words for cell in (self.cells if cells is None else cells)]
 

@@ -1,4 +1,8 @@
-"""Records of conclusions about systems, pairs, raters and metrics, and the types of their numbers."""
+"""Records of conclusions about systems, pairs, raters and metrics, and the types of their numbers.
+
+They are the parts of `simlab.answers.conclude.Conclusion`. A pair is two systems; its verdict is a claim that one is
+better, or 0. `Limit` is a sentence on what limits a conclusion, ranked by how much it changes.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +58,7 @@ Values = Annotated[Mapping[str, Any], BeforeValidator(_convert_numpy)]
 
 
 class Rank(IntEnum):
-    """Order what limits a conclusion by what it changes, the most first."""
+    """Order limits of a conclusion by how much they change, the most first."""
 
     PROMISE = 0
     """The promise does not hold, or may not, or the test that keeps it is blind."""
@@ -164,11 +168,11 @@ class Pair(Record):
     +1 where the first came out better, whichever way the scale goes, `verdict` the same where it is claimed, else 0.
     NaN is not known (a pair that was never compared). `within` is the answer to `--margin`. The difference is what is
     tested; `plain_mean` is that of plain means, which raters who met one system more may draw away (None: of no means).
-    `unpromised` is what would have been claimed where the promise is withdrawn, else 0.
-    `scope` says for whom the pair is claimed: these raters, or raters like them (None: not of ratings). `detectable`
-    is the difference of this pair that such a table finds with 80 % probability (None: not known by pair).
-    `family` is what the family says of it: `step_down` where stepping down finds what a single step does not,
-    `excludes` where the better one excludes the other from those that may be the best (None: not of ratings).
+    `unpromised` is what would have been claimed where the promise is withdrawn, else 0. `scope` says for whom the pair
+    is claimed: these raters, or raters like them (None: not of ratings). `detectable` is the difference of this pair
+    that such a table finds with 80 % probability (None: not known by pair). `family` is the result of the family's test
+    of the pair: `step_down` where stepping down finds what a single step does not, `excludes` where the better one
+    excludes the other from those that may be the best (None: not of ratings).
     """
 
     first: str

@@ -8,7 +8,7 @@ from simlab.answers.records import Known, Record
 
 
 class StoreCheck(Record):
-    """Check of a store: whether it is sound, what was checked, and a line for each problem."""
+    """Check of a store: whether it is sound, a line on what was `checked`, and a line for each problem."""
 
     sound: bool
     checked: str

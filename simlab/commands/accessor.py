@@ -1,4 +1,7 @@
-"""Accessor `dataset.simlab`: methods of xarray datasets that come from a store."""
+"""Accessor `dataset.simlab`: methods of xarray datasets that come from a store, the folder that a sweep filled.
+
+`register` adds it to xarray; a cell is one value of each axis of the sweep.
+"""
 
 from __future__ import annotations
 
@@ -115,7 +118,7 @@ class Accessor:
     def sensitivity(
         self, measure: str, *conditions: Setting, around: Mapping[str, object] | str | None = None
     ) -> xr.Dataset:
-        """Hold each cell that leaves a base in one axis against it, the axis that moves the measure most first.
+        """Compare each cell that differs from a base in one axis with it, the axis that moves the measure most first.
 
         `around` are values of axes, as `{"documents": 40}`; on others the base has the first value of the store.
         Returns, over `setting` (`documents=40`), `axis`, `value` and `mcse`, `difference` from the base with
@@ -151,7 +154,7 @@ class Accessor:
 
     @contextmanager
     def _narrow(self, measure: str, conditions: Sequence[Setting]) -> Iterator[xr.Dataset]:
-        """Open the cells that meet conditions, with the measure."""
+        """Yield the dataset of the cells that meet conditions, with the measure."""
         with stores.open_narrowed(self._dataset, stores.split_conditions(conditions)) as cells:
             yield ensure_measures(cells, [measure])
 

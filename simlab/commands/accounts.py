@@ -1,6 +1,7 @@
-"""The verbs that give account: of names and settings, of stores and campaigns, of money and time.
+"""The verbs that explain and check: names and settings (show), stores (verify), money and time (quote, timeline).
 
-Each is one function for the command line; those that a notebook has a use for are its verbs, too.
+A verb is a function of typed options: a command of `simlab`, and, under `@verb`, a function `simlab.NAME` of notebooks,
+whose result `_label_NAME` makes. `examples` and `demo` are commands only, `quote` and `timeline` notebooks' only.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Answer how far the raters of a table agree."""
+"""Carry out `simlab agreement`: measure how far the raters of a table of ratings agree.
+
+`measure` reads the table and returns an `Agreement` record; `write` makes text, JSON or CSV of it.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ from simlab.world.recorded import table
 
 
 def write(agreement: Agreement, form: Form, given: Given) -> Launched:
-    """Write how far raters agree in a form."""
+    """Write the agreement of raters in a form."""
     if form != "table":
         return Launched(write_tables(agreement, form))
     return Launched(add_next_step(page(report(agreement)), "fit", *write_table_words(given)))
@@ -31,10 +34,11 @@ def write(agreement: Agreement, form: Form, given: Given) -> Launched:
 def measure(
     file: Path | None, plot: Path | None, overrides: ColumnOverrides, cut: float = CUT, speeds: Path | None = None
 ) -> Agreement:
-    """Measure how far the raters of a table agree (None: of the built-in one); draw their scores if asked.
+    """Measure how far the raters of the table in `file` agree (None: the built-in one); draw their scores into `plot`.
 
-    `speeds` names another table: what it says of speeds is held against the hours of this one. Raises InputError for a
-    table that cannot be read, and for a figure's file that no format belongs to.
+    `overrides` describe the table where it does not describe itself; gaps between answers are cut at `cut` seconds.
+    `speeds` names another table, from whose times the hours of this one are predicted. Raises InputError for a table
+    that cannot be read, and for a figure's file that no format belongs to.
     """
     check_cut(cut)
     files.check_suffix(plot, "--plot")

@@ -1,4 +1,7 @@
-"""Answer who rates what of a planned study, and write the sheets."""
+"""Carry out `simlab assign`: deal the outputs of a planned study to raters, and write their sheets.
+
+`carry_out` takes the folder of the plan and the options and returns `WrittenSheets`; `write` makes the page of it.
+"""
 
 from __future__ import annotations
 
@@ -29,9 +32,9 @@ LANGUAGES = "eng-deu"
 class AssignOptions(NamedTuple):
     """Options of an assignment: the files of items and raters, where sheets go and in which form.
 
-    `share` is that of control ratings for each rating, `spoken` the languages for Appraise; None: as is usual. `after`
-    is what came of a first batch, `column_overrides` how that table is read, `alone`: what follows is a study that is
-    concluded by itself.
+    `share` is the number of control ratings for each rating, `spoken` the languages for Appraise; None: the default.
+    `after` is the table of a first batch's ratings, read with `column_overrides`: then what it left open is assigned,
+    as a study that is concluded by itself if `alone`.
     """
 
     items: Path
@@ -55,7 +58,7 @@ class WrittenSheets(NamedTuple):
 
 
 def carry_out(folder: Path, options: AssignOptions, plugins: Sequence[str] = ()) -> WrittenSheets:
-    """Assign a study, or what a first batch left open, and write its sheets.
+    """Assign the study in `folder`, or with `options.after` a second one of its open pairs, and write the sheets.
 
     Raises InputError, before anything is written, for what does not fit.
     """
@@ -72,7 +75,7 @@ def carry_out(folder: Path, options: AssignOptions, plugins: Sequence[str] = ())
 
 
 def write(sheets: WrittenSheets, form: Form, given: Given) -> Launched:
-    """Write an assignment in a form; as csv it says who gets how many ratings."""
+    """Write an assignment in a form; csv has a row for each rater, with the number of ratings."""
     if form == "table":
         return Launched(text.page(_sheets(*sheets)))
     record = _record(*sheets)
@@ -111,7 +114,7 @@ def _sheets(assigned: Assigned, folder: Path, files: Sequence[Path]) -> text.Ass
 
 
 def _name_filled(sheets: Path) -> str:
-    """Name what is read back: the sheet itself once it is filled in, else what a tool exports."""
+    """Return the file that `conclude` will read: the filled sheet, or EXPORTED for a folder of a platform's files."""
     return "EXPORTED" if sheets.is_dir() else shlex.quote(str(sheets))
 
 

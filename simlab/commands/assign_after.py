@@ -1,4 +1,7 @@
-"""Make a study of what a first one left open: the pairs to settle, on documents that nobody rated, concluded alone."""
+"""Write a second study of the pairs of systems that a first one left open, on documents that nobody rated.
+
+`write_next_study` takes the folder of the first plan and its ratings, and returns where the second study stands.
+"""
 
 from __future__ import annotations
 
@@ -38,10 +41,12 @@ class Following(NamedTuple):
 def write_next_study(
     first: Path, after: Path, items: Path, wanted: ConcludeOptions, *, alone: bool, plugins: Sequence[str] = ()
 ) -> Following:
-    """Conclude from what came, as is `wanted`, and write the study of the open pairs into a folder below the first.
+    """Conclude from the first study's ratings, and write a study of its open pairs into a folder below the first.
 
-    Raises InputError where the plan's promise would be broken (without `alone`), where nothing is open, and where there
-    are not enough documents that nobody rated.
+    `first` is the folder of the first plan, `after` the table of its ratings, `items` the file of outputs to choose
+    from, `wanted` the options of the conclusion; `alone`: the second study is concluded by itself. Raises InputError
+    where the plan's promise would be broken (without `alone`), where nothing is open, and where there are not enough
+    documents that nobody rated.
     """
     plan = read_plan(first, plugins)
     conclusion = conclude(after, replace(wanted, plan=plan), note)

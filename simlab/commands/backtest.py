@@ -1,4 +1,9 @@
-"""Answer how far predictions from a pilot came true."""
+"""Carry out `simlab backtest`: check predictions from a pilot, or advice on designs, on a table of real ratings.
+
+`run_backtest` takes the table and `BacktestOptions`, and returns a record of `simlab.answers.backtest`; `write` makes
+text, JSON or CSV of it. The documents of the table are split at random: a world is fitted to the pilot's share, and
+what it predicts is compared with studies on the real ratings, which `simlab.fitting.backtest` carries out.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +61,11 @@ Part: TypeAlias = tuple[Callable[..., Any], int, Sequence[tuple[Any, ...]]]
 
 
 class BacktestOptions(NamedTuple):
-    """Options of a backtest beside its table."""
+    """Options of a backtest beside its table.
+
+    `pilot_share` of the documents are the pilot, in `splits` random divisions; `jobs` are processes (None: all cores).
+    `metric` (a column of the table) and `price` (of a rating) are for the advice of papers.
+    """
 
     pilot_share: float = 0.5
     splits: int = 4
@@ -75,7 +84,7 @@ class BacktestOptions(NamedTuple):
 
 
 def write(answer: Backtest | BacktestAdvice | BacktestPapers, form: Form, given: Given) -> Launched:
-    """Write how far predictions, or advice, came true in a form."""
+    """Write the answer of a backtest in a form; csv has a row for each of its `records`."""
     if form == "json":
         return Launched(tables.write_tables(answer, form))
     if form != "table":
@@ -94,10 +103,10 @@ def run_backtest(
     plot: Path | None = None,
     quiet: bool = False,
 ) -> Backtest | BacktestAdvice | BacktestPapers:
-    """Carry out a backtest of predictions, of a pilot's advice or of papers'; draw it if a file for that is named.
+    """Carry out a backtest of predictions (`advice` None), of a pilot's advice or of papers'; draw it into `plot`.
 
-    Raises InputError before anything is fitted for what is asked wrongly or malformed, and for a table that cannot be
-    read or split.
+    `table` None is the built-in one. Raises InputError before anything is fitted for what is asked wrongly or
+    malformed, and for a table that cannot be read or split.
     """
     files.check_suffix(plot, "--plot")
     _refuse_without_papers(options, advice)
@@ -117,7 +126,7 @@ def _refuse_without_papers(options: BacktestOptions, advice: Advice | None) -> N
 
 
 def carry_out(table: Path | None, options: BacktestOptions, *, quiet: bool = False) -> Backtest:
-    """Carry out all parts of a backtest on as many processes as there are cores.
+    """Carry out a backtest of predictions, on ratings or on preferences, and return its record.
 
     Raises InputError for a table that cannot be read or split.
     """
@@ -213,12 +222,12 @@ def plan_backtest(table: Path | None, options: BacktestOptions) -> BacktestRun:
 
 
 def _name_observed(task: PredictionTask) -> tuple[int, str]:
-    """Name the real studies that a task is held against; those on all documents are the same in every split."""
+    """Return the key (split, target) of the real studies that a task is compared with; all splits share `all`."""
     return (0 if task.target == "all" else task.source.split), task.target
 
 
 def run_calls(part: Part, jobs: int | None, advance: Callable[[int], None]) -> Iterator[Any]:
-    """Carry out all calls of a part, several at a time, in their order; tell each that is done."""
+    """Yield the results of all calls of a part, in their order, from `jobs` processes; `advance` counts steps done."""
     from joblib import Parallel, delayed
 
     function, weight, calls = part

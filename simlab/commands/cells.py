@@ -1,4 +1,7 @@
-"""Find the one cell of a folder's ledger that is meant by its values on the axes."""
+"""Find the one cell of a folder's ledger that conditions AXIS=VALUE describe.
+
+The ledger is the file in a sweep's folder that records its cells (one value of each axis) and their campaigns.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from simlab.types import InputError
 
 
 def one_cell(book: Ledger, conditions: Sequence[str]) -> tuple[LedgerEntry, dict[str, Any]]:
-    """Return the cell that meets conditions, and its values on the axes.
+    """Return the ledger's entry of the cell that meets conditions, and its values by axis.
 
     Raises InputError where none or several do, for an axis or a value that the folder does not have, and where the
     record of a cell is damaged.

@@ -1,4 +1,9 @@
-"""Answer which designs are best, of one store along an axis or of several stores cell by cell."""
+"""Carry out `simlab compare`: which designs are best, along axes of a store or between stores; or what changed.
+
+A store is the folder that a sweep filled; the designs are the values of the axes in `by`. `ask` returns
+`ComparedDesigns`, `ask_changed` the differences of two stores cell by cell; `write` makes text, JSON or CSV of either,
+and `label` the dataset of notebooks.
+"""
 
 from __future__ import annotations
 
@@ -29,9 +34,10 @@ if TYPE_CHECKING:
 
 
 class ComparedDesigns(NamedTuple):
-    """A comparison, the axes of its store, and what was asked: the next command repeats that.
+    """A comparison, the attributes of its store's axes, and the folder and conditions for the next command.
 
-    Of several stores there are no `axes`, and nothing is `conditional`.
+    `conditional` is 1 where the sweep has a single world (else 0). Of several stores there are no `axes`, and
+    `conditional` is None.
     """
 
     comparison: Comparison
@@ -50,11 +56,12 @@ def ask(
     baseline: str | None,
     at_equal: str | None,
 ) -> ComparedDesigns:
-    """Take the paired differences between the designs along an axis, or several, `at_equal` where these cost the same.
+    """Compute the paired differences between the designs along one axis or several, `at_equal` at the same cost.
 
-    Without `by`, those between the cells of several stores, which may stand among the conditions. Raises InputError for
-    a store, an axis, a value or a measure that is not there, for folders of the same name, and for stores without a
-    measure in common.
+    `by` names the axes, `baseline` a design; `at_equal` is a quantity, such as cost, with values if any
+    (`cost=600,1200`); a `measure` of None is that of the figure, or the first. Without `by`, those between the cells of
+    several stores, which may stand among the conditions. Raises InputError for a store, an axis, a value or a measure
+    that is not there, for folders of the same name, and for stores without a measure in common.
     """
     folders, wanted = _folders(store, conditions)
     axes = [axis.strip() for axis in by.split(",")] if isinstance(by, str) else list(by or ())
@@ -122,7 +129,7 @@ def _is_condition(argument: Any) -> bool:
 
 
 def label(compared: ComparedDesigns) -> xr.Dataset:
-    """Label a comparison, and say in its attributes what was compared and what is held fixed."""
+    """Return a comparison as a dataset over its axes; attributes name what was compared and what is held fixed."""
     comparison = compared.comparison
     answer = contrasts.tabulate_comparison(comparison.rows, comparison.by, comparison.measure)
     unit = {"units": comparison.unit} if comparison.unit else {}
@@ -156,7 +163,7 @@ def _has_text(values: Sequence[object]) -> bool:
 
 
 def write(compared: ComparedDesigns | ChangedStores, form: Form, given: Given) -> Launched:
-    """Write a comparison; what is to be said of its store stands below."""
+    """Write a comparison in a form, with notes on its store; exit code 3 where no best design can be named."""
     if isinstance(compared, ChangedStores):
         return _write_changed(compared, form)
     notes, comparison = stores.gather_notes(compared.remarks), compared.comparison

@@ -42,10 +42,10 @@ NO_TABLE = "is for a table, and only a plan is named; leave it out, or name TABL
 
 
 class ConcludeAnswer(NamedTuple):
-    """Answer about a table or a campaign, the command that comes next, and what is said beside it.
+    """Answer about a table or a campaign, the command that comes next, and notes.
 
-    `result` is a conclusion, what a check read, or a plan that has no table yet. `written` are the files beside the
-    answer; `lost` is True where something was not kept that should have been.
+    `result` is a conclusion, the check of a table, or a plan that has no table yet; `wanted` are the options. `written`
+    are the files beside the answer; `lost` is True where something was not kept that should have been.
     """
 
     result: Conclusion | TableCheck | LoadedPlan
@@ -72,9 +72,9 @@ def carry_out(
     `words` are tables and KEY=VALUE settings, or the folder of a store and conditions on its axes. `place` holds the
     options `world`, `pool`, `draw` and `study`, which name one campaign of that folder.
 
-    With `check` a table is read, and nothing that it shows is said; no look is recorded. Without a table there is a
-    plan, which says how it will be concluded. Raises InputError before anything is estimated for what is asked wrongly
-    or malformed; nothing is written then.
+    `wanted` are the other options of the command line. With `check` a table is read and checked, and nothing is
+    concluded from it; no look is recorded. Without a table there is a plan, which says how it will be concluded. Raises
+    InputError before anything is estimated for what is asked wrongly or malformed; nothing is written then.
     """
     folder, conditions = campaigns.separate_folder(words, place, plan)
     table, wanted = understand([str(folder)] if folder else words, plan, wanted, plugins)
@@ -193,7 +193,10 @@ def _keep_in_plan(conclusion: Conclusion, plan: LoadedPlan) -> list[str]:
 
 
 def _write_beside(conclusion: Conclusion, figure: Path | None, paragraph: Path | None) -> tuple[list[Path], list[str]]:
-    """Write what is asked for beside an answer; return the files, and a line for each that the disk does not take."""
+    """Write the figure and the paragraph, if files for them are named.
+
+    Returns the files that were written, and a line for each that the disk does not take.
+    """
     ways: list[tuple[Path | None, Callable[[Path], Any]]] = [
         (figure, lambda file: files.write(lambda: draw(conclusion), file)),
         (paragraph, lambda file: write_whole({file: write_paragraph(conclusion) + "\n"})),

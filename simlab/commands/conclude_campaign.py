@@ -1,4 +1,7 @@
-"""Answer what is concluded from one campaign of a store, as whoever analyses it would."""
+"""Conclude from one campaign (a simulated study) of a store, as an analyst would who sees its ratings only.
+
+`conclude_campaign` is what `simlab conclude DIR` does; `separate_folder` tells such a line from one that names tables.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +27,11 @@ MOST_ROUNDS = 8
 def separate_folder(
     words: Sequence[str], place: Mapping[str, int | None], plan: Path | None
 ) -> tuple[Path | None, list[str]]:
-    """Separate the folder of a store, and conditions on its axes, from tables; None where a table is meant.
+    """Return the folder of a store that the words begin with, and conditions on its axes; None where tables are meant.
 
-    With a plan, a folder that is no store holds filled sheets. Raises InputError for what goes with a folder only, and
-    for a plan beside one: its campaigns have their own.
+    `place` holds the options `world`, `pool`, `draw` and `study` (None: not given). With a plan, a folder that is no
+    store holds filled sheets. Raises InputError for what goes with a folder only, and for a plan beside one: its
+    campaigns have their own.
     """
     from simlab.engine import ledger_file
 
@@ -49,10 +53,11 @@ def conclude_campaign(
     wanted: ConcludeOptions,
     plugins: Sequence[str] = (),
 ) -> tuple[Conclusion, str, Sequence[str]]:
-    """Carry out a campaign again up to what it collects, and conclude from that as its study does.
+    """Carry out a campaign again up to its collected ratings, and conclude from these as its study does.
 
-    Returns the conclusion, the command that comes next, and what is to be doubted. Raises InputError for a campaign
-    that the folder does not hold, and for what a table alone can be asked.
+    `place` are the indices of the campaign (None: 0) in the cell that `conditions` name. Returns the conclusion, the
+    command that comes next, and lines on how it differs from the campaign that the folder keeps. Raises InputError for
+    a campaign that the folder does not hold, and for what a table alone can be asked.
     """
     from simlab.commands.export import repeat_campaign
     from simlab.concluding.campaigns import digest
@@ -78,7 +83,7 @@ def conclude_campaign(
 
 
 def _list_table_options(wanted: ConcludeOptions) -> list[tuple[str, bool]]:
-    """Return which options are given that tell of a table, or change what is taken from it."""
+    """Return each option that describes a table, or changes what is read of it, and whether it is given."""
     overrides = wanted.column_overrides
     return [
         ("--exclude", bool(wanted.exclude)),
@@ -105,7 +110,7 @@ def _locate(again: RepeatedCampaign) -> str:
 
 
 def _rounds(conclusion: Conclusion) -> list[str]:
-    """Follow the rounds of comparisons: the first, the last, and some between."""
+    """Format the number of undecided pairs after the first round of comparisons, the last, and some between."""
     collected, undecided = conclusion.about.get("rounds", []), conclusion.about.get("undecided", [])
     rounds = [f"{n:,}: {left}" for n, left in zip(collected, undecided, strict=True)]
     kept = sorted({round(k * (len(rounds) - 1) / (MOST_ROUNDS - 1)) for k in range(MOST_ROUNDS)}) if rounds else []

@@ -16,9 +16,10 @@ FIGURE, PARAGRAPH = Path("order.png"), Path("paragraph.md")
 def suggest_next(
     table: Path, wanted: ConcludeOptions, question: str, figure: Path | None, paragraph: Path | None
 ) -> str:
-    """Return a command that works where it is typed, with all that was asked for here.
+    """Return the next command, with all options that were given here.
 
-    What is not drawn or written yet is; where all is, the next step is what the table says about other studies.
+    It draws the figure and writes the paragraph where these were not asked for; else it fits a world, or for a study of
+    judgements (`question`) a metric, to the table.
     """
     if figure is None or paragraph is None:
         words = ["conclude", *list_words(table, wanted)]
@@ -31,7 +32,7 @@ def suggest_next(
 
 
 def list_words(table: Path, wanted: ConcludeOptions) -> list[str]:
-    """Write what was asked as the words of the command line."""
+    """Return the words behind `simlab conclude` that name the table and repeat all options that were given."""
     return [
         str(table),
         *([str(wanted.second)] if wanted.second else []),

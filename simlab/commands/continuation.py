@@ -1,4 +1,7 @@
-"""Continue the sweep of a folder that is named in place of a sweep; keep what is asked as a sweep file."""
+"""Continue the sweep of a folder that is named in place of a sweep; write a sweep as a file.
+
+`find_folder` and `read_declared` turn a folder into the declaration of its sweep; `keep` carries out `sweep --write`.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,7 @@ def find_folder(name: str) -> Path | None:
 
 
 def read_declared(folder: Path, plugins: Sequence[str]) -> Declared:
-    """Return the sweep that a folder holds, so that what is typed beside it continues it.
+    """Return the declaration of a folder's sweep, which settings typed beside it will extend.
 
     Raises InputError where the folder does not say by what it was filled, or was filled with other plug-ins.
     """
@@ -77,7 +80,7 @@ def _extend_axes(declared: Declared, stored: dict[str, Any]) -> Declared:
 
 
 def keep(launch: Launch, file: Path) -> str:
-    """Write what a launch is asked for as a sweep file; return the line that says so.
+    """Write the sweep of a launch, with its settings, as a sweep file; return the lines on it, and the next command.
 
     Raises InputError for a file that cannot be written or is there, and for a calculation.
     """

@@ -1,6 +1,7 @@
-"""Answer with the whole story: a pilot, a plan, sheets, ratings, a conclusion and its report, and what was true.
+"""Carry out `simlab demo`: a pilot, a plan, sheets, ratings, a conclusion and its report, and then the truth.
 
-Every step is a command line that a user would type, carried out as it stands; what people do is simulated.
+`carry_out` prints each step as it is done and returns the exit code. Every step is a command line that a user would
+type, carried out as it stands; what people do is simulated.
 """
 
 from __future__ import annotations
@@ -55,9 +56,10 @@ class Stopped(Exception):
 
 
 def carry_out(out: Path, seed: int, answer: Command, say: Callable[[str], None]) -> int:
-    """Carry out a demonstration in a new folder and say each step as it is done; return the exit code.
+    """Carry out a demonstration in the new folder `out`; return the exit code.
 
-    Raises InputError, before anything is written, for a folder that holds something.
+    `answer` carries out a command line; `say` prints a passage of the demonstration as it is done. Raises InputError,
+    before anything is written, for a folder that holds something.
     """
     places.begin(out)
     try:
@@ -127,7 +129,7 @@ def _steps(out: Path) -> tuple[DemoStep, ...]:
 
 
 def _show_step(step: DemoStep, carry_out: Command) -> Iterator[str]:
-    """Announce a step, carry it out, and show what its answer comes to; raise Stopped where there is none."""
+    """Yield the command line of a step, then the passages of its answer; raise Stopped where it has none."""
     yield f"\n{step.why}\n$ {program()} {shlex.join(step.words)}"
     output, errors = io.StringIO(), io.StringIO()
     with redirect_stdout(output), redirect_stderr(errors):
@@ -157,7 +159,7 @@ def _passage(lines: Sequence[str], begin: str, end: str) -> Sequence[str]:
 
 
 def _truth(out: Path, truth: planted_truth.Planted) -> Iterator[str]:
-    """Show what was true, and which claims are."""
+    """Yield the page on the true means, and on which claims of the conclusion are right."""
     planted_truth.write_truth(truth, out / "truth.csv")
     conclusion = json.loads((out / places.STUDY / "conclusion.json").read_text(encoding="utf-8"))
     yield f"\nThe truth, in points, which was kept back until now ({out / 'truth.csv'}):"

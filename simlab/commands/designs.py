@@ -1,4 +1,7 @@
-"""The verbs that explore designs: each is one function for notebooks and for the command line."""
+"""The verb `detect`: which differences between systems a design can detect, calculated without simulation.
+
+A verb is one function of typed options for notebooks (`simlab.detect`) and for the command line (`simlab detect`).
+"""
 
 from __future__ import annotations
 
@@ -86,7 +89,7 @@ def _write_page(file: Path, has_settings: bool) -> Path:
 
 
 def _write_settings(settings: Sequence[str | Mapping[str, object]]) -> list[str]:
-    """Write settings as they are typed: values are numbers, none and free."""
+    """Return settings as words KEY=VALUE[,VALUE]: texts as they are, of mappings each key with its values."""
     written: list[str] = []
     for given in settings:
         if isinstance(given, str):

@@ -1,4 +1,10 @@
-"""Answer which difference between two systems an evaluation with a binary metric detects, and the inverse."""
+"""Carry out `simlab detect`: the difference between two systems that an evaluation detects, or what finding it takes.
+
+Outputs are adequate or not; a system's alpha is its share of adequate outputs. rho and eta are the probabilities that
+the metric calls adequate outputs adequate, and inadequate ones inadequate. A setting is a row: numbers of ratings per
+system, rho, eta, alpha, level and power, by name (`detect_words`). `detections` takes lists of values by key (`Given`),
+and answers for every combination.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +33,7 @@ class DetectedSettings(NamedTuple):
 
 
 def fill(words: Sequence[str], given: Given) -> Given:
-    """Return the options; raise InputError where an answer is to be kept of a page, which has none."""
+    """Return the options as they are; raise InputError for --save with --page, which has no answer to keep."""
     if given["page"] is not None and given["save"] is not None:
         raise InputError("--save: --page writes a page of all settings, and no answer to keep; leave one of them out")
     return given
@@ -52,9 +58,10 @@ def detections(
 ) -> Detections:
     """Return each setting with the differences that it detects, or with the numbers that `solve` asks for.
 
-    With `points` all differences, the one that is given and those that are told, are in hundredths of the share of
-    adequate outputs. Raises InputError for settings that do not go together, and where the difference is out of reach
-    of all.
+    `given[key]` lists the values of a key, `difference` is one of two shares to be found, `prices` a text such as
+    `human=.15,metric=.001`, and `joint` says that systems share one estimate of rho and eta. With `points` all
+    differences, given and returned, are in hundredths of the share of adequate outputs. Raises InputError for settings
+    that do not go together, and where the difference is out of reach of all.
     """
     share = _share(difference, points)
     if solve is not None:
@@ -72,7 +79,7 @@ def detections(
 
 
 def _share(difference: float | None, points: bool) -> float | None:
-    """Return a difference as one of two shares."""
+    """Return a difference of shares, from 0 to 1, from one that is in `points` or a share itself."""
     if difference is None:
         return None
     if points and not 0 < difference < 100:
@@ -103,7 +110,7 @@ def measure_settings(given: Given, difference: float | None) -> list[Row]:
 
 
 def solve_settings(given: Given, solve: str, difference: float | None, prices: str | None, joint: bool) -> list[Row]:
-    """Return each setting with the smallest value of what is solved for, or the cheapest mix, and what it measures.
+    """Return each setting with the smallest value of the key `solve`, or the cheapest mix, and its differences.
 
     Where several settings are asked about, one that cannot reach the difference has no value; alone it is an error.
     """
@@ -196,7 +203,7 @@ def _prices(given: str | None) -> inverse.RatingPrices:
 
 
 def _measure_solution(row: Row, difference: float) -> Row:
-    """State what a solution measures, and how often it finds the difference; nothing where there is none."""
+    """Return the differences of a solution, and its power at `difference`; None for each where nothing was found."""
     names = (*DIFFERENCES[:3], *POWERS)
     if row["n_metric"] is None or row["n_human"] is None or (row["n_metric"] and row["rho"] is None):
         return dict.fromkeys(names)

@@ -1,4 +1,8 @@
-"""Answer `detect --page`: a page that says what `detect` does, in one file that needs neither simlab nor a network."""
+"""Write the page of `simlab detect --page`: sliders for all settings, in one file that needs no simlab and no network.
+
+`write_page` writes it. The page computes the measurable difference itself, and checks itself on settings whose
+differences it brings along. The settings (`LABELS`) are those of `simlab detect`.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +62,7 @@ def write_page(file: Path) -> Path:
 
 
 def write(file: Path, form: Form) -> Launched:
-    """State what was written."""
+    """Write the line on the page's file."""
     size = file.stat().st_size
     if form != "table":
         return Launched(tables.write([{"page": str(file), "bytes": size}], form))
@@ -67,7 +71,7 @@ def write(file: Path, form: Form) -> Launched:
 
 
 def gather_page_data() -> dict[str, Any]:
-    """Return what the page is told: how to integrate, the published axes, and some settings with their answers."""
+    """Return the data of the page: rules of integration, the published axes, and settings with their differences."""
     return {
         "simlab": simlab.__version__,
         "command": "detect --page",

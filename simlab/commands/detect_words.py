@@ -1,4 +1,8 @@
-"""Read the KEY=VALUE words of `simlab detect`: numbers, lists of them, and the ways to say how good a metric is."""
+"""Read the KEY=VALUE words of `simlab detect`: numbers, lists of them, and the ways to say how good a metric is.
+
+`parse_words` returns the values by key; `list_combinations` makes a row of every combination of them, with a value for
+each key. A metric is described by rho and eta, by accuracy (rho = eta), or by the correlation of a score with quality.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +31,7 @@ MOST = 1000
 
 
 def parse_words(words: Sequence[str]) -> Given:
-    """Read words; raise InputError for what is no known key with numbers."""
+    """Return the values of each key; raise InputError for an unknown key, or a value that is no number or name."""
     given: Given = {}
     for word in words:
         key, sign, text = word.partition("=")
@@ -60,7 +64,7 @@ def _value(key: str, text: str) -> float | str | None:
 def list_combinations(given: Given, metric_wanted: bool = False) -> list[Row]:
     """List all combinations, the first key varying slowest, with rho and eta however they were given.
 
-    `metric_wanted`: how good the metric is will be found out, so it need not be said.
+    `metric_wanted`: the quality of the metric is what is solved for, so that it need not be given.
     """
     _check_metric(given, metric_wanted)
     _check_several(given)

@@ -1,4 +1,7 @@
-"""Answer what goes wrong in one line on stderr: what the user can mend, and what is a bug."""
+"""Report an error in one line on stderr, and choose the exit code: 2 for a user's mistake, 1 for a bug.
+
+`explain` takes any exception; `complain` prints a line.
+"""
 
 from __future__ import annotations
 
@@ -86,7 +89,7 @@ def flatten_message(text: str) -> str:
 
 
 def _describe_misuse(error: Any) -> str:
-    """Describe the fault of a command line, and name the nearest right word."""
+    """Describe a mistake that the option parser found, and name the nearest command or option."""
     context = error.ctx
     command = context.command_path if context else "simlab"
     message = error.format_message().replace("Value error, ", "").replace("Input should", "it should").rstrip(".")

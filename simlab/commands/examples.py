@@ -1,4 +1,4 @@
-"""Answer which example files come with simlab, and copy them where somebody wants to try them."""
+"""Carry out `simlab examples`: list the example files that come with simlab, or copy them into a folder."""
 
 from __future__ import annotations
 

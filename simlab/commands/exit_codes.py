@@ -23,7 +23,7 @@ INTERRUPTED, TERMINATED, HUNG_UP, CLOSED_PIPE = 130, 143, 129, 141
 
 
 def name_remains(how: str, words: Sequence[str]) -> str:
-    """State what a command line that was ended by a signal leaves.
+    """Format the line on what a command leaves that a signal has ended; `how` is that, such as "interrupted".
 
     >>> name_remains("interrupted", ["query"])
     'interrupted; there is no answer yet, give the same command again'

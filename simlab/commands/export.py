@@ -1,4 +1,8 @@
-"""Export a campaign of a store, as a table like anyone's with what an analyst is told, or the whole store."""
+"""Carry out `simlab export`: write one campaign of a store as a table of ratings with its study file, or the store.
+
+A campaign is one simulated study; its `Place` is the indices of world, pool of raters, draw of documents and study.
+`carry_out` writes the files and returns their names; `repeat_campaign` is the campaign itself, for other commands.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +27,10 @@ Form: TypeAlias = Literal["table", "events", "netcdf", "parquet", "archive"]
 
 
 class RepeatedCampaign(NamedTuple):
-    """A campaign that was carried out again: its config, its cell's values on the axes, and what it collected.
+    """A campaign that was carried out again: its config, its cell's values by axis, and the data that it collected.
 
-    `doubts` say in what it is not the campaign that the folder keeps.
+    `study` is the config with the measures and the settings of the engine, as a study file has it. `doubts` are lines
+    on outcomes that differ from those of the campaign that the folder keeps.
     """
 
     config: Mapping[str, Any]
@@ -53,10 +58,11 @@ def carry_out(
     form: Form,
     plugins: Sequence[str] = (),
 ) -> ExportedFiles:
-    """Write a campaign's table and the file beside it, or a whole store, without the place that is `given`.
+    """Write a campaign's table and the study file beside it, or a whole store (`form` netcdf, parquet or archive).
 
-    Raises InputError, before anything is carried out, for files that cannot be written and a cell that is not one, and
-    for a folder that cannot be trusted.
+    `folder` None is the last store, `conditions` name the campaign's cell, and `given` the campaign in it: indices by
+    the names of `Place` (None: 0), which a whole store does not take. Raises InputError, before anything is carried
+    out, for files that cannot be written and a cell that is not one, and for a folder that cannot be trusted.
     """
     if form == "netcdf" or form == "parquet" or form == "archive":
         from simlab.commands.stores import find_store, split_conditions
@@ -141,7 +147,7 @@ def _archive(
 
 
 def _suggest_next(files: Sequence[Path]) -> str:
-    """State how what is written is concluded from."""
+    """Return the command that concludes from the written table."""
     table, study = files
     return step("conclude", table, "--plan", study)
 
@@ -149,9 +155,10 @@ def _suggest_next(files: Sequence[Path]) -> str:
 def repeat_campaign(
     folder: Path | None, conditions: Sequence[str], place: Place, plugins: Sequence[str] = ()
 ) -> RepeatedCampaign:
-    """Carry out one campaign of a folder again, by the rules of `verify --replay`, up to what it collects.
+    """Carry out one campaign of a folder again, up to the data that it collects.
 
-    Raises InputError for a folder that cannot be trusted, and for a campaign that it does not hold or that failed.
+    The config is trusted as for `verify --replay` (`trusted_config`). Raises InputError for a folder that cannot be
+    trusted, and for a campaign that it does not hold or that failed.
     """
     from simlab.commands.replay import block_limits, find_block, trusted_config
     from simlab.engine import ledger, replays
@@ -186,7 +193,7 @@ def repeat_campaign(
 
 
 def _engine(entry: LedgerEntry) -> dict[str, Any]:
-    """Return how a cell was computed, wherever that was, so that its study can be run again."""
+    """Return the engine's settings of a cell, defaults where it has none, so that its study can be run again."""
     from simlab.config import compose
 
     own = entry.config.get("engine", {})

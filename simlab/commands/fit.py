@@ -1,4 +1,9 @@
-"""Answer with the world that the ratings, or preferences, of a pilot make, and how far it can be trusted."""
+"""Carry out `simlab fit`: fit a world to the ratings, or preferences, of a pilot, and check it against the pilot.
+
+A law is a statistical model of raters' answers, a world the law with its fitted parameters, in which studies are
+simulated. `carry_out` fits, writes the files that are named, and returns a `FitResult`; `write` makes text, JSON or CSV
+of it. `fit_table` only fits.
+"""
 
 from __future__ import annotations
 
@@ -41,9 +46,10 @@ WORLD = "fitted.yaml"
 
 @dataclass(frozen=True, slots=True)
 class FitResult:
-    """Result of a fit: the answer, the `world` for the file, notes on the table, and the chains' draws.
+    """Result of a fit: the answer, the `world` (the content of its file), notes on the table, and the chains' draws.
 
-    `option` are the words that put the file at `{path}` to use; `posterior` is None only where nothing was sampled.
+    `option` are the settings that make a study use the file at `{path}`; `posterior` is None only where nothing was
+    sampled.
     """
 
     fit: Fit
@@ -74,8 +80,10 @@ def carry_out(
 ) -> FitResult:
     """Fit a world to a table; write the world, and draw it, where files for that are named.
 
-    The file of a world that failed its checks is written, too, and says so. Raises InputError before anything is fitted
-    for what is asked wrongly or malformed.
+    `table` None is the built-in one, described by `overrides` where it does not describe itself; the world goes to
+    `out`, the figure to `plot`. Gaps between answers are cut at `cut` seconds. The file of a world that failed its
+    checks is written, too, and says so. Raises InputError before anything is fitted for what is asked wrongly or
+    malformed.
     """
     check_cut(cut)
     check_names(out, plot)
@@ -88,7 +96,7 @@ def carry_out(
 
 
 def write(result: FitResult, form: Form, given: Given) -> Launched:
-    """Write what a fit tells of its pilot in a form; the exit code is 3 where checks failed."""
+    """Write the answer of a fit in a form; the exit code is 3 where checks failed or chains disagree too much."""
     code = RESERVED if result.reserved else DONE
     if form == "json":
         text = tables.write_tables(result.fit, form)
@@ -103,9 +111,9 @@ def write(result: FitResult, form: Form, given: Given) -> Launched:
 def fit_table(
     table: Path | None, overrides: ColumnOverrides, law: str, seed: int, say: Say, cut: float = CUT
 ) -> FitResult:
-    """Read a table (None: the built-in ratings), fit the law that is asked for or the best, and look at it.
+    """Read a table (None: the built-in ratings), fit the law of that name (auto: the best), and check the fit.
 
-    Speeds are learnt from the times of ratings, gaps cut at `cut` seconds.
+    Speeds are learnt from the times of ratings, gaps cut at `cut` seconds; `say` takes lines on progress.
 
     Raises InputError for a table that cannot be read, and for a law that it does not allow.
     """
@@ -171,7 +179,7 @@ def _fit_preferences(table: Path, overrides: ColumnOverrides, seed: int, say: Sa
 
 
 def _list_components(components: Mapping[str, Mapping[str, Any]]) -> Iterator[Component]:
-    """List components as of ratings; what is not known has no value, and what stands in for it is said."""
+    """List the components of a fit to preferences; where one is not known, sd is NaN and `assumed` its stand-in."""
     for name, component in components.items():
         # Where nothing is a tie, the share of ties is 0 in every draw, since no tie was thought possible.
         if component.get("assumed") or not component["high"] > 0:
@@ -197,7 +205,7 @@ def check_names(out: Path | None, plot: Path | None) -> None:
 
 
 def draw(fit: Fit, out: Path) -> None:
-    """Draw what a fit says of its pilot into a file."""
+    """Draw the report on a fit into a file."""
     from simlab.drawing.reports.static import plot_report
 
     files.write(lambda: plot_report(make_report(fit)), out)

@@ -1,4 +1,8 @@
-"""Answer what a table tells of metrics, and write the files that studies take."""
+"""Carry out `simlab fit-metric`: estimate the quality of metrics from a table, and write a file for each.
+
+`learn_metrics` reads the table and returns `MetricFits`; `write` writes the files and makes the page. A study takes
+such a file by `metric=fitted_...`.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +32,7 @@ from simlab.types import InputError
 
 
 def write(fits: MetricFits, form: Form, given: Given) -> Launched:
-    """Write what was learned of metrics in a form, and a file for each."""
+    """Write the file of each metric, and the estimates in a form."""
     fits.write()
     if form == "csv":
         return Launched(tables.write_csv(fits.rows))
@@ -38,10 +42,10 @@ def write(fits: MetricFits, form: Form, given: Given) -> Launched:
 
 @dataclass(frozen=True, slots=True)
 class MetricFits:
-    """Fits of metrics to a table: rows with intervals, notes, and a file for each metric that it tells of.
+    """Fits of metrics to a table: `rows` of estimates with intervals, notes, and a file for each metric.
 
-    `texts[metric]` is what the file says, `paths[metric]` where it goes; `commands` put the files to use. `read`
-    says to a program what was read; `named` says that the user named where files go.
+    `texts[metric]` is the content of its file, `paths[metric]` its path; `commands` use the files. `read` are counts of
+    the table, for programs; `named` is True where the user named a path.
     """
 
     read: dict[str, Any]
@@ -69,9 +73,11 @@ def learn_metrics(
     out: Path | None,
     beside: ColumnOverrides = NOTHING,
 ) -> MetricFits:
-    """Fit the metrics of a table and say what was learned; nothing is written.
+    """Fit the metrics of a table and return the estimates; nothing is written.
 
-    Raises InputError for what is asked wrongly or malformed, and where nothing can be learned.
+    `metrics` are names with commas between them (None: all), `references` picks unit tests with so many references,
+    `out` is a file or folder for the fits, and `beside` describes the table where it does not describe itself. Raises
+    InputError for what is asked wrongly or malformed, and where nothing can be learned.
     """
     _check_out(out)
     options = _set_direction(options, beside)

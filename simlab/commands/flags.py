@@ -1,4 +1,8 @@
-"""Declare the options that several commands have."""
+"""Declare the options that several commands have: types of arguments, annotated with how the command line names them.
+
+Groups of options are typed dicts (`TableOptions` and others); `make_overrides` makes `ColumnOverrides` of the options
+that describe a table.
+"""
 
 from __future__ import annotations
 
@@ -238,9 +242,9 @@ def make_overrides(
     wide: Wide = None,
     decimal: Decimal = None,
 ) -> ColumnOverrides:
-    """Put together what is told of a table beside what it holds, typed or as Python's values.
+    """Return the description of a table by its user, from options as typed texts or as Python's values.
 
-    Raises InputError for words that say nothing.
+    They are those of `TableOptions`. Raises InputError for texts that cannot be read.
     """
     from simlab.tables import columns as names
     from simlab.tables import direction
@@ -261,14 +265,14 @@ def make_overrides(
 
 
 def _values(where: Rows) -> Iterator[tuple[str, str]]:
-    """Go through the columns by whose values rows are chosen, each with one of its values as a table has it."""
+    """Yield each column by which rows are chosen with each of its values, as the text that a table has."""
     for column, values in where.items():
         for value in [values] if isinstance(values, str | int | float) else values:
             yield column, str(value)
 
 
 def write_targets(targets: Mapping[str, float] | str | None) -> str | None:
-    """Write measures with their values as they are typed."""
+    """Return measures with their values as typed, `power=0.8,srp=0.7`; a text stays as it is."""
     if targets is None or isinstance(targets, str):
         return targets
     return ",".join(f"{name}={value!r}" for name, value in targets.items())

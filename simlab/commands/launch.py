@@ -1,4 +1,9 @@
-"""Launch what `run` and `sweep` ask for: the folder of the store, remarks on the run, and the finding that ends it."""
+"""Carry out `simlab run` and `simlab sweep`: the folder of the store, warnings on the run, and the finding at its end.
+
+A `Launch` is what such a command asks for; `write` runs it for the command line, and `load` for notebooks. A store is
+the folder's dataset of measures; a sweep is a grid of cells, each carried out as blocks of campaigns (simulated
+studies); a shard is one of N parts of a sweep, for one of several machines.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +50,7 @@ MOST_TOLD = 64
 
 
 class LaunchResult(NamedTuple):
-    """Folder of a launch, a line for each thing that went wrong, and of a shard what it did."""
+    """Result of a launch: its folder, a line for each thing that went wrong, and the work done on a shard, if any."""
 
     folder: Path
     lines: Sequence[str]
@@ -54,9 +59,10 @@ class LaunchResult(NamedTuple):
 
 @dataclass(frozen=True)
 class Launch:
-    """Task of `run` or `sweep`; it is composed and carried out, once, when that is asked for.
+    """Task of `run` or `sweep`; its properties compose it and carry it out when they are read, once.
 
-    `name` names the default folder, `quiet` says that nobody wants to see progress.
+    `declared` is the sweep file's content, `overrides` the settings KEY=VALUE typed beside it, `jobs` a number of
+    processes (None: all cores), `shard` a text I/N. `name` names the default folder; `quiet` hides progress.
     """
 
     declared: Declared
@@ -74,12 +80,12 @@ class Launch:
 
     @cached_property
     def part(self) -> Shard | None:
-        """Return the shard that is wanted, if one is; raise InputError for none, and for what has no shards."""
+        """Return the shard to carry out (None: the whole); raise InputError for a sweep that has no shards."""
         return read_shard(self.shard, self.declared)
 
     @cached_property
     def sweep(self) -> Sweep | Calculation:
-        """Compose what is declared; raise InputError for all that does not go together."""
+        """Return the composed sweep or calculation; raise InputError for settings that do not go together."""
         from simlab.config import accept_sweep, compose_calculation, compose_sweep
 
         if self.declared.calculation:
@@ -109,7 +115,10 @@ class Launch:
 
     @cached_property
     def carried(self) -> LaunchResult:
-        """Run what is missing. Raises InputError where the folder holds something else, or another run is at it."""
+        """Run the blocks that are missing; return the result.
+
+        Raises InputError where the folder holds something else, or another run is at it.
+        """
         from simlab.commands import shards
         from simlab.config import Sweep
 
@@ -126,9 +135,9 @@ class Launch:
 
 
 def write(launch: Launch, form: Form, given: Given) -> Launched:
-    """Carry out a launch and write what it finds; or write what it would take, its config, or a script of it.
+    """Carry out a launch and write its finding; or write a forecast (`dry_run` in `given`), its config, or a script.
 
-    Of a shard what it came to is said: what all of the sweep finds is known where shards are merged.
+    For a shard the counts of its blocks and campaigns are written: the finding is that of all shards, merged.
     """
     with own_options(launch.config_dir):
         script, shards, cfg, dry_run = (given.get(name) for name in ("script", "shards", "cfg", "dry_run"))
@@ -169,9 +178,10 @@ def load(launch: Launch) -> xr.Dataset:
 
 
 def load_filled(folder: Path, lines: Sequence[str], *, whole: bool, level: int) -> xr.Dataset:
-    """Open what was just carried out, with measures in memory; warn of what went wrong, and what is in doubt.
+    """Open the store that was just filled, with measures in memory; warn of each of `lines`, and of doubts on it.
 
-    Of what is not the `whole` a warning says what is missing. `level` counts the calls up to the user's own.
+    With `whole` False, as for a shard, a warning names what is missing. `level` is the stack level of warnings: the
+    number of calls up to the user's own.
     """
     from simlab.store.opening import open_filled, open_results
     from simlab.store.reservations import skewness_warning
@@ -189,7 +199,7 @@ def load_filled(folder: Path, lines: Sequence[str], *, whole: bool, level: int) 
 
 
 def _write_forecast(launch: Launch) -> str:
-    """Write what a launch would take, and where it would go."""
+    """Format the forecast of a launch: its cells, blocks, time and size, and the folder."""
     from simlab.config import Sweep
     from simlab.drawing.text import forecast as text
     from simlab.engine.forecast import forecast
@@ -206,7 +216,7 @@ def _write_forecast(launch: Launch) -> str:
 
 
 def _say_tables(sweep: Sweep | Calculation) -> None:
-    """State what was understood of recorded tables; what is refused is refused in a line of its own, before."""
+    """Print notes on how the recorded tables and metrics of a sweep were read."""
     from simlab.config import Sweep
 
     if not isinstance(sweep, Sweep):
@@ -255,7 +265,7 @@ def carry_out(
 
 
 def list_doubts(dataset: xr.Dataset) -> list[str]:
-    """List what the values of a store hide: measures and worlds that failed, campaigns that tell nothing apart."""
+    """List warnings on the values of a store: measures and worlds that failed, campaigns that tell nothing apart."""
     from simlab.store.measures import failures
     from simlab.store.reservations import undivided_warning
 
@@ -292,9 +302,9 @@ def finding(folder: Path, form: Form = "table") -> Launched:
 
 
 def judge_soundness(dataset: xr.Dataset) -> int:
-    """Return the exit code for what became of the campaigns of a store; a calculation has none that could fail.
+    """Return the exit code for the campaigns of a store: done, with a reservation, or nothing usable.
 
-    A precision that was asked for and is not reached is a reservation; where no error can be told there is none.
+    Failed campaigns, and a precision that was asked for and is not reached, are reservations.
     """
     from simlab.store import query
     from simlab.store.reservations import UNDIVIDED
@@ -310,7 +320,7 @@ def judge_soundness(dataset: xr.Dataset) -> int:
 
 
 def list_failures(summary: RunSummary | Merged) -> list[str]:
-    """State what went wrong in a run, or before a merge: torn blocks run again, blocks and campaigns that failed."""
+    """List what went wrong in a run, or before a merge: damaged blocks run again, blocks and campaigns that failed."""
     failed = _describe_blocks(summary.failures)
     designs = _describe_reasons(summary.failed_designs)
     torn = [f"{summary.torn} blocks of an earlier run were damaged and ran again"] if summary.torn else []
@@ -347,7 +357,7 @@ def _describe_reasons(reasons: Mapping[str, int]) -> list[str]:
 
 
 def read_shard(text: str | None, declared: Declared) -> Shard | None:
-    """Read which shard is wanted, if one is; raise InputError for none, and for what has no shards."""
+    """Read a shard, I/N (None: no shard); raise InputError for other texts, and for a sweep that has no shards."""
     if text is None:
         return None
     from simlab.engine.shards import read
@@ -395,10 +405,11 @@ def default_folder(
     located: bool = False,
     shard: Shard | None = None,
 ) -> Path:
-    """Name the folder of a sweep; what was changed by overrides goes to another one, in whatever order it was given.
+    """Return the default folder of a sweep; overrides, in any order, add a digest of themselves to its name.
 
-    So does what is run to a precision, or locates a crossing, whichever: cells have other numbers of worlds. Where
-    blocks are carried out changes nothing. Each shard has a folder of its own, whose name ends in `-shard-3-of-16`.
+    So does a sweep run to a precision, or one that locates a crossing: its cells have other numbers of worlds. Settings
+    of where blocks are carried out (`ELSEWHERE`) change nothing. Each shard has a folder of its own, whose name ends in
+    `-shard-3-of-16`.
 
     >>> default_folder("item_grouping", [], quick=False, plugins=[]).as_posix()
     'outputs/item_grouping'

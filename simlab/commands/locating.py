@@ -1,4 +1,8 @@
-"""Write where the curves of a sweep that located a crossing cross, and what that took of the whole grid."""
+"""Write the crossings that a sweep with --locate found, and the share of the whole grid's campaigns that it took.
+
+Such a sweep runs only the cells near where a measure reaches a value along an axis, or where two curves cross. The
+functions take its store; `write` makes the answer.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def read_locate(dataset: xr.Dataset) -> Locate | None:
-    """Return what the last run of a store located; None where it filled its grid."""
+    """Return the target that the last run of a store located; None where it filled its grid."""
     located = json.loads(dataset.attrs.get("sweep", "{}")).get("locate")
     return None if located is None else read("locate", located)
 

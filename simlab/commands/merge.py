@@ -1,4 +1,7 @@
-"""Answer what folders of one sweep find together: shards from several machines, or runs of parts of a grid."""
+"""Carry out `simlab merge`: put folders of one sweep into one (shards from several machines, or parts of a grid).
+
+`carry_out` merges and returns `MergedFolders`; `write` makes the finding of the merged store.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ class MergedFolders(NamedTuple):
 
 
 def write(merged: MergedFolders, form: Form, given: Given) -> Launched:
-    """Write the finding of what is there; of what is missing it says so."""
+    """Write the finding of the merged store, with a note on campaigns that are missing."""
     if not merged.blocks:
         return Launched("no campaign was carried out in any of these folders", merged.missing, NOTHING)
     launched = launch.finding(merged.out, form)
@@ -43,7 +46,10 @@ def carry_out(
     allow_version: bool = False,
     quiet: bool = False,
 ) -> MergedFolders:
-    """Merge folders into one. Raises InputError, before anything is written, for what cannot be merged."""
+    """Merge `folders` into `out`. Raises InputError, before anything is written, for what cannot be merged.
+
+    Parts of `plugins` may be used; `allow_version` merges what different versions of simlab filled.
+    """
     from simlab.measures.labels import LABELS
     from simlab.store.filling import merge
     from simlab.store.folder import remember_last

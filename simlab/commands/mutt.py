@@ -1,4 +1,7 @@
-"""Answer which corruptions metrics notice."""
+"""Carry out `simlab mutt`: test metrics on trials, each a sentence and its corruption, scored against references.
+
+`carry_out` scores the trials and returns pass rates, or the agreement between metrics; `write` makes text, JSON or CSV.
+"""
 
 from __future__ import annotations
 
@@ -44,8 +47,11 @@ def carry_out(
 ) -> PassRates | MetricAgreement:
     """Test metrics on the trials of a folder or file; write the figure and the pairs of scores.
 
-    With `agreement`, the answer is how far the verdicts of the metrics agree. Raises InputError before anything is
-    scored for what is asked wrongly or malformed, and afterwards where no metric gave a score; nothing is written then.
+    `names` are metrics and `references` numbers of references, with commas between them; `kinds` are texts
+    CORRUPTION=KIND. Scores of a corruption that preserves the meaning may differ by the share `tolerance`; differences
+    up to the share `near_tie` of a score are ties. With `agreement`, the answer is how far the verdicts of the metrics
+    agree. Raises InputError before anything is scored for what is asked wrongly or malformed, and afterwards where no
+    metric gave a score; nothing is written then.
     """
     _check_files(figure, scores)
     if not 0 <= tolerance < math.inf:
@@ -82,7 +88,7 @@ def refuse_mixed(make: bool, making: Given, testing: Given) -> None:
 
 
 def write(answer: PassRates | MetricAgreement | CorruptedSentences, form: Form, given: Given) -> Launched:
-    """Write what metrics notice, or how many trials were made, in a form."""
+    """Write pass rates, the agreement of metrics, or the number of trials that were made, in a form."""
     if isinstance(answer, CorruptedSentences):
         return mutt_trials.write(answer, form, given)
     if form != "table":
@@ -95,7 +101,7 @@ def write(answer: PassRates | MetricAgreement | CorruptedSentences, form: Form, 
 
 
 def _suggest_next(source: Path, names: str, scores: Path | None) -> list[str]:
-    """Return the next command: what the metrics are worth for a study, for which scores are kept first."""
+    """Return the words of the next command: `fit-metric` on the scores, or the same command with --scores first."""
     if scores is not None:
         return ["fit-metric", str(scores)]
     return ["mutt", str(source), "--metrics", names, "--scores", "scores.csv"]

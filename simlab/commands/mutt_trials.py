@@ -1,4 +1,4 @@
-"""Answer `mutt --make`: what trials can be made of sentences of one's own."""
+"""Carry out `simlab mutt --make`: corrupt a user's sentences by rules, and write them as trials for `simlab mutt`."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from simlab.types import InputError
 
 
 def make(source: Path, types: str, words: Path | None, out: Path, *, seed: int) -> sentences.CorruptedSentences:
-    """Corrupt the sentences of a file and write the trials.
+    """Corrupt the sentences of the file `source` and write the trials to `out`.
 
-    Raises InputError for what is asked wrongly or malformed, and where no rule fits any sentence; nothing is written
-    then.
+    `types` are the names of corruptions with commas between them, or "all"; `words` is a file of word pairs for those
+    that replace words. Raises InputError for what is asked wrongly or malformed, and where no rule fits any sentence;
+    nothing is written then.
     """
     if out.suffix.lower() != ".jsonl":
         raise InputError(f"--make {clip(out)}: trials are written as .jsonl; end the name with it")

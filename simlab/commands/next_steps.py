@@ -1,4 +1,4 @@
-"""End an answer with the one next command, so that it works where it is typed."""
+"""Write the line `next: simlab ...` that ends an answer, with the options that the user gave."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def add_next_step(text: str, *words: str | Path) -> str:
 
 
 def suggest_for_store(dataset: xr.Dataset, folder: Path, conditions: Sequence[str]) -> list[str]:
-    """Return what is asked of a store after its measures: which design is best, or of one cell a report."""
+    """Return the words of the command after a query: `compare` of its designs, or for a single cell `report`."""
     from simlab.drawing.text.findings import next_words
 
     words = shlex.split(next_words(dataset, folder))
@@ -44,7 +44,7 @@ def report_words(folder: Path) -> list[str]:
 
 
 def told_words(overrides: ColumnOverrides) -> Iterator[str]:
-    """Write what was told of a table as the words of the command line."""
+    """Yield the words of the command line that describe a table (--columns and so on)."""
     columns = ",".join(f"{ours}={theirs}" for ours, theirs in overrides.columns.items())
     yield from option("columns", columns or None)
     yield from option("better", overrides.better)
@@ -65,11 +65,11 @@ def option(name: str, value: object) -> list[str]:
 
 
 def write_table_words(given: Mapping[str, Any]) -> Iterator[str]:
-    """Write the table that a verb was given, and what was told of it, as words of the command line."""
+    """Yield the words of the command line for the table in a verb's options, `given`, and for its description."""
     yield from [] if given["table"] is None else [str(given["table"])]
     yield from told_words(read_overrides(given))
 
 
 def read_overrides(given: Mapping[str, Any]) -> ColumnOverrides:
-    """Take what was told of a table from what a verb was given."""
+    """Return the description of a table from a verb's options, `given` by name."""
     return make_overrides(**{name: given[name] for name in TableOptions.__annotations__})

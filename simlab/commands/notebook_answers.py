@@ -1,4 +1,7 @@
-"""Answers of the verbs of notebooks about tables: labelled, documented, and frozen."""
+"""Answers of `simlab.fit`, `simlab.fit_metric` and `simlab.detect` in notebooks: records and labelled datasets.
+
+`label_fit` and `label_grid` make them of what the commands return; `lay_out_records` makes a dataset of any rows.
+"""
 
 from __future__ import annotations
 
@@ -95,7 +98,7 @@ class FittedMetrics:
     """Metrics fitted to a table, with the file of each.
 
     `learned` is over `row`: value, low and high of a 95 % interval, by `metric` and `what`, and what it rests on.
-    `texts[metric]` is what the file of each metric says, `files[metric]` where it was written (nowhere without `out`),
+    `texts[metric]` is the content of a metric's file, `files[metric]` its path (empty without `out`, nothing written),
     `next` are commands that put written files to use.
     """
 
@@ -111,7 +114,7 @@ class FittedMetrics:
 
 
 def label_fit(result: FitResult) -> FittedWorld:
-    """Label a fit."""
+    """Return a fit as notebooks get it: datasets of components and checks, and the draws of chains."""
     fit = result.fit
     components = [{"component": component.name, **dict(component)} for component in fit.components]
     checks = [{"trait": check.name, **dict(check)} for check in fit.checks.all]
@@ -124,7 +127,10 @@ def label_fit(result: FitResult) -> FittedWorld:
 
 
 def label_draws(drawn: SampledPosterior | None, names: Mapping[str, Sequence[str]]) -> xr.DataTree:
-    """Label what chains drew, `names[dim]` being the units of a dimension; a tree without groups where nothing was."""
+    """Return the draws of chains as a tree for ArviZ; without groups where nothing was sampled (None).
+
+    `names[dim]` are the coordinates of a dimension: names of systems, or of raters.
+    """
     import xarray as xr
 
     if drawn is None:
@@ -138,7 +144,10 @@ def label_draws(drawn: SampledPosterior | None, names: Mapping[str, Sequence[str
 
 
 def label_grid(detections: Detections, given: Mapping[str, Sequence[Any]]) -> xr.Dataset:
-    """Label what was calculated for all combinations of settings; those with several values are axes."""
+    """Return the detections of all combinations of settings as a dataset; settings with several values are axes.
+
+    `given[key]` lists the values of a setting; combinations go through them, the last key fastest.
+    """
     rows = [{name: value for name, value in row.items() if name != "unit"} for _, row in detections.each_row()]
     axes = {key: values for key, values in given.items() if len(values) > 1}
     # Counts are whole numbers in the rows, and as they were read in what was given.

@@ -1,4 +1,4 @@
-"""Answer of `simlab.conclude` in notebooks."""
+"""Answer of `simlab.conclude` in notebooks: `label_conclusion` makes a `Concluded` of the command's answer."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Concluded:
     found: Conclusion
 
     def __repr__(self) -> str:
-        """Say what was claimed of how many pairs."""
+        """Name how many pairs there are, and how many are claimed."""
         claimed = sum(pair.verdict != 0 for pair in self.found.pairs)
         return f"<Concluded: {claimed} of {len(self.found.pairs)} pairs of systems claimed; .text is the page>"
 
@@ -65,7 +65,7 @@ class Concluded:
 
 
 def label_conclusion(answered: ConcludeAnswer) -> Concluded:
-    """Label a conclusion; raise InputError for what the command line only shows."""
+    """Return a conclusion as notebooks get it; raise InputError for a check of a table, and for a plan without one."""
     from simlab.answers.conclude import Conclusion
     from simlab.commands.conclude import page
 
@@ -85,7 +85,7 @@ def label_conclusion(answered: ConcludeAnswer) -> Concluded:
 
 
 def _pair(pair: Any) -> dict[str, Any]:
-    """Flatten a pair; what would settle it is NaN where that is not known."""
+    """Flatten a pair to a row of numbers and texts; `more_*` is NaN where it is not known what settles the pair."""
     fields = {**pair.model_dump(), "pair": f"{pair.first} - {pair.second}", "within": pair.within or ""}
     fields["family"] = pair.family or ""
     more, _ = pair.more, fields.pop("more")

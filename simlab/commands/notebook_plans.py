@@ -1,4 +1,4 @@
-"""Answer of `simlab.plan` in notebooks."""
+"""Answer of `simlab.plan` in notebooks: `label_plan` makes a `PlannedStudy` of the command's answer."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class PlannedStudy:
     found: StudyPlan
 
     def __repr__(self) -> str:
-        """Say whether the targets are reached, and where the study stands."""
+        """Name the folder, and write whether targets are reached."""
         return f"<PlannedStudy: {'reaches' if self.reached else 'does not reach'} its targets; in {self.folder}>"
 
     def _repr_html_(self) -> str | None:
@@ -63,7 +63,7 @@ class PlannedStudy:
 
 
 def label_plan(planned: WrittenPlan) -> PlannedStudy:
-    """Label a plan."""
+    """Return a plan as notebooks get it, with all designs of the search as a dataset."""
     (record,) = planned.record.serialise()
     return PlannedStudy(
         planned.plan.reached,

@@ -26,7 +26,7 @@ def note(line: str) -> None:
 
 
 def note_table(file: Path | None, ratings: Ratings) -> None:
-    """Print how a table was read, and what was left out; call it when nothing more of it can be refused."""
+    """Print how a table was read, and what was left out; call it once the table cannot be refused any more."""
     from simlab.tables import table_summary
 
     note(f"{name_table(file)}: {table_summary.line(ratings)}")
@@ -41,7 +41,7 @@ def name_table(file: Path | None) -> str:
 
 @contextmanager
 def silence_notes(wanted: bool = True) -> Iterator[None]:
-    """Let notes go nowhere, as notebooks want it."""
+    """Print no notes inside the context, as in notebooks; with `wanted` False print them."""
     before = _QUIET.set(wanted)
     try:
         yield
@@ -56,7 +56,7 @@ def program() -> str:
 
 @contextmanager
 def reservations() -> Iterator[list[str]]:
-    """Collect what readers of stores have to say of them, instead of Python's own way to say it."""
+    """Collect warnings of the class `Reservation`, each text once, in the list that is yielded; others are shown."""
     messages: list[str] = []
     with warnings.catch_warnings():
         shown = warnings.showwarning

@@ -1,4 +1,8 @@
-"""Plan which design to buy, and write the folder of the study that carries it out."""
+"""Carry out `simlab plan`: search for the design to buy, and write the folder of the study that carries it out.
+
+`write_plan` takes `PlanOptions` and returns a `WrittenPlan`; `write` makes text, JSON or CSV of it. The ground of a
+plan is the world in which designs are simulated: a preset, a world's file, or a world fitted to the table of a pilot.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +44,12 @@ RENAMED = {"smallest": "smallest-difference"}
 
 
 class PlanOptions(NamedTuple):
-    """Options typed behind `simlab plan`."""
+    """Options of `simlab plan`, as typed.
+
+    `words` are the subject (a pilot's table or a world's file, if any) and settings KEY=VALUE. `smallest` is the
+    smallest difference that matters, on the pilot's scale; `price` is that of a rating, `budget` the money in all, `by`
+    the deadline; `over` and `candidates` name the designs to search, and `scenarios` other worlds' files.
+    """
 
     words: tuple[str, ...] = ()
     target: str | None = None
@@ -68,7 +77,10 @@ class PlanOptions(NamedTuple):
 
     @property
     def said(self) -> dict[str, Any]:
-        """Return what determines the plan: by it a folder is known again. How long it may take is no part of it."""
+        """Return the options that determine the plan, as texts by name, to compare with those kept in its folder.
+
+        Those for where, how fast and how long it is carried out are no part of them.
+        """
         left_out = ("out", "jobs", "at_most", "column_overrides", "words")
         own = {name: value for name, value in self._asdict().items() if name not in left_out and value is not None}
         overrides = {
@@ -97,7 +109,7 @@ class PlanOptions(NamedTuple):
 
     @property
     def worlds(self) -> list[Path]:
-        """Return the files of other worlds in which the advice is asked about."""
+        """Return the files of other worlds (--scenarios) in which the advised design is checked, too."""
         return [Path(path.strip()) for path in (self.scenarios or "").split(",") if path.strip()]
 
 
@@ -142,7 +154,10 @@ def page(planned: WrittenPlan) -> str:
 
 
 def read_family(options: PlanOptions) -> FrozenFamily | None:
-    """Return the family that is to be frozen; raise InputError for one without its baseline, or the other way round."""
+    """Return the family of comparisons to freeze in the study (None: none is given).
+
+    Raises InputError for a family that lacks its baseline, and for a baseline that another family has no use for.
+    """
     from simlab.concluding.options import refuse_half
     from simlab.config.studyfile import FrozenFamily
 
@@ -152,7 +167,10 @@ def read_family(options: PlanOptions) -> FrozenFamily | None:
 
 
 def write_plan(options: PlanOptions, say: Say) -> WrittenPlan:
-    """Carry out a plan and write its folder; raise InputError, before anything is carried out, for what is wrong."""
+    """Search for the design and write its folder; raise InputError, before any simulation, for wrong options.
+
+    `say` takes lines on progress.
+    """
     from simlab.answers.plan import Limits
     from simlab.concluding.ratings.families import refuse_contradiction
     from simlab.planning import execution, folder, levers, request
@@ -210,9 +228,10 @@ def keep(
     family: FrozenFamily | None = None,
     command: Sequence[str] = (),
 ) -> StudyPlan:
-    """Write study, plan, front and paragraph; return the plan, which names its study and what is claimed by now.
+    """Write study, plan, front and paragraph into `out`; return the plan with its study's name, digest and family.
 
-    `config` is the composed study of the advice. Raises InputError where the disk does not take them.
+    `config` is the composed study of the advised design, `requested` what was asked (it is kept in the folder), and
+    `command` the words that plan it again. Raises InputError where the disk does not take them.
     """
     from simlab.answers.plan import ClaimFamily, front_rows
     from simlab.concluding.plans import FOLDER_FILE
@@ -241,7 +260,10 @@ def keep(
 
 
 def name_next_step(answer: StudyPlan, out: Path, options: PlanOptions) -> str:
-    """Return a command that works where it is typed: another folder takes what is asked otherwise."""
+    """Return the next command: `assign` for a plan that reaches its targets, else one that plans otherwise.
+
+    That has more patience where nothing was decided, else a larger difference, in another folder.
+    """
     if answer.reached:
         words = ["assign", str(out), "--items", "items.csv", "--raters", "raters.csv", "--out", "sheet.csv"]
     elif answer.open is not None:
@@ -253,7 +275,7 @@ def name_next_step(answer: StudyPlan, out: Path, options: PlanOptions) -> str:
 
 
 def find_least_difference(answer: StudyPlan) -> float:
-    """Return the least difference that would be found, rounded up; where that is not known, twice as large a one."""
+    """Return the least difference that would reach the targets, rounded up; twice the asked one if not known."""
     known = [
         target.value for target in answer.would_reach if target.what == "difference" and math.isfinite(target.value)
     ]
@@ -288,9 +310,10 @@ def _usual_folder(settings: Mapping[str, Any]) -> Path:
 
 
 def lay_ground(subject: Path | None, given: GivenSettings, options: PlanOptions, book: Ledger, say: Say) -> Ground:
-    """Lay the ground of a plan: presets, a world or a study, or a pilot, to which a world is fitted first.
+    """Return the ground of a plan: presets (`subject` None), the file of a world or study, or a pilot's table.
 
-    Raises InputError for a table that no world can be fitted to, and for one that failed its checks unless `--force`.
+    To a pilot a world is fitted first, and kept in the folder of `book`, the ledger of the plan. Raises InputError for
+    a table that no world can be fitted to, and for one that failed its checks unless `--force`.
     """
     from simlab.planning import ground
 
@@ -351,7 +374,7 @@ def _refuse_impossible(given: GivenSettings, options: PlanOptions) -> None:
 
 
 def _read(read: Mapping[str, Any]) -> str:
-    """State in a line what was read of a pilot."""
+    """Format the line on the pilot's table from its counts, as `Fit.read` has them."""
     from simlab.messages import pluralise
     from simlab.tables.table_summary import list_remarks
 

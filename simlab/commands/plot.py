@@ -1,4 +1,7 @@
-"""Answer with the figure of a sweep, or with the order of systems that one campaign found."""
+"""Carry out `simlab plot`: draw the figure of a sweep, or one campaign (its order of systems, or its timeline).
+
+`draw_sweep` and `draw_campaign` return a `DrawnFigure`; `write` prints the name of its file.
+"""
 
 from __future__ import annotations
 
@@ -33,9 +36,10 @@ if TYPE_CHECKING:
 
 
 class DrawnFigure(NamedTuple):
-    """A figure, the exit code for its campaigns, and the next command, of a folder.
+    """A figure, the exit code for its campaigns, and the next command (empty for a dataset without a folder).
 
-    `caption` is what a figure for a paper leaves to its caption; of others, which say it themselves, it is empty.
+    `caption` is the text below a figure for a paper; other figures hold it themselves, and it is empty. `remarks` are
+    notes and reservations on the store.
     """
 
     figure: Figure
@@ -76,9 +80,10 @@ def draw_campaign(
     *,
     timeline: bool,
 ) -> DrawnFigure:
-    """Draw one campaign: on its clock, or in each cell the partial order of systems that it found.
+    """Draw one campaign: with `timeline` on its clock, else in each cell the partial order of systems that it found.
 
-    Raises InputError for a store of other studies, and for a campaign that it does not hold.
+    `index` are its indices by the names of `Place`; the figure goes to `out`, if a file is named. Raises InputError for
+    a store of other studies, and for a campaign that it does not hold.
     """
     where, wanted = stores.choose(store, conditions)
     # Of a folder that is not there whoever opens it says so.
@@ -105,7 +110,7 @@ def _draw_timeline(
 
 
 def fill(given_words: Sequence[Any], given: Given) -> Given:
-    """Name the file of a figure that has none: one in the folder of the store, or beside an archive."""
+    """Return the options with a file for the figure if none is named: in the store's folder, or beside an archive."""
     is_campaign = any(given[name] is not None for name in Place._fields)
     name = "timeline.png" if given["timeline"] else "order.png" if is_campaign else "figure.png"
     folder, _ = stores.split_words(given_words[0], given_words[1:])
@@ -115,7 +120,7 @@ def fill(given_words: Sequence[Any], given: Given) -> Given:
 
 
 def write(figure: DrawnFigure, form: Form, given: Given) -> Launched:
-    """Name the file of a figure; below it stands the caption for a paper."""
+    """Write the name of the figure's file, and below it the caption for a paper."""
     text = "\n".join([str(given["out"]), *([figure.caption] if figure.caption else [])])
     return Launched(text, [*stores.gather_notes(figure.remarks), figure.following], figure.code)
 
@@ -131,14 +136,14 @@ def refuse_sweep_options(
 
 
 def caption(figure: Figure) -> str:
-    """Return what is printed for the caption of a paper; nothing in a style whose figures say it themselves."""
+    """Return the caption of a figure in the style for papers; empty in the style for the screen."""
     return textwrap.fill(captions.figure_caption(figure), 100) if page_style.current_style().paper else ""
 
 
 def make_drawing(
     dataset: xr.Dataset, measure: str | None, *, x: str | None = None, target: float | None = None
 ) -> Callable[[], Figure]:
-    """Return what draws the figure of a store; raises InputError for an unknown measure or axis."""
+    """Return the function that draws the figure of a store; raise InputError for an unknown measure or axis."""
     across = [x] if x is not None and x not in name_axes(dataset) else []
     with_measures = ensure_measures(dataset, [*([measure] if measure else []), *across])
     with_measures = add_companion(with_measures, [view.choose_measure(with_measures, measure)])

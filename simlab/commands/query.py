@@ -1,4 +1,8 @@
-"""Answer which cells of a store meet conditions, and what their measures are."""
+"""Carry out `simlab query`: the cells of a store that meet conditions, with their measures.
+
+A store is the folder that a sweep filled; a cell is one value of each of its axes. A `Query` opens the store when it is
+answered: `answer` gives records for the command line (`write`), `dataset` what notebooks get.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +44,7 @@ MOST_NAMED = 3
 
 
 class QueriedStore(NamedTuple):
-    """Cells that a query found, a description of their store, the next command, and the exit code."""
+    """Cells that a query found, remarks on their store, the next command, and the exit code."""
 
     answer: QueriedCells
     remarks: stores.Remarks
@@ -65,10 +69,11 @@ class _Selected(NamedTuple):
 
 @dataclass(frozen=True)
 class Query:
-    """Query of a store, which is opened where the answer is wanted.
+    """Query of a store, which is opened by `answer` and `dataset`.
 
-    Raises InputError then: for a store, an axis, a value or a measure that is not there, and for words that are no
-    condition.
+    `store` None is the last one; `conditions` are on axes and measures, `sort` is an axis or measure (-NAME:
+    descending), `top` the number of cells to keep, `pivot` an axis whose values become columns. Raises InputError when
+    answered: for a store, an axis, a value or a measure that is not there, and for words that are no condition.
     """
 
     store: Store | None
@@ -80,7 +85,7 @@ class Query:
 
     @cached_property
     def place(self) -> tuple[Path | xr.Dataset, list[Setting]]:
-        """Return where the cells are and the conditions; that the last store is taken is noted once."""
+        """Return the store and the conditions, told apart; print a note, once, where it is the last store."""
         return stores.choose(*query_words.split_store(self.store, self.conditions))
 
     def answer(self, most: int | None = None) -> QueriedStore:
@@ -150,7 +155,7 @@ class Query:
 
 
 def write(query: Query, form: Form, given: Given) -> Launched:
-    """Write the cells that were found; what is to be said of their store stands below."""
+    """Write the cells of a query in a form, or the statistic that options in `given` name, with notes on the store."""
     if statistic := query_statistics.choose_statistic(given):
         return _write_statistics(query_statistics.compute_statistic(query, statistic, given), form)
     where, conditions = query.place
@@ -204,7 +209,7 @@ def _write_marks(selected: _Selected, cells: Ints) -> list[dict[str, str | None]
 
 
 def _label(selected: _Selected) -> xr.Dataset:
-    """Return measures with all that is said of them, and which cells lie within the error of a bound."""
+    """Return the measures with errors, intervals and explanations, and the marks of cells near a bound."""
     import xarray as xr
 
     dataset, kept = selected.dataset, selected.kept

@@ -1,4 +1,8 @@
-"""Answer what worlds, axes and curves of a store say of a measure, in place of its cells."""
+"""Compute the statistics of `simlab query`: quantiles or shares over worlds, importance, sensitivity, and crossings.
+
+`choose_statistic` reads which one the options name; `compute_statistic` returns its `CellStatistics`. The numbers come
+from `simlab.comparing.cell_datasets`.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +33,7 @@ OPTIONS = ("quantiles", "share", "importance", "sensitivity", "solve")
 
 
 def choose_statistic(given: Mapping[str, Any]) -> str | None:
-    """Return the statistic that is asked for, if one is.
+    """Return the statistic that the options name, one of `OPTIONS`; None where they name none.
 
     Raises InputError for several, and for an option that belongs to another one.
     """
@@ -46,7 +50,7 @@ def choose_statistic(given: Mapping[str, Any]) -> str | None:
 
 
 def compute_statistic(query: Query, statistic: str, given: Mapping[str, Any]) -> CellStatistics:
-    """Compute a statistic for the cells that meet conditions.
+    """Compute a statistic, one of `OPTIONS`, for the cells that meet the query's conditions; `given` are the options.
 
     Raises InputError for bounds among the conditions, for what the store does not hold, and, naming the cell, where
     the statistic cannot be told.
@@ -70,7 +74,7 @@ def compute_statistic(query: Query, statistic: str, given: Mapping[str, Any]) ->
 
 
 def locate_crossing(dataset: xr.Dataset, located: Locate) -> CellStatistics:
-    """Compute where what a sweep locates is reached, or where curves cross.
+    """Compute where along its axis a sweep's located target is reached, or where its curves cross.
 
     Raises InputError for axes and measures that the store does not hold, and for curves of fewer than three cells.
     """
@@ -96,7 +100,7 @@ def _describe(
 
 
 def _solve(axis: str, target: Locate | Bound) -> Callable[[xr.Dataset], xr.Dataset]:
-    """Return what solves curves along an axis for a target, or for where they cross each other."""
+    """Return a function of a store that solves its curves along an axis for a target, or for their crossing."""
     if isinstance(target, Bound):
         return partial(cell_datasets.solve_axis, axis=axis, bound=target)
     if target.by is not None:
@@ -105,7 +109,7 @@ def _solve(axis: str, target: Locate | Bound) -> Callable[[xr.Dataset], xr.Datas
 
 
 def _read(statistic: str, query: Query, given: Mapping[str, Any], dataset: xr.Dataset) -> tuple[str, Any]:
-    """Return the measure that is asked about, and what computes the statistic of a dataset that has it."""
+    """Return the measure of a statistic, and the function that computes it from a dataset with that measure."""
     text = str(given[statistic])
     if statistic == "share":
         bound = cell_datasets.read_bound(text)
@@ -132,7 +136,7 @@ def _read_levels(text: str) -> list[float]:
 
 
 def _read_target(text: str | None) -> Bound | Locate:
-    """Read `power=.8` as at least .8 of what is better when larger, at most of what is better when smaller.
+    """Read a target: `power=.8` is at least .8, or at most for a measure of which less is better.
 
     `power:grouping` is where the curves of an axis cross each other.
     """
@@ -167,7 +171,10 @@ def read_base(dataset: xr.Dataset, around: Mapping[str, object] | str | None) ->
 
 
 def _rows(laid: xr.Dataset) -> tuple[tuple[dict[str, Any], ...], tuple[str, ...]]:
-    """Return a row for each place on the dimensions; statistics without one of these stand in each of its rows."""
+    """Return the rows of a dataset, one for each place on its dimensions, and the names of these.
+
+    Variables that lack a dimension are repeated along it.
+    """
     axes = tuple(str(name) for name in laid[_name_main(laid)].dims)
     shape = [laid.sizes[axis] for axis in axes]
     values = [restore_axis_values(laid[axis].values) for axis in axes]
@@ -182,7 +189,7 @@ def _rows(laid: xr.Dataset) -> tuple[tuple[dict[str, Any], ...], tuple[str, ...]
 
 
 def _rest(laid: xr.Dataset) -> dict[str, float]:
-    """Return the share that nothing named explains, with its error and interval."""
+    """Return the share of the variance that neither axes nor drawn keys explain, with its error and interval."""
     return {name: float(laid.attrs[f"rest_{name}".removesuffix("_value")]) for name in ("value", "mcse", "low", "high")}
 
 

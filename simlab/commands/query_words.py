@@ -1,4 +1,6 @@
-"""Read the words by which cells are asked for: values and ranges of axes, bounds on measures, an order.
+"""Read the conditions of `simlab query`: values and ranges of axes, bounds on measures, an order.
+
+`read_conditions` takes a store and the words and returns a `QuerySelection`; `read_order` reads --sort.
 
 A closed language, of which nothing is executed: AXIS=VALUE[,VALUE...], AXIS=LOW..HIGH, NAME>=X, <=, >, < and -NAME.
 """
@@ -34,7 +36,7 @@ SIGNS = (">=", "<=", ">", "<")
 
 
 class QuerySelection(NamedTuple):
-    """Selection asked of a store: values of axes, bounds, and the words of all that, as they are typed."""
+    """Conditions on the cells of a store: (axis, values) that are kept, bounds, and all of them as typed."""
 
     values: Sequence[tuple[str, Sequence[object]]]
     bounds: Sequence[Bound]

@@ -1,4 +1,9 @@
-"""Answer `verify --replay`: carry out one campaign, or a block that failed, again and alone."""
+"""Carry out `simlab verify --replay`: one campaign of a store, or a block that failed, again and alone.
+
+A campaign is one simulated study; a block is several studies of one world of a cell, which a worker carries out at
+once. `carry_out` takes the folder and an address such as 4.3.0 (cell, world, study) and compares the outcomes with
+those that the folder keeps. `book` is the folder's ledger, `entry` its record of a cell.
+"""
 
 from __future__ import annotations
 
@@ -74,10 +79,11 @@ def parse_address(words: str) -> tuple[str, Place]:
 
 
 def trusted_config(entry: LedgerEntry, plugins: Sequence[str], where: str) -> dict[str, Any]:
-    """Return the config of a cell as it was asked for; raise InputError for one that nobody should carry out.
+    """Return the config of a cell, without measures and engine; raise InputError for one that cannot be trusted.
 
-    A folder may come from a stranger: the packages that it names are imported only if the user names them, too, its
-    keys are held against their rules, and all that determines numbers against the cell's key.
+    A folder may come from a stranger: the packages that it names are imported only if the user names them, too
+    (`plugins`), its keys must keep to their rules, and all that determines numbers must match the digest in the cell's
+    key. `where` begins the errors.
     """
     from simlab.config.sections import check
     from simlab.engine.continuation import cell_key
@@ -109,7 +115,7 @@ def _find_cell(book: Ledger, cell: str) -> LedgerEntry:
 
 
 def find_block(book: Ledger, entry: LedgerEntry, place: Place) -> Finished | None:
-    """Find the block that holds a campaign; one that failed only where no other does."""
+    """Return the block that holds a campaign, one that failed only if no other does; None if none holds it."""
     holding = [
         row.block
         for row in book.blocks(entry.cell)
@@ -120,7 +126,7 @@ def find_block(book: Ledger, entry: LedgerEntry, place: Place) -> Finished | Non
 
 
 def block_limits(entry: LedgerEntry) -> BlockLimits:
-    """Return how long a block of a cell may take; what a file says beside numbers is not believed."""
+    """Return how long a block of a cell may take, from its config; anything but a positive number is no limit."""
     from simlab.engine.workers import BlockLimits
 
     seconds = entry.config.get("engine", {}).get("block_seconds")
@@ -154,7 +160,7 @@ def _debug_block(fitting: Fitting, config: Mapping[str, Any], address: Address, 
 
 
 def _record(name: str, kept: Finished | None, finished: Finished, address: Address, seconds: float) -> ReplayedCampaign:
-    """Return the outcomes of a campaign, and whether they are those that the folder keeps."""
+    """Return the record of a replay: the outcomes of the `finished` block, compared with the block that was `kept`."""
     from simlab.engine.addresses import unpack
     from simlab.engine.replays import name_differing
 

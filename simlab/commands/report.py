@@ -1,4 +1,7 @@
-"""Write answers as files that anyone can open: a store, a plan's folder, or answers that were kept with --save."""
+"""Carry out `simlab report`: write a store, a plan's folder, or saved answers as one page, in HTML, Markdown or LaTeX.
+
+`carry_out` takes these targets and returns a `WrittenReport`; `make_report` makes the report of one target.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ _OPENED: Mapping[Form, str] = {
 
 
 class ReportPage(NamedTuple):
-    """A report, the lines that say what is to be doubted in it, the exit code of that, and what the page leaves out."""
+    """A report, lines on doubts about its numbers, the exit code that these give, and a line on what it leaves out."""
 
     report: Report
     doubts: Sequence[str] = ()
@@ -45,7 +48,7 @@ class ReportPage(NamedTuple):
 
 
 class WrittenReport(NamedTuple):
-    """A report's text in its form, its targets, what is to be doubted in it, the exit code, and what it leaves out."""
+    """A report's text in its form, its targets, lines on doubts, the exit code, and lines on what it leaves out."""
 
     text: str
     form: Form
@@ -65,8 +68,9 @@ def carry_out(
 ) -> WrittenReport:
     """Make a report of stores, folders of plans and kept answers (none: of the store that was run last).
 
-    It is written where `out` names a file. Raises InputError, before anything is written, for what no report can be
-    made of and a file that cannot be written.
+    It is written where `out` names a file, in the form of its name's ending. `heds` adds a datasheet of the human
+    evaluation; parts of `plugins` are explained. Raises InputError, before anything is written, for what no report can
+    be made of and a file that cannot be written.
     """
     wanted = list(targets) or [find_store(None)]
     if out is not None:
@@ -82,12 +86,12 @@ def carry_out(
 
 
 def fill(targets: Sequence[Path], given: Given) -> Given:
-    """Name the file of a report that has none: `report.html` in a folder, or `NAME-report.html` beside an answer."""
+    """Return the options with a file where none is named: DIR/report.html, or NAME-report.html beside an answer."""
     return {**given, "out": given["out"] or _file(list(targets) or [find_store(None)], None, given["form"])[0]}
 
 
 def write(written: WrittenReport, form: AnswerForm, given: Given) -> Launched:
-    """State where a report stands."""
+    """Write the line on the report's file, and the next command."""
     line = f"{clip(given['out'], 200)}: {_size(written.text)}, {_OPENED[written.form]}"
     following = _suggest_next(written.targets, given["out"], written.form)
     return Launched("\n".join([line, *written.left_out, "", following]), written.doubts, written.code)
@@ -137,7 +141,7 @@ def _report_store(folder: Path, heds: bool, plugins: Sequence[str]) -> ReportPag
 
 
 def _number_cells(folder: Path) -> dict[tuple[Any, ...], int] | None:
-    """Count the cells of a folder as its ledger does, by their values on the axes; None where it has none."""
+    """Return the ledger's number of each cell by its values on the axes; None for a folder without a ledger."""
     from simlab.engine import ledger
     from simlab.store.coordinates import axis_values, restore_axis_values
 
@@ -151,7 +155,7 @@ def _number_cells(folder: Path) -> dict[tuple[Any, ...], int] | None:
 
 
 def _list_faults(folder: Path) -> list[str]:
-    """State what `simlab verify` finds in a store: measures that are simlab's own are recomputed.
+    """List the problems that `simlab verify` finds in a store; only simlab's own measures are recomputed.
 
     An archive has no ledger from which they could be.
     """

@@ -1,6 +1,7 @@
 """Read a plan's folder for its report: the plan, its study, who was asked, and what was concluded.
 
-Any of it may have been written or mended by others: what is not of its form is refused in one line.
+`is_plan` tells such a folder from a store; `read` returns its contents by name. Any of it may have been written or
+mended by others: what is not of its form is refused in one line.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def is_plan(folder: Path) -> bool:
 
 
 def read(folder: Path) -> dict[str, Any]:
-    """Return what a plan's folder holds, for its report.
+    """Return the contents of a plan's folder, for its report.
 
     `plan` is plan.json, `study` the composed config, `assignment` counts who was asked for what and `conclusion` is the
     kept record (each None where there is none), `paragraph` a text and `reproduce` command lines. Raises InputError,
@@ -77,7 +78,7 @@ def _paragraph(file: Path) -> str:
 
 
 def _assignment(file: Path) -> dict[str, Any] | None:
-    """Count what people were asked, off the key of an assignment; no code is told with what it stands for."""
+    """Count the ratings of an assignment from its key file: in all, by system and by rater; None without a key."""
     from simlab.concluding.assigning.blinding import read_key
 
     if not file.exists():

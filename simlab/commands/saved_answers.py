@@ -1,4 +1,4 @@
-"""Keep answers in files for reports, and give every answer the forms that programs read."""
+"""Keep answers in files (`--save FILE`) and read them for reports; write JSON answers as CSV."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def keep(file: Path, command: str, text: str) -> None:
 
 
 def read(file: Path) -> dict[str, Any]:
-    """Read an answer that was kept.
+    """Read a kept answer: the object with the keys of `HELD`.
 
     Raises InputError for a file that is none, and for one of another schema.
     """
@@ -52,7 +52,7 @@ def read(file: Path) -> dict[str, Any]:
 
 
 def keep_answer(keep: Callable[[str], None], text: str) -> list[str]:
-    """Keep an answer; return a line, or none, that says why that could not be: the answer itself is not withheld."""
+    """Keep an answer, given as JSON text, by `keep`; return a line on why the disk did not take it, or none."""
     try:
         keep(text)
     except OSError as error:
@@ -61,7 +61,7 @@ def keep_answer(keep: Callable[[str], None], text: str) -> list[str]:
 
 
 def format_csv(text: str) -> str:
-    """Write the records of a JSON answer, or the one that it is, as comma-separated values; lists in cells as JSON."""
+    """Return a JSON answer (a list of records, or one) as comma-separated values; lists in cells stay JSON."""
     from simlab.drawing.text import tables
 
     answer = json.loads(text)

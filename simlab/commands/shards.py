@@ -1,4 +1,7 @@
-"""Carry out a shard of a sweep, and answer what it came to: its folder is for `simlab merge`, and has no store."""
+"""Carry out a shard, one of N parts of a sweep for as many machines, and write what its folder holds.
+
+Such a folder has a ledger and no store of measures; `simlab merge` puts the shards together.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def write(doubts: Sequence[str], did: drawn.Did, form: Form) -> Launched:
-    """State what the folder of a shard holds and what is to be done next, below it a line for what went wrong."""
+    """Write the counts of a shard's folder and the next command, with a note for each thing that went wrong."""
     text = drawn.describe_shard(did) if form == "table" else drawn.write([did], form)
     nothing = did.blocks > 0 and did.failed == did.blocks
     return Launched(text, doubts, NOTHING if nothing else RESERVED if doubts else DONE)
@@ -29,7 +32,7 @@ def write(doubts: Sequence[str], did: drawn.Did, form: Form) -> Launched:
 def carry_out(
     sweep: Sweep, folder: Path, jobs: int | None, shard: Shard, *, quiet: bool = False, allow_version: bool = False
 ) -> tuple[list[str], drawn.Did]:
-    """Carry out what is missing of a shard; return a line for each thing that went wrong, and what is there now.
+    """Carry out what is missing of a shard; return a line for each thing that went wrong, and the folder's counts.
 
     Raises InputError where the folder holds something else, or another run is at it.
     """

@@ -1,4 +1,7 @@
-"""Answer what there is: names with what they mean, all of them without one, and the stores of a folder."""
+"""Carry out `simlab show`: explain a name (sweep, setting, key, measure), list all names, or the stores of a folder.
+
+`show_words` takes the words and returns one of the types in `Shown`; `write` makes text, JSON or CSV of it.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Explanation:
-    """Explanation of a name: as records, one for each thing that has it, and as a page, which `str` writes."""
+    """Explanation of a name: as records, one for each sweep, option, key or measure of that name, and as a page."""
 
     records: tuple[Record, ...]
     write_page: Callable[[], str]
@@ -49,7 +52,7 @@ Shown = Explanation | Catalogue | StoredSweeps | str
 
 
 def show_words(words: Sequence[str | Mapping[str, object]], config_dir: Path | None, plugins: Sequence[str]) -> Shown:
-    """Answer what the words name: nothing, a folder of stores with conditions, or one name.
+    """Return all names (no words), the stores of a folder that meet conditions, or the explanation of one name.
 
     Raises InputError for a name that nothing has, a folder without stores, and conditions on what is no folder.
     """
@@ -187,7 +190,7 @@ def _write_stores(sweeps: StoredSweeps, form: Form) -> Launched:
 
 
 def _describe_namesakes(name: str, options: Sequence[tuple[str, Path]]) -> str:
-    """State how to ask for the settings that have the name of a sweep."""
+    """Format lines on how to show the settings that have the same name as a sweep."""
     groups = dict.fromkeys(group for group, _ in options)
     words = [group if group.rpartition(".")[2] == name else f"{group}={name}" for group in groups]
     lines = [f"`simlab show {word}` explains the setting of that name." for word in words]

@@ -1,4 +1,8 @@
-"""Print composed configs: a study file of one cell, or what the cells of a sweep share."""
+"""Write composed configs as YAML: a study file of one cell, or the settings that the cells of a sweep share.
+
+`study_file` is `simlab show --config`, `job` the `--cfg` of run and sweep; `separate_sweep` and `run_of` split the
+words of a command line into a sweep, or study, and settings.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +36,7 @@ def study_file(words: Sequence[str], plugins: Sequence[str] = ()) -> str:
 
 
 def job(declared: Declared, overrides: Sequence[str], *, quick: bool, plugins: Sequence[str]) -> str:
-    """Write what would be run: the study file of one cell; of several what they share, the axes in comments."""
+    """Return the config that would be run: the study file of one cell, or what several share, axes in comments."""
     from simlab.config import compose_sweep
     from simlab.config.studyfile import write, write_yaml
 

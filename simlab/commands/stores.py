@@ -1,4 +1,9 @@
-"""Take from stores what is asked of them, before anybody writes it as a text, draws it or labels it."""
+"""Open stores and compute what commands on them share: narrowed cells, named measures, comparisons, remarks.
+
+A store is the folder that a sweep filled, or its dataset; a cell is one value of each axis. `choose` finds the store,
+`open_narrowed` yields its dataset with the cells that meet conditions, `compare_axis`, `rank_jointly` and
+`compared_stores` return a `Comparison` of designs.
+"""
 
 from __future__ import annotations
 
@@ -41,8 +46,8 @@ Condition: TypeAlias = str | tuple[str, Sequence[object]]
 def add_named_measures(dataset: xr.Dataset, names: Sequence[str] | None) -> tuple[xr.Dataset, list[str]]:
     """Return a store with the measures asked for (None: those it holds), and their names.
 
-    What was found stands beside measures that are best by emptiness. Raises InputError for a name that is neither a
-    measure nor an outcome that has a mean.
+    Beside a measure that is best where a study finds nothing stands one of how much it finds. Raises InputError for a
+    name that is neither a measure nor an outcome that has a mean.
     """
     dataset = ensure_measures(dataset, names or ())
     stored = opening.measures_of(dataset)
@@ -55,10 +60,11 @@ def add_named_measures(dataset: xr.Dataset, names: Sequence[str] | None) -> tupl
 def compare_axis(
     dataset: xr.Dataset, by: str, measure: str | None, baseline: str | None, at_equal: str | None = None
 ) -> Comparison:
-    """Compare the designs along an axis of a store; `at_equal` where they cost, or take, the same.
+    """Compare the designs along the axis `by` of a store; `at_equal` where they cost, or take, the same.
 
-    Raises InputError for an axis, a measure or a baseline that the store does not hold, and for costs that designs do
-    not have in common.
+    `measure` None is that of the figure, `baseline` None the best design; `at_equal` is read by `read_levels`. Raises
+    InputError for an axis, a measure or a baseline that the store does not hold, and for costs that designs do not have
+    in common.
     """
     levels = read_levels(at_equal)
     dataset = ensure_measures(dataset, [name for name in (measure, levels and levels.name) if name])
@@ -69,7 +75,10 @@ def compare_axis(
 
 
 def read_levels(text: str | None, *, of_two: bool = False) -> EqualLevels | None:
-    """Read what designs are to have in common, `cost` or `cost=600,1200`; raises InputError for anything else."""
+    """Read the quantity to make equal, `cost` or `cost=600,1200`; raise InputError for anything else.
+
+    `of_two`: without values, costs are those that any two designs have in common, not all.
+    """
     if text is None:
         return None
     name, equals, values = text.partition("=")
@@ -116,7 +125,7 @@ def rank_jointly(
 def compared_stores(
     stores: Mapping[str, xr.Dataset], conditions: Sequence[Condition], measure: str | None, baseline: str | None
 ) -> Comparison:
-    """Hold the cells of several stores against each other, paired where they met the same worlds.
+    """Compare the cells of several stores with each other, paired where they met the same worlds.
 
     A condition narrows the stores that have its axis. Raises InputError where none has it, and where the stores have
     no measure in common.
@@ -160,21 +169,21 @@ class Remarks(NamedTuple):
 
 
 def remarks(dataset: xr.Dataset) -> Remarks:
-    """State what the errors of a store leave out, and what is in doubt."""
+    """Return the remarks on a store: notes on what its errors leave out, reservations on what is in doubt."""
     notes = view.condition(dataset), skewness_warning(dataset)
     doubts = dataset.attrs.get("reservation"), undivided_warning(dataset)
     return Remarks([line for line in notes if line], [line for line in doubts if line])
 
 
 def gather_notes(remarks: Remarks) -> Sequence[str]:
-    """Return the notes of remarks, with the reservations where those of readers of stores are gathered."""
+    """Return the notes of remarks; raise each reservation as a warning, which `notes.reservations` collects."""
     for line in remarks.reservations:
         warnings.warn(line, Reservation, stacklevel=3)
     return remarks.notes
 
 
 def find_store(folder: Path | None) -> Path:
-    """Return the folder, or else that of the store that was run last, which is said on stderr."""
+    """Return the folder, or else that of the store that was run last, with a note on stderr."""
     if folder is not None:
         return folder
     last = last_store()
@@ -198,7 +207,7 @@ def open_narrowed(store: Path | xr.Dataset, conditions: Sequence[Condition]) -> 
 
 
 def choose(store: Store | None, conditions: Sequence[Setting]) -> tuple[Path | xr.Dataset, list[Setting]]:
-    """Take the store, else the one that was run last (which is noted), and the conditions apart."""
+    """Return the store, else the one that was run last (which is noted), and the conditions, told apart."""
     if store is None or isinstance(store, str | os.PathLike):
         folder, wanted = split_words(store, conditions)
         return find_store(folder), wanted
@@ -242,7 +251,7 @@ def split_words(
 
 
 def split_conditions(given: Sequence[str | Mapping[str, object]]) -> list[Condition]:
-    """Take conditions apart into one axis with its values each."""
+    """Return conditions one axis at a time: texts as they are, mappings as (axis, values)."""
     conditions: list[Condition] = []
     for condition in given:
         conditions += (

@@ -1,6 +1,6 @@
-"""Open and silence the streams that answers go to, and spell out what these cannot show.
+"""Prepare stdout and stderr for answers: closed ones are opened, and signs that an encoding lacks are spelled out.
 
-A bound that lost its direction would be another answer.
+A bound that lost its direction, since ≥ could not be written, would be another answer.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ SPELLINGS = {"≥": ">=", "≤": "<=", "±": "+/-", "×": "x", "−": "-"}
 
 
 def spell_signs(error: UnicodeError) -> tuple[str, int]:
-    """Spell signs of measures out; escape what else an encoding does not hold. Raises what is no error of encoding."""
+    """Spell signs of `SPELLINGS` out, and escape other characters that an encoding lacks: a handler for codecs."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     unknown = error.object[error.start : error.end]
@@ -32,7 +32,7 @@ def spell_out() -> None:
 
 
 def open_streams() -> bool:
-    """Let what is said to a stream that the caller has closed (`>&-`) go nowhere; True if that is the answer."""
+    """Send what is written to a stream that the caller has closed (`>&-`) nowhere; return True if stdout is closed."""
     unheard = sys.stdout is None
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
@@ -41,7 +41,7 @@ def open_streams() -> bool:
 
 
 def silence_stdout() -> None:
-    """Let what is still buffered go nowhere where stdout takes nothing: a full disk must not raise again at exit."""
+    """Drop what is still buffered where stdout cannot be written: a full disk must not raise again at exit."""
     try:
         sys.stdout.flush()
     except OSError:

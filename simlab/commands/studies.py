@@ -1,4 +1,8 @@
-"""The verbs about a study that is bought: each is one function for notebooks and for the command line."""
+"""The verbs about a study with real raters: plan, assign, conclude, report.
+
+A verb is one function of typed options, for the command line and, as `simlab.NAME`, for notebooks: there `_label_NAME`
+turns the record that it returns into what is shown.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Answer `sweep --script`: a script that carries out a sweep on a cluster, made from a template in `scripts/`."""
+"""Write the script of `simlab sweep --script`: it carries out a sweep on a cluster, as N jobs (shards) and a merge.
+
+`fill_in` fills in a template in `scripts/`.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ class _Script(Template):
 
 
 def fill_in(system: str, sweep: Launch, shards: int) -> str:
-    """Return the script of a sweep that is to be carried out in shards; nothing is run or submitted.
+    """Return the script for a sweep in so many shards on a `system`: slurm, pbs or dask-jobqueue; nothing is run.
 
     Raises InputError for a sweep that would be refused, and for words that no script can hold.
     """

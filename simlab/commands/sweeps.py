@@ -1,4 +1,8 @@
-"""The verbs that carry out designs and ask their stores: each is one function for notebooks and the command line."""
+"""The verbs that simulate designs (run, sweep) and read their stores (query, compare, plot).
+
+A verb is one function of typed options, for the command line and, as `simlab.NAME`, for notebooks: there `_label_NAME`
+turns what it returns into datasets and figures. A store is the folder that a run or a sweep filled.
+"""
 
 from __future__ import annotations
 

@@ -22,7 +22,11 @@ def draw_timeline(
     plugins: Sequence[str] = (),
     file: Path | None = None,
 ) -> tuple[Figure, tuple[str, ...]]:
-    """Carry out one campaign again and draw it, to a file if one is named; return what is to be doubted beside it."""
+    """Carry out one campaign again and draw it, to a file if one is named.
+
+    `conditions` name its cell, `place` the campaign in it. Returns the figure, and lines on how the campaign differs
+    from the one that the folder keeps.
+    """
     from simlab.engine import timelines
 
     again = repeat_campaign(folder, conditions, place, plugins)

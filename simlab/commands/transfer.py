@@ -1,4 +1,8 @@
-"""The verbs that pass on what was found: each is one function for notebooks and for the command line."""
+"""The verbs merge (folders of one sweep into one) and export (a campaign or a store, for other programs).
+
+A verb is one function of typed options, for the command line and, as `simlab.NAME`, for notebooks: there `_label_NAME`
+turns the record that it returns into a store or files.
+"""
 
 from __future__ import annotations
 

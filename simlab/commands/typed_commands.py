@@ -1,7 +1,9 @@
 """Make commands of the command line from the typed functions that notebooks call.
 
-Such a function is declared once: its annotations say how the command line names its options, `**told:
-Unpack[TableOptions]` stands for the options of a group, and its docstring, up to what it returns, is the help.
+`verb` makes the function for notebooks, `add` the command: both from one function that takes typed options and returns
+a record, which `label` turns into what notebooks get, and `write` into text (`Launched`). Such a function is declared
+once: its annotations say how the command line names its options, `**told: Unpack[TableOptions]` stands for the options
+of a group, and its docstring, up to what it returns, is the help.
 """
 
 from __future__ import annotations
@@ -49,7 +51,7 @@ Given = Mapping[str, Any]
 
 
 class Launched(NamedTuple):
-    """Answer of a command, the notes that belong below it, on stderr, and the exit code."""
+    """Answer of a command for stdout, the notes that belong below it, on stderr, and the exit code."""
 
     text: str
     notes: Sequence[str] = ()
@@ -59,7 +61,7 @@ class Launched(NamedTuple):
 def verb(label: Callable[[Found], Labelled]) -> Callable[[Callable[Asked, Found]], Callable[Asked, Labelled]]:
     """Make the verb of notebooks of a function: nothing is printed, what a user can mend is raised as InputError.
 
-    `label` turns what is found into what notebooks get, and warns of what is in doubt. An argument `progress` lets
+    `label` turns the function's record into what notebooks get, and warns of doubts on it. An argument `progress` lets
     notes and bars be seen. The function itself stays below `__wrapped__`, for the command line.
     """
 
@@ -81,7 +83,7 @@ def verb(label: Callable[[Found], Labelled]) -> Callable[[Callable[Asked, Found]
 
 
 def lay_flat(function: Callable[..., Any]) -> Iterator[inspect.Parameter]:
-    """Yield the parameters of a function, the options of its groups one by one behind its own."""
+    """Yield the parameters of a function; those of a group, `**told: Unpack[...]`, one by one in its place."""
     function = inspect.unwrap(function)
     parameters = inspect.signature(function).parameters
     # Not what a verb returns, too: that is imported only when the verb is called.
@@ -112,11 +114,11 @@ def add(
     fill: Callable[[Sequence[Any], Given], Given] | None = None,
     instead: type[Any] | None = None,
 ) -> None:
-    """Add a verb of notebooks to the command line; `write` turns what it finds into an answer, in one of several forms.
+    """Add a verb to the command line; `write(record, form, options)` turns its record into the answer of a form.
 
-    Without `forms` there is one form only, and nothing that could be kept. `fill` takes words and options, and fills in
-    what the command line does where a notebook does nothing. The options of the group `instead` are those of `write`
-    only, which gets all options.
+    Without `forms` there is one form only, and nothing that could be kept. `fill(words, options)` returns the options
+    with defaults that only the command line has, such as the file of a figure. The options of the group `instead` are
+    those of `write` only, which gets all options.
     """
     parameters = list(lay_flat(function))
     figures = [
@@ -196,7 +198,10 @@ def end(launched: Launched) -> None:
 
 @contextmanager
 def _style_figure(file: Path | None, option: str, style: str, width: str | None) -> Iterator[None]:
-    """Draw a figure in a look and say what is left to its caption; raise UsageError for a look of no figure."""
+    """Set the style and width of the figure drawn inside, then note its captions.
+
+    Raises UsageError where these are given and no file is.
+    """
     if file is None and (style != "screen" or width is not None):
         raise UsageError(
             f"--style and --width are of a figure, and none is drawn; add {option} FILE, or leave them out"
@@ -213,7 +218,7 @@ def _style_figure(file: Path | None, option: str, style: str, width: str | None)
 
 
 def _prepare_saving(save: Path | None) -> Callable[[str], None] | None:
-    """Return what keeps an answer, given as JSON; raise InputError at once where it could not."""
+    """Return the function that keeps an answer, given as JSON, in a file; raise InputError where it could not."""
     if save is None:
         return None
     from simlab.commands import saved_answers
@@ -224,7 +229,7 @@ def _prepare_saving(save: Path | None) -> Callable[[str], None] | None:
 
 @contextmanager
 def explain_file_errors() -> Iterator[None]:
-    """Raise what is wrong with a file as the command line words it: as InputError."""
+    """Raise an OSError that names a file as InputError, in the words of the command line."""
     try:
         yield
     except OSError as error:
@@ -234,7 +239,7 @@ def explain_file_errors() -> Iterator[None]:
 
 
 def _refuse_wrong(given: Given, parameters: Sequence[inspect.Parameter]) -> None:
-    """Raise InputError, as when it is typed, for what is none of a few choices, no whole number, or too small a one."""
+    """Raise InputError for a value that is none of a parameter's choices, no whole number, or one too small."""
     for parameter in parameters:
         value, kinds = given.get(parameter.name), _list_kinds(parameter.annotation)
         if value is None:
@@ -260,7 +265,7 @@ def _list_kinds(annotation: Any) -> list[Any]:
 
 
 def _strip_option(annotation: Any) -> Any:
-    """Return a type without what the command line is told of it."""
+    """Return the type of an annotation, without the marks for the command line."""
     return get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
 
 

@@ -1,4 +1,8 @@
-"""Answer whether a store is what its ledger says, or its calculation gives, and a campaign the bits that are kept."""
+"""Carry out `simlab verify`: check a store against its ledger, or its calculation, or one campaign by a replay.
+
+The ledger is the file in a sweep's folder that records all blocks of campaigns; the store holds the measures.
+`carry_out` returns a `VerifiedStore`; `write` makes text, JSON or CSV of it.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +63,7 @@ def carry_out(
 
 
 def write(store: VerifiedStore, form: Form, given: Given) -> Launched:
-    """Write what was found in a form; of a store programs read a list of one record."""
+    """Write the result in a form; JSON has the check of a store as a list of one record."""
     if form == "table":
         return Launched(store.page, code=store.code)
     plain = store.record.serialise()
@@ -68,21 +72,21 @@ def write(store: VerifiedStore, form: Form, given: Given) -> Launched:
 
 
 def _make_check(page: str, lines: str, sound: bool) -> VerifiedStore:
-    """Put what a check found, a line for each problem and a last one of what was checked, into an answer."""
+    """Return the answer on a store; `lines` has a line for each problem, and a last one on what was checked."""
     *problems, checked = lines.splitlines()
     record = StoreCheck(sound=sound, checked=checked, problems=tuple(problems))
     return VerifiedStore(record, page, DONE if sound else RESERVED)
 
 
 def _add_next(text: str, where: Path, report: verifying.StoreReport) -> str:
-    """Add the next command: the sweep's own mends a folder, shards are merged, a store is made a report of."""
+    """Add the next command: the sweep's own to mend a folder with problems, `merge` for shards, else `report`."""
     if report.problems:
         return text if report.lost else _add_command(text, where)
     return add_next_step(text, *(["merge", f"{where}-merged", str(where)] if report.shards else report_words(where)))
 
 
 def _add_command(text: str, where: Path) -> str:
-    """Add the command that filled a folder, which mends it, as far as the page in the folder tells that."""
+    """Add the command that filled a folder, which mends it, if the folder's README names it."""
     made = readme.read_command(where)
     try:
         words = shlex.split(made)
@@ -94,7 +98,7 @@ def _add_command(text: str, where: Path) -> str:
 
 
 def bind_own_measures(where: Path) -> Measures:
-    """Bind the measures of a sweep that are simlab's own: parts of plug-ins are held against their checksums only."""
+    """Return the measures of a sweep that are simlab's own, to recompute; those of plug-ins are checksummed only."""
     try:
         with ledger.reading(where) as book:
             return own_measures(book)[0]

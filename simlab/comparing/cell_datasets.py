@@ -1,4 +1,9 @@
-"""Answer questions about worlds for every cell of a store: as datasets over its axes."""
+"""Compute statistics of a measure of a store: quantiles and shares over worlds, importance of axes, crossings.
+
+A store is the dataset of a sweep: a measure `m[axis, ...]`, its `m_influence[axis, ..., cluster]`, and the outcomes of
+every campaign (one simulated study in one world). A cell is one value of each axis. Each public function takes a store
+that holds the measure and returns a dataset over its axes; `simlab query --quantiles`, `--share` and the like call it.
+"""
 
 from __future__ import annotations
 
@@ -80,7 +85,8 @@ def _is_least(bound: Bound) -> bool:
 def world_quantiles(dataset: xr.Dataset, measure: str, quantiles: Sequence[float]) -> xr.Dataset:
     """Estimate quantiles of a measure's true value over worlds: `value[axis, ..., quantile]` with mcse, low and high.
 
-    Raises InputError for quantiles outside (0, 1), and naming the cell where a distribution cannot be told.
+    `quantiles` are probabilities, such as .1, .5, .9. Beside them stand what `ABOUT` lists, over the axes. Raises
+    InputError for quantiles outside (0, 1), and naming the cell where a distribution cannot be told.
     """
     if not quantiles or not all(0 < q < 1 for q in quantiles):
         raise InputError(f"quantiles lie between 0 and 1, such as .1,.5,.9; {clip(list(quantiles))} do not")
@@ -97,7 +103,8 @@ def world_quantiles(dataset: xr.Dataset, measure: str, quantiles: Sequence[float
 def world_shares(dataset: xr.Dataset, bound: Bound) -> xr.Dataset:
     """Estimate in what share of worlds a measure's expected value meets a bound: `value[axis, ...]`.
 
-    Raises InputError, naming the cell, where a distribution over worlds cannot be told.
+    With `mcse`, `low` and `high` (95 %), and what `ABOUT` lists. Raises InputError, naming the cell, where a
+    distribution over worlds cannot be told.
     """
     within, sign = read_range(dataset, bound.name), 1 if _is_least(bound) else -1
     if not _is_least(bound):
@@ -117,8 +124,10 @@ def world_shares(dataset: xr.Dataset, bound: Bound) -> xr.Dataset:
 def estimate_shares_better(dataset: xr.Dataset, by: str, measure: str, margin: float, baseline: object) -> xr.Dataset:
     """Estimate in what share of worlds each design along an axis is better than the baseline by a margin or more.
 
-    Designs are paired world by world and study by study. Raises InputError for an axis or a baseline that the store
-    does not hold, and naming the cell where worlds cannot be compared.
+    The designs are the values of the axis `by`, one of which is `baseline`; `margin` is in the unit of the measure.
+    They are paired world by world and study by study. Returns `value[axis, ...]` with mcse, low and high, without the
+    baseline on `by`. Raises InputError for an axis or a baseline that the store does not hold, and naming the cell
+    where worlds cannot be compared.
     """
     axes = name_axes(dataset)
     if by not in axes:
@@ -142,10 +151,11 @@ def estimate_shares_better(dataset: xr.Dataset, by: str, measure: str, margin: f
 
 
 def add_world_shares(dataset: xr.Dataset, comparison: Comparison) -> Comparison:
-    """Add of the designs along an axis in what share of worlds each is better than its baseline, if that can be told.
+    """Add to each row the shares of worlds in which its design is better, or worse, than the baseline by `BETTER_BY`.
 
-    It can of shares, for designs that met the same worlds, 20 or more, with several studies of each whose outcomes are
-    kept; of more than `MOST_CELLS` cells nothing is read.
+    `dataset` is the store that was compared. The comparison comes back as it is where such shares cannot be estimated:
+    they need a measure that is a share, and designs in the same 20 worlds or more, with several studies of each whose
+    outcomes are kept; and at most `MOST_CELLS` rows, since outcomes are read from the disk.
     """
     telling = comparison.paired and comparison.cluster == "world" and is_share(read_range(dataset, comparison.measure))
     if not telling or len(comparison.rows) > MOST_CELLS or min(row.clusters for row in comparison.rows) < LEAST_WORLDS:
@@ -217,7 +227,10 @@ def axis_importance(dataset: xr.Dataset, measure: str, by: str | None = None) ->
 
 
 def _difference(dataset: xr.Dataset, measure: str, by: str | None) -> tuple[str, Callable[[Array], Array]]:
-    """Name what is asked about, and return what takes cells `[axis, ...]` apart: the first design less the second."""
+    """Return the quantity's name, and a function of `cells[axis, ...]`: the first design of `by` less the second.
+
+    Without `by` the function returns the cells as they are.
+    """
     if by is None:
         return measure, lambda cells: cells
     axes = name_axes(dataset)
@@ -383,7 +396,10 @@ def _solve_curves(
     about: str,
     coords: Mapping[str, xr.DataArray],
 ) -> xr.Dataset:
-    """Solve the curves `value[..., x]`, and lay their crossings out over coordinates."""
+    """Solve the curves `value[..., x]` for their crossings: a dataset over `coords`, the axes before the last.
+
+    `influence[..., x, cluster]` gives their errors; `about` describes the crossing in words.
+    """
     import xarray as xr
 
     shape = value.shape[:-1]
@@ -409,6 +425,7 @@ def _solve_curves(
 
 
 def _estimate_cells(dataset: xr.Dataset, estimate: Callable[[tuple[int, ...]], WorldDistribution]) -> Array:
+    """Return `estimate(indices on the axes)` of every cell, as objects `[axis, ...]`; errors name the cell."""
     axes = name_axes(dataset)
     estimates = np.empty([dataset.sizes[axis] for axis in axes], object)
     for at in np.ndindex(estimates.shape):
@@ -425,7 +442,11 @@ def _estimate_cells(dataset: xr.Dataset, estimate: Callable[[tuple[int, ...]], W
 def _label_cells(
     dataset: xr.Dataset, estimates: Array, table: Array, about: str, more: Sequence[str] = ()
 ) -> xr.Dataset:
-    """Lay `table[cell, ..., statistic]` and what worlds and studies each cell has out over the axes."""
+    """Return `table[cell, ..., statistic]` as a dataset over the axes; statistics are those of `BOUNDS`, in order.
+
+    `estimates[axis, ...]` are the cells' `WorldDistribution`s, of which the fields in `ABOUT` are added; `more` names
+    the dimensions of the table between cell and statistic.
+    """
     import xarray as xr
 
     axes = name_axes(dataset)

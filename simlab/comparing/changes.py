@@ -32,7 +32,8 @@ Cell = tuple[str, ...]
 def compare_stores(old: xr.Dataset, new: xr.Dataset, names: Sequence[str], measure: str | None) -> ChangedStores:
     """Compare the cells of two stores that have the same settings on all axes.
 
-    Raises InputError where they have no cell, or no measure, in common.
+    `names` are the two folders, as answers print them; `measure` None stands for all measures of both. Raises
+    InputError where they have no cell, or no measure, in common.
     """
     keys = list(dict.fromkeys([*_axis_keys(old).values(), *_axis_keys(new).values()]))
     measures = _list_common_measures(old, new, measure)
@@ -79,7 +80,10 @@ def _list_common_measures(old: xr.Dataset, new: xr.Dataset, measure: str | None)
 
 
 def _cells(dataset: xr.Dataset, keys: Sequence[str], measures: Sequence[str]) -> dict[Cell, Mapping[str, Any]]:
-    """Return the values of a store by what its cells have on keys, those that it does not vary included."""
+    """Return each cell's record (see `store.query.records`) by its settings of `keys`, as typed, in their order.
+
+    Keys that the store does not vary have the value that all its cells share.
+    """
     own, shared = _axis_keys(dataset), _settings(dataset)
     rows: dict[Cell, Mapping[str, Any]] = {}
     for row in records(ensure_measures(dataset, measures), measures):
@@ -119,6 +123,7 @@ def _sizes(dataset: xr.Dataset) -> dict[str, Any]:
 def _values(
     pairs: Sequence[tuple[str, dict[str, str], Mapping[str, Any], Mapping[str, Any]]],
 ) -> Iterator[ChangedValue]:
+    """Yield the change of each pair: a measure, the settings of its cell, the cell's old and its new record."""
     values = np.array([[row[name] for row in rows] for name, _, *rows in pairs], float).reshape(-1, 2)
     errors = np.array([[_error(row, name) for row in rows] for name, _, *rows in pairs], float).reshape(-1, 2)
     clusters = np.array([[row[f"{name}_clusters"] for row in rows] for name, _, *rows in pairs]).reshape(-1, 2)
@@ -150,8 +155,9 @@ def _error(row: Mapping[str, Any], name: str) -> float:
 
 
 def find_p_values(values: Floats, errors: Floats, clusters: Array) -> Floats:
-    """Return p-values `[value]` that old and new are equal, of `[value, store]`; NaN where an error is not known.
+    """Return p-values `[value]` of the hypothesis that old and new are equal; NaN where an error is not known.
 
+    All arguments are `[value, store]`, the old store first: `errors` are standard errors over so many `clusters`.
     Two-sided t-tests with the degrees of freedom of Welch 1947. Without any error the values are equal or not.
     """
     variances = errors**2
@@ -165,7 +171,10 @@ def find_p_values(values: Floats, errors: Floats, clusters: Array) -> Floats:
 
 
 def find_moved(p_values: Floats) -> Array:
-    """Find which values moved, `[value]`, with an expected share of 5 % false ones (Benjamini and Hochberg 1995)."""
+    """Mark the values that moved, `[value]`, from their p-values; an expected 5 % of them did not, at most.
+
+    Source: Benjamini and Hochberg 1995. A p-value of NaN is not marked.
+    """
     known = np.isfinite(p_values)
     moved = np.zeros(len(p_values), bool)
     if known.any():

@@ -1,4 +1,9 @@
-"""Compare designs on the same worlds: paired differences, their errors, ties, and where each design stands."""
+"""Compare designs on the same worlds: paired differences, their errors, ties, and where each design stands.
+
+The designs are the values of one axis of a store; they are compared in every cell of the other axes. Call `compare` for
+the rows (one for each design in each cell) and `describe` for the `Comparison` that reports take; `records` and
+`tabulate_comparison` give rows as mappings and as a dataset. A cluster is the unit of replication, usually a world.
+"""
 
 from __future__ import annotations
 
@@ -42,13 +47,13 @@ DIFFERENCES = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One design of a comparison: its place, and its difference from the baseline.
+    """One design of a comparison in one cell: its value, its difference from the baseline, and its standing.
 
-    `at` holds the values of the axes that are not compared; `n` campaigns in so many `clusters` give the value, `low`
-    and `high` bound it. `contrast` is None for the baseline itself. `failed` of the campaigns that `ran` failed;
-    `marks` say what speaks against calling the design the best, or that it rests on fewer clusters than others.
-    `better` and `worse` are the shares of worlds in which it is so than the baseline by `BETTER_BY` or more (None: not
-    told).
+    `at` holds the values of the axes that are not compared, `design` and `baseline` are values of the compared axis;
+    `n` campaigns in so many `clusters` give the value, `low` and `high` bound it. `contrast` is None for the baseline
+    itself. `failed` of the campaigns that `ran` failed; `marks` say what speaks against calling the design the best, or
+    that it rests on fewer clusters than others. `better` and `worse` are the shares of worlds in which it is better, or
+    worse, than the baseline by `BETTER_BY` or more (None: not estimated).
     """
 
     at: Mapping[str, object]
@@ -71,11 +76,12 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Comparison of designs: along which axis, by which measure, paired over clusters of which sort.
+    """Comparison of designs: along which axis (`by`), by which measure, paired over clusters of which sort.
 
+    `label` is the measure's name for people, `equal` the interpolation where designs are compared at equal cost.
     `paired` is False where some designs did not meet the same worlds; `differing` names the keys in which their systems
-    differ, so that none is called best. `unit` is that of the measure, if it has one, `held_fixed` what its
-    studies share. `designs` says of designs that several axes make up what they are on each, and in which store.
+    differ, so that none is called best. `unit` is that of the measure, if it has one, `held_fixed` what its studies
+    share. `designs` says of designs that several axes make up what they are on each, and in which store.
     """
 
     rows: Sequence[Row]
@@ -122,10 +128,10 @@ def compare(
 ) -> list[Row]:
     """Compare the designs along an axis of a store, separately in every cell of the other axes.
 
-    Differences are taken from `baseline`, a value of the axis as it is typed ("null"), or from the best design if it
-    is None. `against` says what speaks against a design (None: what the store says); where designs are `unlike`, each
-    met worlds of its own, none is called best. Raises InputError where the axis, the measure or the baseline is not in
-    the store.
+    Differences are taken from `baseline`, a value of the axis as it is typed ("null"), or from the best design if it is
+    None. `against` are the objections to each cell, over the other axes and `by` (None: `find_doubts` of the store).
+    Where designs are `unlike`, each in worlds of its own, none is called best. Raises InputError where the axis, the
+    measure or the baseline is not in the store.
     """
     reference = None if baseline is None else place_on(dataset, by, baseline)
     designs = restore_axis_values(dataset[by].values)
@@ -190,7 +196,10 @@ def _point(value: Any, influence: Floats, n: Any, low: Any, high: Any) -> Point:
 def _rows(
     at: Mapping[str, object], designs: Sequence[object], points: Sequence[Point], question: Question, against: Doubts
 ) -> list[Row]:
-    """Compare the designs of one cell: differences, standings, and what is held against each."""
+    """Compare the designs of one cell of the other axes, whose values are `at`; return a row for each design.
+
+    `points` and `against` are over the designs, in their order.
+    """
     marks, barred = _weigh_doubts(points, question, against)
     standing: Sequence[Standing] = rank(points, less_is_better=question.less, barred=barred)
     if question.unlike:
@@ -224,7 +233,7 @@ def _rows(
 def _weigh_doubts(
     points: Sequence[Point], question: Question, against: Doubts
 ) -> tuple[list[tuple[str, ...]], list[bool]]:
-    """Return the marks of each design, and which of them bar it from being called the best.
+    """Return the marks of each design, and for each design whether they bar it from being called the best.
 
     A design of which campaigns failed is best only if it were so with each of them as bad as can be, and those of the
     others as good.
@@ -295,7 +304,10 @@ def describe(
     differing: tuple[str, ...],
     equal: Equal | None = None,
 ) -> Comparison:
-    """Describe the rows of a comparison with what a store says of their measure."""
+    """Return the comparison that consists of `rows`, with the label and unit of their measure from its attributes.
+
+    `measure` is the variable of the store; the other arguments are fields of `Comparison`.
+    """
     about = measure.attrs
     label = str(about.get("long_name", about.get("label", measure.name)))
     cluster = str(about.get("cluster", "cluster"))
@@ -312,7 +324,10 @@ def group_by_cell(rows: Sequence[Row]) -> list[list[Row]]:
 
 
 def records(rows: Sequence[Row], by: str, measure: str) -> list[dict[str, Any]]:
-    """List the rows of a comparison in full precision; the baseline has no difference from itself."""
+    """List the rows of a comparison as flat mappings, in full precision; the baseline's difference is None.
+
+    The fields of the measure bear its name: `m`, `m_mcse`, `m_n`, `m_clusters`, `m_low`, `m_high`, `m_failed`.
+    """
     return [
         {
             **row.at,

@@ -1,4 +1,9 @@
-"""Take differences between designs that met the same worlds, with the error that is left of them."""
+"""Compute the paired difference of a measure between two designs, with its standard error and 95 % interval.
+
+`compare_paired` takes two `Point`s and returns a `Contrast`; `bound_difference` then corrects its interval. A cluster
+is the unit of replication, usually a world. The influence values of K clusters are those of the jackknife, such that
+`sqrt(sum(influence**2) / (K (K - 1)))` is the standard error.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +56,7 @@ def mcse(point: Point) -> float:
 
 
 def lacks_error(point: Point) -> bool:
-    """True if an error of 0 is none: too few clusters can have seen what is counted to bound it."""
+    """True if an error of 0 cannot be relied on: the clusters are too few to bound the value by an interval."""
     return mcse(point) <= EXACT and not np.isfinite(point.high - point.low)
 
 
@@ -73,10 +78,11 @@ def compare_paired(first: Point, second: Point) -> Contrast:
 
 
 def bound_difference(contrast: Contrast, first: Point, second: Point, bounds: tuple[float, float] | None) -> Contrast:
-    """Keep a difference inside what it can be, and give it what an error of 0 at the end of a range leaves out.
+    """Return the contrast with its interval inside the range of a difference, and wide enough where an error is 0.
 
-    There the bounds of the two values make up those of the difference (Newcombe 1998, method 10); where one has none,
-    the difference has none.
+    `bounds` are the least and the greatest value of the measure (None: unbounded). An error of 0 at the end of a range
+    understates the uncertainty: there the intervals of the two values make up that of the difference (Newcombe 1998,
+    method 10), and where one has none, the difference has none.
     """
     low, high, gap = contrast.low, contrast.high, contrast.difference
     if lacks_error(first) or lacks_error(second):

@@ -1,5 +1,8 @@
 """Estimate the importance of assumptions: shares of a measure's variance by axis, or by input drawn world by world.
 
+Call `grid_importance` with the cells of a full grid, or `sobol_importance` where settings were drawn for each world;
+both return an `Importance`. A cluster is the unit of replication of a cell, usually a world.
+
 On a full grid these are the shares of sums of squares (analysis of variance, every value of an axis with equal weight).
 An axis has a main share, and a total one that adds all interactions it is in. Noise adds to each sum what the same
 sums of the clusters' influence values give, which is taken off: right also where cells share worlds. Intervals come
@@ -122,9 +125,9 @@ class _Parts(NamedTuple):
 def grid_importance(axes: Sequence[str], value: Floats, influence: Floats) -> Importance:
     """Share the variance of a measure over a full grid out to its axes.
 
-    `value[axis, ...]` are the cells, `influence[axis, ..., cluster]` the influence of each cluster on them (NaN: there
-    is none). Axes with one value are left out. Raises InputError where a cell has no value, where no axis has two, and
-    where the cells do not differ by more than their noise.
+    `value[axis, ...]` are the cells, `axes` the names of their axes, `influence[axis, ..., cluster]` the jackknife
+    influence of each cluster on them (NaN: there is none). Axes with one value are left out. Raises InputError where a
+    cell has no value, where no axis has two, and where the cells do not differ by more than their noise.
     """
     kept = [k for k, size in enumerate(value.shape) if size > 1]
     names = [axes[k] for k in kept]
@@ -200,10 +203,10 @@ def _share(value: float, resampled: Floats | int) -> Share:
 def sobol_importance(inputs: Mapping[str, Array], values: Floats, axes: Sequence[str] = ()) -> Importance:
     """Estimate Sobol' indices of inputs that were drawn at random, world by world, beside the axes of a grid.
 
-    `inputs[name][world]` are numbers, or words; `values[axis, ..., world, study]` average to the value of a world in a
-    cell (NaN: there is no such study). With one study of each world its noise is part of the rest. Axes come first in
-    what is returned, those with one value left out. Raises InputError where worlds are fewer than 50, where an input
-    does not vary, and where two depend on each other.
+    `inputs[name][world]` are numbers, or texts; `axes` names the axes of the grid. `values[axis, ..., world, study]`
+    average to the value of a world in a cell (NaN: there is no such study). With one study of each world its noise is
+    part of the rest. Axes come first in what is returned, those with one value left out. Raises InputError where worlds
+    are fewer than 50, where an input does not vary, and where two depend on each other.
     """
     kept = [k for k in range(len(axes)) if values.shape[k] > 1]
     contrasts = _contrasts(values.reshape([*(values.shape[k] for k in kept), *values.shape[len(axes) :]]))

@@ -1,7 +1,8 @@
 """Put the designs of several axes, and of several stores, along one axis, so that they are ranked together.
 
-A design is a value of each of these axes, and a store where there are several. Designs that met the same worlds share
-clusters, so that their differences are paired; others have clusters of their own.
+A design is a value of each of these axes, and a store where there are several. `compare_jointly` takes the stores by
+name and returns a `Comparison`, whose axis is called `design`. Designs that met the same worlds share clusters, so that
+their differences are paired; others have clusters of their own.
 """
 
 from __future__ import annotations
@@ -39,7 +40,12 @@ STORE = "store"
 
 
 class _Part(NamedTuple):
-    """Designs of one store along `design`: their cells, values, objections to them, their worlds."""
+    """Designs of one store, along the axis `design`.
+
+    `cells` holds the measure (and the cost to make equal) over the other axes and `design`, `designs[k]` the store and
+    axis values of a design, `against` the objections over the same dimensions, and `worlds[k]` what determines the
+    systems of a design's worlds.
+    """
 
     cells: xr.Dataset
     designs: list[dict[str, object]]
@@ -56,8 +62,10 @@ def compare_jointly(
 ) -> Comparison:
     """Rank the designs along several axes of stores together; with `levels` where they cost, or take, the same.
 
-    Designs without cells on both sides of a cost are said to be unreached there: nothing is extrapolated. Raises
-    InputError for stores that vary other axes than each other, and for costs that no two designs have in common.
+    `stores` are datasets by name, `by` the axes that make up a design, `baseline` the name of a design (None: the best
+    of each cell), `levels` the quantity to make equal, such as cost. Designs without cells on both sides of a cost are
+    said to be unreached there: nothing is extrapolated. Raises InputError for stores that vary other axes than each
+    other, and for costs that no two designs have in common.
     """
     if len(stores) > 1:
         check_stores(stores, measure)
@@ -139,10 +147,12 @@ def _take_part(
 
 
 def _moves_worlds(dataset: xr.Dataset, axis: str) -> bool:
+    """True if designs along an axis live in other worlds: it varies the seed, or the systems."""
     return str(dataset[axis].attrs.get("key", axis)) == SEED or other_systems(dataset, axis)
 
 
 def _stack(dataset: xr.Dataset, own: Sequence[str], others: Sequence[str], names: Mapping[str, None]) -> xr.Dataset:
+    """Return the measures `names`, with errors and influence, over the axes `others` and one, `design`, for `own`."""
     import xarray as xr
 
     variables: dict[str, Any] = {}
@@ -176,7 +186,7 @@ def _join(parts: Sequence[_Part], slots: Sequence[int], names: Sequence[str]) ->
 
 
 def _lay_doubts(parts: Sequence[_Part], joined: xr.Dataset, others: Sequence[str]) -> Doubts:
-    """Lay out what is held against each cell as the cells lie; what is in no store has nothing against it."""
+    """Return the objections to the cells of `joined`, in its order; cells that no store has are without any."""
     shape = tuple(joined.sizes[axis] for axis in others)
     laid = [_lay_part(part, joined, others, shape) for part in parts]
     marks, failed, ran = (np.concatenate(of, axis=-1) for of in zip(*laid, strict=True))

@@ -1,7 +1,8 @@
 """Count, pair by pair, what campaigns claim beside what is true: right, missed, wrong way round, or false.
 
-Where campaigns live in several worlds the systems of one world are not those of another; so systems are told apart by
-their place in the true order of their world.
+A pair is two systems, a campaign one simulated study. `count_errors_in_cell` takes a store and the position of a cell
+and returns the shares. Where campaigns live in several worlds the systems of one world are not those of another; so
+systems are told apart by their place in the true order of their world.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ KINDS = ("found", "missed", "wrong way round", "false claim", "rightly no claim"
 class Kinds:
     """Shares of a cell's campaigns that make each sort of claim of each pair: `shares[kind, pair]`.
 
-    Pairs `(first, second)` are places in the true order, best first; `n` campaigns were carried out in so many worlds.
-    `means[kind]` is the mean over pairs, with its error.
+    The kinds are those of `KINDS`. `first[pair]` and `second[pair]` are places in the true order of so many `systems`
+    (0: best); `n` campaigns were carried out in so many `worlds`. `means[kind]` is the mean over pairs, with its error.
     """
 
     systems: int
@@ -50,12 +51,18 @@ def has_claims_and_truth(dataset: xr.Dataset) -> bool:
 
 
 def count_errors_in_cell(dataset: xr.Dataset, position: Sequence[int]) -> Kinds | None:
-    """Count what the campaigns of a cell say of each pair; None where none was carried out."""
+    """Count what the campaigns of a cell claim of each pair; None where none was carried out.
+
+    `position` has an index for each axis of the store.
+    """
     return kinds(outcomes_of_cell(dataset, position))
 
 
 def kinds(outcomes: Outcomes) -> Kinds | None:
-    """Count what campaigns say of each pair, systems by their place in the true order; None where none was there."""
+    """Count what the campaigns of one cell claim of each pair, systems by their place in the true order.
+
+    `outcomes` are the cell's arrays over campaigns. None where no campaign succeeded.
+    """
     ok = mark_successes(outcomes)
     if not ok.any():
         return None
@@ -77,7 +84,9 @@ def _means(outcomes: Outcomes) -> tuple[Estimate, ...]:
 
 
 def order(truth: Array, n: int) -> Ints:
-    """Order systems by how many others they truly beat, less those that truly beat them; best first.
+    """Order `n` systems by how many others they truly beat, less those that truly beat them; best first.
+
+    `truth[pair]` is 1 where the first system of a pair is better, -1 where the second is, 0 where they are equal.
 
     >>> order(np.array([-1, -1, 0]), 3).tolist()
     [1, 2, 0]

@@ -2,9 +2,10 @@
 
 First a few cells, evenly placed among the values of an axis, in few worlds; then the two values about the crossing of
 the curve that is fitted to them (`simlab.comparing.solving`), in more and more worlds until they have those of the
-whole grid. When these two stay, they get what is left of a fifth of the grid's campaigns. A choice follows from the
-first worlds of each cell alone, so that a sweep that was interrupted comes to the same cells. How wide intervals are,
-and how often they hold, is simulated in tests/comparing/test_locating.py.
+whole grid. When these two stay, they get what is left of a fifth of the grid's campaigns. `CellChoice` is called by the
+engine between rounds, with what was measured so far, and returns the worlds that each cell is to have. A choice follows
+from the first worlds of each cell alone, so that a sweep that was interrupted comes to the same cells. How wide
+intervals are, and how often they hold, is simulated in tests/comparing/test_locating.py.
 """
 
 from __future__ import annotations
@@ -46,9 +47,9 @@ class MeasuredCurve(NamedTuple):
 
 
 def place_worlds(curve: MeasuredCurve, worlds: int, target: float, *, less_is_better: bool = False) -> Ints:
-    """Return how many worlds each cell of a curve is to have next, the same where it has enough.
+    """Return how many worlds each cell of a curve is to have next, `[cell]`: as many as it has where that is enough.
 
-    `worlds` are those of a cell in the whole grid.
+    `worlds` is the number that a cell of the whole grid would have, `target` the value of the measure to be reached.
     """
     there = curve.worlds
     first = min(worlds, max(LEAST_WORLDS, -(-worlds // FIRST_SHARE)))
@@ -89,7 +90,10 @@ class CellChoice:
     sweep: Sweep
 
     def __call__(self, measured: Mapping[Position, Estimate], worlds: Mapping[Position, int]) -> dict[Position, int]:
-        """Return how many worlds of each cell are wanted next, by their places on the axes; `worlds` if no more are."""
+        """Return how many worlds each cell is to have next; `worlds` itself if no more are needed.
+
+        All three are by a cell's position, its indices on the axes: the measure so far, the worlds so far and to come.
+        """
         located = self.sweep.locate
         if located is None:
             raise ValueError("nothing is located by this sweep")

@@ -1,4 +1,8 @@
-"""Find objections to calling a design the best: a promise that it breaks, emptiness, campaigns that failed."""
+"""Find objections to calling a design the best: a promise that it breaks, emptiness, campaigns that failed.
+
+A promise is the level of a design's test (false positives among equal pairs) or of its intervals (coverage). Emptiness:
+its findings repeat since it finds hardly any. `find_doubts` takes a store and returns all of them, cell by cell.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +39,10 @@ Measure = Callable[[Outcomes], Estimate]
 
 @dataclass(frozen=True, slots=True)
 class Doubts:
-    """Objections to designs over the cells that are compared, and how many campaigns failed and ran."""
+    """Objections to designs over the cells that are compared, and how many campaigns failed and ran.
+
+    All are arrays over the cells, designs on the last axis; `marks` holds a tuple of phrases for each (empty: none).
+    """
 
     marks: Array
     failed: Ints
@@ -43,9 +50,10 @@ class Doubts:
 
 
 def find_doubts(dataset: xr.Dataset, measure: str, axes: Sequence[str]) -> Doubts:
-    """Return what speaks against each cell, over axes in this order; what a store does not tell is not held against it.
+    """Return the objections to each cell, over `axes` in this order; what a store does not record is no objection.
 
-    A design that breaks its promise where its systems are other ones breaks it everywhere.
+    `measure` is the one by which designs are compared: of some, emptiness makes the best value. A design that breaks
+    its promise where its systems are other ones breaks it everywhere.
     """
     failed, ok = campaigns(dataset, axes)
     marks = _make_empty_marks(failed)
@@ -84,7 +92,10 @@ def _intervals(dataset: xr.Dataset, axes: Sequence[str]) -> Array:
 def _mark_broken(
     measured: xr.Dataset, name: str, axes: Sequence[str], promised: Floats, words: str, *, above: bool
 ) -> Array:
-    """Return, for each cell, no mark or one that says what is found and what is promised."""
+    """Mark the cells whose value of a measure breaks the promise: `words` with the value and the promise filled in.
+
+    `promised[cell]` is the greatest value that is allowed with `above`, else the least.
+    """
     marks = _make_empty_marks(promised)
     value, error = (measured[f"{name}{end}"].transpose(*axes).values for end in ("", "_mcse"))
     sure = sureness(measured, name, axes)
@@ -116,7 +127,7 @@ def _emptiness(dataset: xr.Dataset, measure: str, axes: Sequence[str]) -> Array:
 
 
 def _add_measure(dataset: xr.Dataset, name: str, measure: Measure, needs: Sequence[str]) -> xr.Dataset | None:
-    """Return a store's measure, computed from these outcomes where it is not held; None where neither is there."""
+    """Return the store with a measure, computed from the outcomes in `needs` if missing; None if that is impossible."""
     if name in measures_of(dataset):
         return dataset
     read = [*needs, "estimate", "status", "document_set", "n_systems"]
@@ -171,7 +182,11 @@ def _numbers(values: Array) -> Floats:
 def bound_by_failures(
     value: float, failed: int, ran: int, bounds: Sequence[float] | None, order: int, *, less: bool
 ) -> tuple[float, float]:
-    """Return what a value would be had all failed campaigns been as bad, or as good, as can be (NaN: not known)."""
+    """Return the value of a measure had all failed campaigns been as bad, and as good, as can be: (worst, best).
+
+    `failed` of `ran` campaigns failed, `bounds` are the least and the greatest value of the measure (None: both ends
+    are NaN), and `order` campaigns are compared at a time; `less`: less is better.
+    """
     if not failed:
         return value, value
     if bounds is None:

@@ -13,7 +13,7 @@ QUARTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
 class Range(NamedTuple):
-    """Range of a measure: least value, quartiles and greatest one; `missing` cells have no value."""
+    """Range of a measure over cells: `quartiles` are the five values at `QUARTILES`; `missing` cells have no value."""
 
     measure: str
     quartiles: tuple[float, ...]

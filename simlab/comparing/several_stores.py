@@ -1,5 +1,8 @@
 """Compare designs of several stores, and designs of one store where they cost the same.
 
+`compare_designs` compares the values of an axis of one store and returns a `Comparison`; with `EqualLevels` it does so
+at equal cost (`interpolate_to_costs`). `join` puts the cells of several stores along one axis, for `contrasts.compare`.
+
 Two designs of one number of documents may differ in what they cost, and the one that costs more should not win for
 that. Along the other axis each design has cells of rising mean cost; at a given cost its measure lies on the line
 between the two cells around it, `m = (1 - w) m_1 + w m_2` with `w = (c - c_1) / (c_2 - c_1)`. Both cells met the same
@@ -43,9 +46,10 @@ SURE = 4.0
 def compare_designs(
     dataset: xr.Dataset, by: str, measure: str, baseline: object = None, levels: EqualLevels | None = None
 ) -> Comparison:
-    """Compare the designs along an axis of a store; with `levels` where they cost, or take, the same.
+    """Compare the designs along the axis `by` of a store; with `levels` where they cost, or take, the same.
 
-    Raises InputError for a baseline that the store does not hold, and for costs that designs do not have in common.
+    `baseline` is a value of the axis (None: the best design of each cell). Raises InputError for a baseline that the
+    store does not hold, and for costs that designs do not have in common.
     """
     key, other = str(dataset[by].attrs.get("key", by)), other_systems(dataset, by)
     paired, differing = not other and key != SEED, (key,) if other else ()
@@ -62,7 +66,10 @@ def compare_designs(
 
 
 def mark_unreached(rows: Sequence[Row], equal: Equal) -> list[Row]:
-    """Mark rows whose design has no cells around their cost as unreached, and name where its cells lie."""
+    """Mark rows whose design has no cells around their cost as unreached, and name the costs of its cells.
+
+    `rows` are those of `equal.dataset`, in the order of its cells.
+    """
     ends = np.broadcast_to(equal.ends[..., None, :, :], (*equal.reached.shape, 2)).reshape(-1, 2)
     return [
         row
@@ -80,9 +87,10 @@ def common_measures(stores: Mapping[str, xr.Dataset]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """Cells of several stores along one axis, `design`, and the objections to each.
+    """Cells of several stores along one axis, `design`, and the objections to each (`against`).
 
-    `paired` where all met the same worlds; `differing` names the keys in which their systems differ.
+    `dataset` holds one measure over `design`, with errors and influence values. `paired` where all met the same worlds;
+    `differing` names the keys in which their systems differ.
     """
 
     dataset: xr.Dataset
@@ -92,7 +100,7 @@ class Joined:
 
 
 def join(stores: Mapping[str, xr.Dataset], measure: str) -> Joined:
-    """Put a measure of all cells of all stores along one axis.
+    """Put a measure of all cells of all stores, which are given by name, along one axis.
 
     Cells of the same seed and systems met the same worlds, so that their differences are paired; others are
     independent. Raises InputError for stores whose measures are not replicated over worlds or are calculations.
@@ -142,7 +150,10 @@ def other_systems(dataset: xr.Dataset, axis: str) -> bool:
 
 
 def lay_beside(influence: Sequence[Floats], slots: Sequence[int]) -> Floats:
-    """Lay `influence[..., cluster]` of each design into columns that only those of its slot share."""
+    """Lay each design's `influence[..., cluster]` out as `[design, ..., column]`, NaN elsewhere.
+
+    `slots[design]` numbers the sets of worlds: designs of one slot met the same clusters and share columns.
+    """
     size = max(values.shape[-1] for values in influence)
     laid = np.full((len(influence), *influence[0].shape[:-1], size * (max(slots) + 1)), np.nan)
     for spread, values, slot in zip(laid, influence, slots, strict=True):
@@ -187,14 +198,14 @@ def _cells(store: str, dataset: xr.Dataset, measure: str) -> Iterator[_Cell]:
 
 
 def _worlds(dataset: xr.Dataset, record: Mapping[str, Any]) -> dict[str, Any]:
-    """Write down what determines the systems of a cell's worlds."""
+    """Return what determines the systems of a cell's worlds: the seed and all keys of systems, with their values."""
     axes = json.loads(dataset.attrs["sweep"])["axes"]
     varied = [axis for axis in axes if axis["key"] == SEED or axis["key"].partition(".")[0] == "systems"]
     return {**shared_worlds(dataset), **{axis["key"]: record[axis["name"]] for axis in varied}}
 
 
 def shared_worlds(dataset: xr.Dataset) -> dict[str, Any]:
-    """Write down what determines the systems of the worlds of all cells; what axes change is left out."""
+    """Return the seed and the keys of systems that all cells of a store share, with their values."""
     config = config_of(dataset)
     return dict(flatten({SEED: config.get(SEED), "systems": config.get("systems")}))
 
@@ -213,11 +224,10 @@ class EqualLevels(NamedTuple):
 class Equal(NamedTuple):
     """A store at equal cost: its measure over `by`, and over `level`, the costs in place of the axis `along`.
 
-    `values` are those of that axis. `reached` tells the costs that lie among those of a design, and `ends[..., 2]` are
-    the least and the greatest cost of each.
-
-    `against` says what speaks against the cells that a value rests on; `between[..., 2]` are these cells, as places on
-    the axis, and `weight` is that of the second.
+    `values` are those of the axis `along`. Arrays are over the axes that are left, costs and designs: `reached[...,
+    cost, design]` is True where a cost lies among those of a design, `between[..., cost, design, 2]` are the two cells
+    that a value rests on, as indices on `along`, `weight[..., cost, design]` is that of the second, and `against` are
+    the objections to these cells. `ends[..., design, 2]` are a design's least and greatest cost.
     """
 
     dataset: xr.Dataset
@@ -232,7 +242,10 @@ class Equal(NamedTuple):
 
 
 class _CostLine(NamedTuple):
-    """Cells of one design in the order of their costs, `[cell]`: influence values are `[cell, cluster]`."""
+    """Cells of one design in the order of their costs, `[cell]`; influence values are `[cell, cluster]`.
+
+    `place` is a cell's index on the axis along which costs rise; influence is scaled by `_scale_influence`.
+    """
 
     place: Ints
     cost: Floats
@@ -243,7 +256,10 @@ class _CostLine(NamedTuple):
 
 
 class _At(NamedTuple):
-    """A measure at a cost, between two places of an axis."""
+    """A measure of a design at a cost, interpolated between the cells at two places of an axis.
+
+    `weight` is that of the second cell; where the cost is not `reached`, value and influence are NaN.
+    """
 
     value: float
     influence: Floats

@@ -1,7 +1,8 @@
 """Solve for the value of a numeric axis from which a measure reaches a target: the inverse of its curve.
 
-The curve is monotone: the cells, weighted by their errors, in isotonic regression (Barlow and others 1972), and a
-monotone cubic through them (PCHIP; Fritsch and Butland 1984), over the logarithm of an axis whose values grow by
+Call `solve_curve` with the values of the axis, the measure in each cell and its influence values; it returns a
+`Crossing`. The curve is monotone: the cells, weighted by their errors, in isotonic regression (Barlow and others 1972),
+and a monotone cubic through them (PCHIP; Fritsch and Butland 1984), over the logarithm of an axis whose values grow by
 factors. It rises or falls as the cells do on the whole. The 90 % interval has the percentiles of the crossings of cells
 that are moved by their errors, clusters in common. What lies beyond the sweep is infinite. Coverage is simulated in
 tests/comparing/test_solving.py.

@@ -1,6 +1,8 @@
 """Compare the verdicts of a campaign on pairs of systems with the full human evaluation.
 
-Source: Deriu et al. 2023, figure 1.
+`matrix` takes one cell of a store of comparisons and returns the arrays that a figure draws. A verdict is 1 where the
+first system of a pair is called better, -1 where the second is, 0 where neither is. Source: Deriu et al. 2023, figure
+1.
 """
 
 from __future__ import annotations
@@ -39,7 +41,10 @@ class Matrix:
 
 
 def matrix(cell: xr.Dataset) -> Matrix | None:
-    """Return the verdicts of a cell; None where no campaign of it was carried out."""
+    """Return the verdicts of the first successful campaign of a cell, and how often others of its world err.
+
+    `cell` is a store with its outcomes, narrowed to one value of each axis. None where no campaign succeeded.
+    """
     ran = np.flatnonzero(cell["status"].values == OK)
     if not ran.size:
         return None
@@ -76,7 +81,10 @@ def matches(verdict: Array, reference: Array) -> Ints:
 
 
 def _order(ends: Ints, rates: Floats, n: int) -> Ints:
-    """Order systems by wins less losses over all pairs."""
+    """Order `n` systems by wins less losses over all pairs, the best first.
+
+    `ends[2, pair]` are the systems of a pair, `rates[pair, 3]` the shares of its ratings: first wins, tie, second wins.
+    """
     lead = np.nan_to_num(rates[:, 0] - rates[:, 2])
     total = np.bincount(ends[0], lead, n) - np.bincount(ends[1], lead, n)
     order: Ints = np.argsort(-total, kind="stable")

@@ -1,5 +1,9 @@
 """Estimate how a measure's true value is distributed over worlds, with the noise of studies removed.
 
+`estimate_distribution` takes `values[world, study]`, the measure in each simulated study of each world (see
+`world_values`), and returns quantiles over worlds and shares of worlds; `share_of_worlds_better` does so for two
+designs.
+
 The mean of a world's studies spreads more over worlds than its true value does. Means are drawn together around their
 own until their variance is right (moments; Louis 1984, Ghosh 1992). What is wrong with the shape after that falls with
 the number of studies, and the split-panel jackknife removes most of it: twice the statistic of all studies less that of
@@ -62,6 +66,8 @@ class _Panel(NamedTuple):
 
 
 class _Wanted(NamedTuple):
+    """Statistics to estimate: probabilities of quantiles, thresholds of shares, and the range of the measure."""
+
     quantiles: Sequence[float]
     thresholds: Sequence[float]
     within: ValueRange
@@ -107,7 +113,7 @@ def estimate_distribution(
 def share_of_worlds_better(
     values: Floats, others: Floats, by: float, *, less_is_better: bool = False, quantiles: Sequence[float] = ()
 ) -> WorldDistribution:
-    """Estimate in what share of worlds a design is better than another by at least so much.
+    """Estimate in what share of worlds a design is better than another by `by` or more: `.shares[0]` of the result.
 
     `values[world, study]` and `others[world, study]` are those of the two designs in the same worlds, study by study;
     studies that one of them lacks are left out. Quantiles are those of the difference (of the other from the design,
@@ -161,7 +167,10 @@ def _split(values: Floats, panel: _Panel, rng: np.random.Generator) -> list[_Pan
 
 
 def _statistics(panel: _Panel, halves: Sequence[_Panel], rows: Ints, wanted: _Wanted) -> Floats:
-    """Return quantiles and shares `[statistic, resample]` of the worlds that `rows[resample, world]` name."""
+    """Return quantiles, then shares, `[statistic, resample]` of the worlds whose indices are `rows[resample, world]`.
+
+    `halves` are panels of half of the studies each, for the jackknife.
+    """
     whole = _estimate_panel(panel, rows, wanted)
     corrected = 2 * whole - sum(_estimate_panel(half, rows, wanted) for half in halves) / len(halves)
     n = len(wanted.quantiles)
@@ -171,6 +180,7 @@ def _statistics(panel: _Panel, halves: Sequence[_Panel], rows: Ints, wanted: _Wa
 
 
 def _estimate_panel(panel: _Panel, rows: Ints, wanted: _Wanted) -> Floats:
+    """Return the statistics `[statistic, resample]` of one panel: means shrunk to the variance of true values."""
     mean, noise = panel.mean[rows], panel.noise[rows]
     centre, spread = mean.mean(1, keepdims=True), mean.var(1, ddof=1, keepdims=True)
     kept = np.sqrt(_estimate_variance(mean, noise)[:, None] / np.where(spread > 0, spread, 1.0))

@@ -1,4 +1,8 @@
-"""Take a measure of a store apart: its value in each study of each world."""
+"""Split a measure of a store into its values in each study of each world.
+
+`values_by_study` takes a store and the indices of a cell and returns `[world, study]`, from the outcomes of campaigns
+(one campaign is one study in one world); `panel_of_cells` does so for all cells of a grid.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +25,9 @@ LEAST_COMPARED = 4
 
 
 def values_by_study(dataset: xr.Dataset, index: Sequence[int], measure: str) -> Floats:
-    """Return what each study says of a measure in its world: `[world, study]`, NaN where there is none.
+    """Return the value of a measure in each study of each world of a cell: `[world, study]`, NaN where there is none.
 
-    `index` counts along the axes of the store. A world's row averages to the measure over its studies: they are
+    `index` has an index for each axis of the store. A world's row averages to the measure over its studies: they are
     jackknife pseudo-values, of a mean over studies the studies' own values. Where a world has several pools of raters,
     draws of documents or document sets these stand in place of studies. Raises InputError where the store keeps its
     measures only, and where studies are too few for a measure that compares them.
@@ -37,9 +41,10 @@ def values_by_study(dataset: xr.Dataset, index: Sequence[int], measure: str) -> 
 
 
 def panel_of_cells(dataset: xr.Dataset, measure: str, worlds: int) -> Floats:
-    """Return what each study of each world says of a measure in every cell: `[axis, ..., world, study]`.
+    """Return the value of a measure in each study of each world of every cell: `[axis, ..., world, study]`.
 
-    NaN where there is none. Raises InputError as `values_by_study` does, and where a cell of the grid was not asked.
+    NaN where there is none; `worlds` is the number of worlds of the sweep. Raises InputError as `values_by_study` does,
+    and where a cell of the grid has no campaign.
     """
     shape = tuple(dataset.sizes[axis] for axis in name_axes(dataset))
     rows = {}

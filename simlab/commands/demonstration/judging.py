@@ -1,4 +1,7 @@
-"""Judge the conclusions of a study by the truth that was planted."""
+"""Compare the conclusions of a study with the truth that was planted: right, wrong and missing claims.
+
+`judge_pairs` takes a conclusion as JSON holds it and the true means of systems; `page` writes the outcome.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,7 @@ def _judge_pair(first: str, second: str, verdict: int, means: Mapping[str, float
 
 
 def page(conclusion: Mapping[str, Any], means: Mapping[str, float]) -> Iterator[str]:
-    """Write the true means beside what was found, then which claims are right, wrong, and what was left open."""
+    """Yield lines: the true means beside the estimates, the number of right claims, wrong claims, and open pairs."""
     yield from _means(conclusion["systems"], means)
     pairs = judge_pairs(conclusion, means)
     claims = [pair for pair in pairs if pair.claimed]

@@ -1,4 +1,4 @@
-"""Keep the folder of a demonstration: new or empty, or what an earlier one that was halted left of its own."""
+"""Prepare the folder of a demonstration: a new or empty one, or one whose demonstration was interrupted, cleared."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def begin(out: Path) -> None:
 
 
 def end(out: Path) -> None:
-    """State that the demonstration is complete."""
+    """Mark the demonstration as complete: remove the file that `begin` made."""
     (out / UNFINISHED).unlink(missing_ok=True)
 
 

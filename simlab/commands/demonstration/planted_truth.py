@@ -1,4 +1,7 @@
-"""Make the people and systems of a demonstration: a truth that is planted, and ratings that follow from it."""
+"""Simulate the people and systems of a demonstration: a truth that is planted, and ratings that follow from it.
+
+Call `plant_truth` first; `write_pilot`, `write_items` and `fill` then write the tables of the demonstration.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,10 @@ class Rating(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Planted:
-    """Planted truth: the effects of systems and raters in points, and `seen[system, document]`."""
+    """Planted truth: effects of systems and raters in points.
+
+    `seen[system, document]` is how far the quality of an output is above its system's mean, in points.
+    """
 
     effects: ScaleEffects
     seen: Floats
@@ -104,7 +110,10 @@ def write_items(truth: Planted, file: Path) -> None:
 
 
 def fill(truth: Planted, sheets: Path, key: Path, out: Path) -> int:
-    """Let the raters fill their sheets in; return how many ratings they gave."""
+    """Write the `sheets` of an assignment, filled in by the raters, to `out`; return the number of ratings.
+
+    `key` is the file that says which system each slot of the sheets stands for.
+    """
     system = {row["slot"]: row["system"] for row in _read(key)}
     rows = _read(sheets)
     ratings = [
