@@ -1,4 +1,8 @@
-"""Claim which of two systems is better, all pairs together, under one of two promises, and say which it is."""
+"""Claim which of two systems is better, all pairs together, under one of two promises, and say which it is.
+
+`fixed`: no wrong claim at the plan's end, by flips or sign tests; `anytime`: none however often one looks, by
+e-processes. Call `claims`. A pair (first, second) has the verdict +1 or -1 if the first or second is claimed, else 0.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +25,9 @@ from simlab.types import Array, Bools
 class PreferenceClaims:
     """Claims on pairs: `verdict[pair]`, `direction[pair]`, what they rest on, and the promise.
 
-    `votes` are those that were used, `way` what of them is independent, `raters_drawn` and `items_drawn` whether these
-    stand for more like them. `family[pair]` marks the pairs that the promise is about. `notes` say what was left out.
+    `tested` are the tests of all pairs. `votes` are those that were used, `way` what of them is taken as independent
+    (votes, raters, items, or both of these), `raters_drawn` and `items_drawn` whether these stand for more like them.
+    `family[pair]` marks the pairs that the promise is about. `notes` say what was left out.
     """
 
     tested: Weighed
@@ -40,7 +45,7 @@ class PreferenceClaims:
 def claims(
     named: NamedVotes, name: PromiseName, family: Bools, level: float, seed: int, broken: str
 ) -> PreferenceClaims:
-    """Claim what a promise allows; `broken` says why it does not hold of this table ("": it does)."""
+    """Test votes and claim what the promise `name` allows; `broken` says why it does not hold here ("": it does)."""
     of = _claim_anytime if name == "anytime" else _claim_once
     return of(named, family, level, seed, broken)
 
