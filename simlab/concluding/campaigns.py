@@ -76,7 +76,7 @@ class CampaignInfo:
 
 
 def write_campaign_info(collected: Collected, metric: Any) -> dict[str, Any]:
-    """Return `CampaignInfo` as plain JSON; raise InputError for a value that no file can hold.
+    """Return the `CampaignInfo` of a campaign as plain JSON; raise InputError for a value that no file can hold.
 
     `metric` is the field of that name.
     """

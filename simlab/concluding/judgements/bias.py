@@ -241,7 +241,10 @@ class _Means(NamedTuple):
 
 
 class _Slopes(NamedTuple):
-    """Slopes `[node]` with the log weight of the evidence within systems: the band, and other systems' items."""
+    """Slopes on a grid, `[node]`, that the line may have, each with its log weight by the evidence within systems.
+
+    That is the band of slopes that noise of humans and metric allows, and what other systems' outputs of an item say.
+    """
 
     value: Floats
     log_weight: Floats
@@ -252,8 +255,8 @@ def estimate_favour(
 ) -> Favour | None:
     """Estimate each system's favour; None for fewer than three systems, or if the metric is not shown to follow humans.
 
-    `score[output]` are the metric's.
-    It follows them if scores go together within systems, by two standard errors over documents.
+    `score[output]` are the metric's. It follows humans if both scores go together within systems, by two standard
+    errors over documents.
     """
     both: Bools = evidence.rated & np.isfinite(score)
     systems = sum_by_document(evidence, None)[0]

@@ -1,7 +1,8 @@
 """Claim which of two systems is better, all pairs together, under one of two promises, and say which it is.
 
-`fixed`: no wrong claim at the plan's end, by flips or sign tests; `anytime`: none however often one looks, by
-e-processes. Call `claims`. A pair (first, second) has the verdict +1 or -1 if the first or second is claimed, else 0.
+Any wrong claim has at most the probability `level`: of `fixed` at the plan's end, by flips or sign tests, of `anytime`
+however often one looks, by e-processes. Call `claims`. The verdict on a pair is +1 if its first system is claimed to be
+better, -1 if its second is, else 0.
 """
 
 from __future__ import annotations

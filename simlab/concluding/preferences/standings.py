@@ -178,8 +178,8 @@ def _freedom(claims: PreferenceClaims, there: Bools) -> float:
 class FittedStrengths:
     """Strengths `fitted` with their errors (`scale`), the test of their fit (`explained`), and how firm the top is.
 
-    `fitted` is None where all votes are ties. `dropped` is how few votes put another system on top, `way` what is taken
-    as independent. `ranks_by` says whether ranks follow from claims on pairs or from strengths, too.
+    `fitted` is None where all votes are ties. `dropped` is how few votes must go for another to be on top, `way` what
+    is taken as independent. `ranks_by` says whether ranks follow from claims on pairs or from strengths, too.
     """
 
     fitted: Strengths | None

@@ -139,7 +139,10 @@ def find_candidates(spans: Spans, direction: Array, n_systems: int, level: float
 
 
 def rank_by_candidates(systems: Sequence[System], candidates: Candidates, names: Sequence[str]) -> tuple[System, ...]:
-    """Give systems the ranks that follow from who may be the best: 1 to last for these, 2 to last for the others."""
+    """Give systems the ranks that follow from who may be the best: 1 to last for these, 2 to last for others.
+
+    If only one system may be the best its rank is 1.
+    """
     may, n = ~candidates.excluded, len(systems)
     alone = may.sum() == 1
     # Who is excluded as best has some better system; of ranks below nothing is promised.

@@ -1,7 +1,7 @@
 """Lay out systems, their pairs and raters, with how uncertain differences are, in step with the test of them.
 
-`spans` returns the uncertainty of all differences, by which `list_systems`, `list_pairs` and `list_raters` make the
-records of a conclusion. Pairs are i < j in the order of the systems, `[pair]`; `rated` are the normalised ratings.
+`spans` returns the uncertainty of all differences; `list_systems`, `list_pairs` and `list_raters` make the records of a
+conclusion. Pairs are i < j in the order of the systems, `[pair]`; `rated` are the normalised ratings.
 """
 
 from __future__ import annotations
