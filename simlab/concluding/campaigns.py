@@ -1,4 +1,9 @@
-"""Export what one campaign collected, with a file beside it of all that an analyst is told, and read that back."""
+"""Export the answers of one simulated campaign as a table, and read such a table back.
+
+`export` writes the table and beside it a sidecar, `TABLE.study.yaml`: the study, and what an analyst is told of the
+campaign (`CampaignInfo`). `read` makes of both what was collected, `Collected`. How the answers of a kind of study are
+laid out is up to the module `campaign_sheets` of its room.
+"""
 
 from __future__ import annotations
 
@@ -52,10 +57,11 @@ _HOMES = {RATE: "ratings", COMPARE: "preferences", JUDGE: "judgements"}
 
 @dataclass(frozen=True, slots=True)
 class CampaignInfo:
-    """Information on a campaign beside its answers.
+    """Information on a campaign beside its answers: `Collected` without `seen`, which stands in the table.
 
-    `types[field]` are the types of what is seen (a field that nobody knows has none), `answers` counts what came,
-    `metric` is what a metric says where that does not stand beside the answers, else its type and shape.
+    `assignment` are the raters that were asked, `types[field]` the types of the fields of `seen` (one that nobody knows
+    has none), and `answers` counts the answers. `metric` holds a metric's scores where these do not stand beside the
+    answers, else their type and shape.
     """
 
     frame: Frame
@@ -70,7 +76,10 @@ class CampaignInfo:
 
 
 def write_campaign_info(collected: Collected, metric: Any) -> dict[str, Any]:
-    """Write down what one is told of a campaign; raise InputError where it holds what no file can hold."""
+    """Return the `CampaignInfo` of a campaign as plain JSON; raise InputError for a value that no file can hold.
+
+    `metric` is the field of that name.
+    """
     frame, seen = collected.frame, collected.seen
     types = {name: getattr(seen, name).dtype.name for name in TYPES if getattr(seen, name) is not None}
     known = {name: value for name, value in collected.known.items() if name not in UNTOLD}
@@ -113,7 +122,7 @@ def _seats(frame: Frame) -> Array:
 
 
 def read_campaign_info(content: Any, where: str) -> CampaignInfo:
-    """Read what one is told; raise InputError, beginning with `where`, for what cannot be."""
+    """Read what `write_campaign_info` returned; raise InputError, beginning with `where`, for anything else."""
     parts = ("frame", "documents", "asked", "metric", "known", "paid", "streams", "types", "answers")
     if not isinstance(content, dict) or content.keys() != set(parts):
         refuse(where, "does not say what a campaign was")
@@ -283,7 +292,10 @@ def text(
     table: str,
     family: FrozenFamily | None = None,
 ) -> str:
-    """Write a study file with a line of JSON behind it, which is YAML, too."""
+    """Write a sidecar: the study file, and behind it a line of JSON, which is YAML, too.
+
+    That line holds `address` (as the function returns it), `info` and the name of the `table`.
+    """
     from simlab.config.studyfile import write
 
     campaign = {"schema": schemas.PLAN, "table": table, "address": address, "told": info}
@@ -329,8 +341,9 @@ def check_names(out: Path, form: As) -> None:
 def export(
     collected: Collected, config: Mapping[str, Any], cell: Mapping[str, Any], place: Place, out: Path, form: As
 ) -> list[Path]:
-    """Write what was collected, and the file beside it; return both files.
+    """Write what was collected to `out`, and its sidecar; return both files.
 
+    `cell` holds the values of the sweep's axes, `place` is the study's address: world, pool, draw of documents, study.
     Raises InputError for what a table cannot hold, before anything is written.
     """
     layout = import_planned(config)

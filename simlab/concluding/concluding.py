@@ -20,7 +20,9 @@ Say = Callable[[str], None]
 
 
 def conclude(table: Path, wanted: ConcludeOptions, say: Say) -> Conclusion:
-    """Conclude from a table what the kind of study allows; `say` is told what takes a while.
+    """Conclude from a table what the kind of study allows.
+
+    `wanted` are the user's options; `say` is called with a line on each step that takes a while.
 
     Raises InputError for what cannot be read or is asked wrongly, before anything is estimated, and Inconsistent for a
     conclusion whose numbers contradict each other: nobody is shown one.

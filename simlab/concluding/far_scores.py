@@ -20,7 +20,7 @@ SURE = 0.05
 
 
 def unmet_people(n_raters: int) -> UnmetPeople:
-    """Return the groups of people that so many raters may have missed.
+    """Return how large a share of people so many raters may have missed, and the chance that they missed one in five.
 
     >>> [round(one, 3) for one in dict(unmet_people(10)).values()]
     [10, 0.259, 0.107]

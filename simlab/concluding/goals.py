@@ -1,4 +1,8 @@
-"""Read whom a plan expects, what it was to find and to take, and hold it against what is concluded."""
+"""Read the goals of a plan, and hold them against a conclusion.
+
+`read_expected` returns the systems and raters that a plan counts on, `read_goals` its targets and sizes, and `figures`
+a `PlannedFigure` for each: the number planned, and the one found.
+"""
 
 from __future__ import annotations
 
@@ -85,9 +89,9 @@ class PlannedMeasure(NamedTuple):
 class Goals(NamedTuple):
     """Goals of a planned study: what it is to find and to take.
 
-    `targets` are shares by their measures; `claims` is the share of all pairs that the design claimed in simulations,
-    `smallest` the smallest difference that matters, in `unit`. `sizes` holds documents, ratings, raters, hours and
-    money, those that the plan says; `currency` may be "".
+    `targets[measure]` is the least share to reach; `claims` is the share of all pairs that the design claimed in
+    simulations, `smallest` the smallest difference that matters, in `unit`. `sizes` holds documents, ratings, raters,
+    hours and money, those that the plan says; `currency` may be "".
     """
 
     targets: Mapping[str, float]
@@ -104,7 +108,7 @@ class Goals(NamedTuple):
 
 
 def read_goals(answer: Mapping[str, Any], where: str) -> Goals | None:
-    """Read what a plan was to find from its answer; None where it says no targets, as of a second batch.
+    """Read goals from the `answer` of `plan.json`; None where it says no targets, as of a second batch.
 
     Raises InputError, beginning with `where`, for what no plan says.
     """
@@ -135,7 +139,7 @@ def read_goals(answer: Mapping[str, Any], where: str) -> Goals | None:
 
 
 def figures(goals: Goals, conclusion: Conclusion, paid: float, hours: float = math.nan) -> list[PlannedFigure]:
-    """Hold what was planned against what is concluded.
+    """Return each planned target and size beside what the conclusion found.
 
     `paid` is what the answers that came cost, `hours` how long raters worked for them together (NaN: not known).
     """

@@ -20,7 +20,7 @@ NOT_RECORDED = "this look is not recorded"
 
 
 class Looked(NamedTuple):
-    """Numbers of answers at each earlier look, and what is to be said of the record ("": nothing)."""
+    """Numbers of answers at each earlier look, and why this look could not be recorded ("": it was)."""
 
     earlier: tuple[int, ...]
     warning: str = ""
@@ -34,6 +34,7 @@ def record_of(plan: Path) -> Path:
 def look(plan: Path, digest: str, collected: Collected) -> Looked:
     """Record a look at a table, unless it is one of the same answers; return those before it.
 
+    `plan` is the study's file, `digest` names the study, and the record stands beside that file.
     Raises InputError for a record that is none, or one of another plan.
     """
     file = record_of(plan)

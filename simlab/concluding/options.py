@@ -39,6 +39,8 @@ class ConcludeOptions:
     as promised (in a simulation, or where two conclusions are compared first): no user says so. `as_planned`: the
     analysis is that of a plan, whose family keeps the claims.
     `unit` is that of differences, as a plan names it (None: that of the scores as they are analysed).
+    `second` is a second table, about the same systems. `overrides` are settings KEY=VALUE of the analysis. Outputs with
+    a human score of `adequate_from` or better are adequate, and a metric says adequate above `threshold`.
     `consensus`: what most raters would say of items is wanted, too.
     `look`: a table short of its plan's end is looked at all the same, which withdraws the promise.
     `far_checked`: scores far outside decide nothing; nothing that takes a while starts before that is known.

@@ -1,4 +1,8 @@
-"""Conclude as planned, with all that leaves the plan said, and decide what a second batch asks for."""
+"""Conclude from a table by its plan, list where the table leaves the plan, and size a second batch.
+
+`conclude` reads the table, refuses an unfinished one, and records the look. `second_batch` takes the conclusion and
+returns the documents, ratings and raters that would settle its open pairs.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +45,7 @@ AT_ONCE = ("max_t", "holm", "bh")
 def conclude(table: Path, wanted: ConcludeOptions, plan: LoadedPlan, say: Say) -> Conclusion:
     """Conclude from a table by its plan; record the look.
 
-    Raises InputError for a table that contradicts its plan.
+    Raises InputError for a table that contradicts its plan, or is short of its end without `wanted.look`.
     """
     if plan.question not in (RATE, COMPARE, JUDGE):
         raise InputError(f"{clip(table)}: nothing is concluded from studies that ask to {plan.question}")
@@ -93,7 +97,10 @@ def _refuse_ignored(wanted: ConcludeOptions, plan: LoadedPlan) -> None:
 
 
 def reading(table: Path, wanted: ConcludeOptions, plan: LoadedPlan) -> Read:
-    """Take a table for what was collected by its plan; raise InputError where it contradicts it."""
+    """Read a table as what was collected by its plan: a filled sheet, an exported campaign, or any table of answers.
+
+    Raises InputError where it contradicts the plan.
+    """
     if plan.campaign is not None and plan.sheets is not None:
         return unblinding.read(table, plan.sheets, plan.config, plan.campaign, wanted.column_overrides.columns)
     if plan.campaign is not None:
@@ -140,7 +147,7 @@ def exclude_raters(collected: Collected, wanted: ConcludeOptions, table: Path) -
 
 
 def judge_promise(conclusion: Conclusion, read: Read, plan: LoadedPlan, looked: Looked) -> Conclusion:
-    """State whether the plan's promise holds at this look."""
+    """Return the conclusion with the plan's promise, withdrawn at an early or second look, and with its compliance."""
     unkept = [line for line in (looked.warning, read.unlisted) if line]
     warnings = (*conclusion.warnings, *rank_limits(Rank.PROMISE, unkept))
     broken = _explain_broken(conclusion.promise, read, looked, plan)
@@ -184,8 +191,8 @@ def is_unfinished(read: Read, plan: LoadedPlan) -> bool:
 class Room(NamedTuple):
     """Resources for a second batch: documents that nobody rated yet, and ratings to spend; None: not said.
 
-    Without a number of documents a batch is no larger than the study was. `came` counts the comparisons that pairs
-    have, by their systems' names.
+    Without a number of documents a batch is no larger than the study was. `came[first, second]` counts the comparisons
+    that a pair of systems has already.
     """
 
     documents: int | None = None
@@ -197,7 +204,7 @@ NO_LIMIT = Room()
 
 
 class BatchPair(NamedTuple):
-    """Two systems in a batch: the number of documents or comparisons; half of such pairs need fewer."""
+    """Two systems in a batch, and the documents or comparisons that settle them: half of such pairs need fewer."""
 
     first: str
     second: str
@@ -227,7 +234,10 @@ class SecondBatch(NamedTuple):
 
 
 class _Open(NamedTuple):
-    """An open pair and the number of units that settle it; where these are raters, documents rise with them."""
+    """An open pair and the `number` of units (documents, comparisons or raters) that settle it.
+
+    `documents` (or comparisons) are what a batch then asks about; `raters` is None where the units are no raters.
+    """
 
     pair: Pair
     number: float

@@ -1,4 +1,7 @@
-"""Read the plan that a table was collected by: a study file, and what an analyst is told beside it."""
+"""Read the plan that a table was collected by: a study file, and what an analyst is told beside it.
+
+`read_plan` returns a `LoadedPlan`; `describe_compliance` records how a table kept to it.
+"""
 
 from __future__ import annotations
 
@@ -127,7 +130,10 @@ def _compose_plan(file: Path, plugins: Sequence[str]) -> Mapping[str, Any]:
 def describe_compliance(
     plan: LoadedPlan, planned: int, deviations: Sequence[str], looked: Looked, targets: Sequence[PlannedFigure]
 ) -> PlanCompliance:
-    """Return which plan was followed, where a table leaves it, and how often it was looked at."""
+    """Return which plan was followed, where a table leaves it, and how often it was looked at.
+
+    `planned` counts the planned answers, `deviations` are sentences, `targets` compare what was planned with what came.
+    """
     earlier = [f"look {k + 1} at {n:,} answers" for k, n in enumerate(looked.earlier)]
     departures = [*plan.changes, *deviations, *([f"earlier looks: {', '.join(earlier)}"] if earlier else [])]
     return PlanCompliance(

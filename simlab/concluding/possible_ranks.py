@@ -37,6 +37,7 @@ def lay_out_claims(verdict: Array, n_systems: int) -> Array:
 def list_groups(verdict: Array, order: Sequence[int]) -> list[list[int]]:
     """List the longest runs of an order of systems in which no two were claimed to differ, of two or more.
 
+    `verdict` is as in `bound_ranks`, `order` are numbers of systems, best first.
     Runs may overlap: that nothing separates A from B, nor B from C, does not say that A and C are alike.
 
     >>> list_groups(np.array([0, 1, 0]), [0, 1, 2])
@@ -56,7 +57,9 @@ def list_groups(verdict: Array, order: Sequence[int]) -> list[list[int]]:
 
 
 def compare_with_margin(low: float, high: float, margin: float, *, lower: bool = False) -> WithinMargin:
-    """Compare an interval of a difference with a margin; `better` is better by more than it.
+    """Compare the interval `low` to `high` of a difference, first less second, with a margin around 0.
+
+    `better`: the first is better by more than the margin; `lower`: lower scores are better.
 
     >>> compare_with_margin(-1, 1, 2), compare_with_margin(2.5, 4, 2, lower=True), compare_with_margin(-1, 3, 2)
     ('equivalent', 'worse', 'not_inferior')

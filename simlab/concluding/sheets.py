@@ -1,4 +1,8 @@
-"""Write answers, and what an analyst is told, as tables and plain JSON, and read them back."""
+"""Write the answers of a campaign as a table or as events, values as plain JSON, and read them back.
+
+Events are lines of JSON, one an answer. `text` writes a `Sheet`, `read` returns `SheetRows`; `serialise_value` and
+`restore_value` turn arrays, records and tuples into JSON and back.
+"""
 
 from __future__ import annotations
 
@@ -187,7 +191,7 @@ def number(rows: SheetRows, name: str, k: int) -> float:
 
 
 def number_by_plan(rows: SheetRows, name: str, names: Sequence[str], came: Iterable[int] | None = None) -> list[int]:
-    """Number what rows name as the plan does; only those that `came`, where it is said which.
+    """Return the place in `names`, those of the plan, of the cells in a column; of the rows `came` (None: all).
 
     Raises InputError for a name that the plan does not have, and where it has none of them.
     """

@@ -1,4 +1,8 @@
-"""Simulate what stands beside a conclusion, and take a promise back where equal systems are claimed to differ."""
+"""Take back the promise of a conclusion whose check fails, and run the simulations beside it in other processes.
+
+The check (`Control`) counts how often studies of equal systems claim something; `apply_gate` withdraws the promise if
+that is more than promised. The repetition simulates the study again, to see how often its claims come again.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +71,7 @@ def warn_of_withdrawal(broken: str) -> str:
 
 
 def note_unrepeated(conclusion: Conclusion, why: str) -> Conclusion:
-    """Return of a conclusion why neither check nor repetition stands beside it."""
+    """Note in a conclusion why neither check nor repetition stands beside it."""
     return conclusion.replace_fields(repetition_missing=why, control_missing=why)
 
 

@@ -1,1 +1,4 @@
-"""Read a stranger's table: nothing else in the project opens one."""
+"""Read tables that users bring: ratings (`reading`), comparisons (`preferences`), scores by metrics (`evidence`).
+
+No other room opens such a file.
+"""

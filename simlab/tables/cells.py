@@ -1,4 +1,9 @@
-"""Read the cells of a table row by row, names and numbers; each mistake is named by file, line and value."""
+"""Open any table as rows of cells, give its columns our names, and read names and numbers from its cells.
+
+Call `load` (or `load_answers`, which leaves control items out), then `rename`, after which `system`, `item` and so on
+are the columns' names; go through the rows of the `CellTable` that comes back. Each mistake is named by file, line and
+value.
+"""
 
 from __future__ import annotations
 
@@ -43,9 +48,9 @@ class CellTable:
 
     Rows are read while one goes through them, once; `path` is where they can be read again. `chosen` are the values of
     columns by which they were chosen, `notes` sentences on what stands above the header, `marks` the column that marks
-    control items. `commas`: a comma may be a decimal one, None: where that is clear. `overrides` is what its owner
-    tells, `spellings` are the names that are taken for one, None: names stay as they are, and `own` is the header as
-    the file has it.
+    control items. `commas`: a comma may be a decimal one, None: where that is clear. `overrides` are the user's options
+    on reading it, `spellings` collects names that are taken for one (None: names stay as they are), and `own` is the
+    header as the file has it. `where` names the file in messages.
     """
 
     where: str
@@ -78,7 +83,7 @@ class CellTable:
         return {name: k for k, name in enumerate(self.header)}
 
     def record(self, ours: Iterable[str]) -> dict[str, Any]:
-        """Return how the table is read, as a record: which of its columns are `ours`, those that there are."""
+        """Return how the table is read, as a record: the file's own name of each column of `ours` that it has."""
         named = dict(zip(self.header, self.own, strict=False))
         return reading_record(self.overrides, {name: named[name] for name in ours if name in named})
 
@@ -92,9 +97,9 @@ class CellTable:
 
 
 def load(path: Path, forms: str, overrides: ColumnOverrides = NOTHING) -> CellTable:
-    """Open a table: tabs, semicolons or commas, as its header has them, or JSON; `forms` says what a table can be.
+    """Open a table: tabs, semicolons or commas, as its header has them, or JSON.
 
-    Only rows with the values of `where` are read.
+    `forms` says in messages what a table can be. Only rows with the values of `overrides.where` are read.
 
     Raises InputError for a file without columns or rows, and, while rows are read, for lines that do not fit it.
     """
@@ -154,9 +159,10 @@ def _rows(file: TableFile) -> Iterator[tuple[int, list[str]]]:
 
 
 def rename(table: CellTable, usual: Mapping[str, Names | Sequence[str]], overrides: Mapping[str, str]) -> CellTable:
-    """Give columns our names: as told (ours -> the table's), else by the names that they usually have.
+    """Give columns our names: by `overrides` (ours -> the table's), else by the names that they usually have.
 
-    Raises InputError for a column that was told and is not there, and where two columns could be the same of ours.
+    `usual` are these, by our names. Raises InputError for a column of `overrides` that is not there, and where two
+    columns could be the same of ours.
     """
     names = list(table.header)
     for ours, theirs in overrides.items():

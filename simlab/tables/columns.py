@@ -1,4 +1,9 @@
-"""Find the columns of a table, by usual names or as its owner says, and choose the rows that are read."""
+"""Find the columns of a table, by usual names or as its owner says, and choose the rows that are read.
+
+Keys of `NAMES`, such as `system` and `rater`, are our names of columns ("ours"); "theirs" are those of the file.
+`find_columns` places columns, `parse_columns` and `parse_where` read the options `--columns` and `--where`,
+`chosen_rows` keeps the rows of the latter, and `place_of` reads who won from a word such as `A>>B` or `tie`.
+"""
 
 from __future__ import annotations
 
@@ -225,7 +230,8 @@ def find_columns(
 ) -> dict[str, int]:
     """Return the place of each column that is read, by the keys of USUAL; `rows` are the first cells below.
 
-    Raises InputError for a name that is told and not there, and for a column that is there twice.
+    `names` is the header, `overrides` maps our names to its own. Raises InputError for a name of `overrides` that is
+    not there, and for a column that is there twice.
     """
     alike = [fold_name(name) for name in names]
     chosen = {_find_key(ours): _find_place(ours, theirs, names, where) for ours, theirs in overrides.items()}
@@ -405,7 +411,7 @@ def is_emphatic(text: str) -> bool:
 
 
 def place_of(text: str) -> int:
-    """Return which place of the row a word means; -1 where it means none.
+    """Return who won by a word: the first of the row (0), nobody (1: a tie), the second (2); -1: it names no place.
 
     >>> place_of("A>>B"), place_of("[[C]]"), place_of("tie"), place_of("C")
     (0, 1, 1, -1)

@@ -113,7 +113,7 @@ def _judge(cells: Counter[str], at: int, name: str) -> Marks | None:
 def control_results(ratings: Ratings, rows: Rows, marks: Marks, columns: Mapping[str, int]) -> ControlAnswers | None:
     """Hold the scores of damaged copies against the same rater's scores of the outputs; None where there are none.
 
-    `rows` are all rows of the table, `columns` the places of what is read.
+    `ratings` are those of real items, `rows` all rows of the table, and `columns` the places of columns by our names.
     """
     if not {"rater", "score", "system"} <= columns.keys():
         return None

@@ -1,4 +1,7 @@
-"""Direction and scale of a table's scores: which are better, and between which bounds they lie."""
+"""Direction and scale of a table's scores: which are better, and between which bounds they lie.
+
+Layouts that imply a direction call `settle`, plain tables `settle_plain`; `check` refuses scores off the scale.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +56,10 @@ def scale(text: str | None) -> tuple[float, float] | None:
 
 
 def settle(overrides: ColumnOverrides, implied: Better, why: str, where: str) -> Direction:
-    """Compare an owner's word with what a table implies; raise InputError where they contradict each other."""
+    """Return the direction that a table implies; raise InputError where `--better` contradicts it.
+
+    `why` says in the message what implies it, `where` names the file.
+    """
     if overrides.better not in (None, implied):
         raise InputError(f"{where}: --better {overrides.better} contradicts the table: {why}; leave it out")
     return Direction(implied, "table" if overrides.better is None else "told")
@@ -73,9 +79,9 @@ def settle_plain(
 ) -> Direction:
     """Return which scores of a plain table are better: as told; lower where they add up errors; else higher.
 
-    `counted`: they add up errors (see there). `before`: the table has the columns that simlab has always read as sums
-    of errors; then they are taken for such, unless they seem to be given on a usual scale and do not pile up near 0, as
-    errors do (with `as_before`: always). Raises InputError where what is told contradicts what errors say.
+    `counted`: they add up errors (`counts_errors`). `before`: the table has the columns that simlab has always read as
+    sums of errors; then they are taken for such, unless they seem to be given on a usual scale and do not pile up near
+    0, as errors do (with `as_before`: always). Raises InputError where `--better` contradicts counts of errors.
     """
     if counted and not as_before:
         # Sums of errors that are all below 0 are penalties with a minus: higher is then better.

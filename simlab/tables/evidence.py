@@ -48,6 +48,7 @@ def read(
 ) -> Evidence:
     """Read a table, whichever of the three forms its header says; `metrics` names the metrics to be read (all).
 
+    `references`: of scores of corrupted sentences, those with so many references (None: all have the same number).
     Raises InputError naming file, line and value for what is none of them, malformed, or asked for and not there.
     """
     _check_told(overrides.columns)

@@ -44,12 +44,13 @@ class JudgedOutputs:
     """Outputs that humans scored: `system[output]`, `item[output]` (numbered in the order of the table).
 
     `human[output, repeat]` are ratings, NaN = a gap; `metrics[name][output]` are scores, NaN where there is none.
-    `n_documents` and `rater_names` are what the table names of them, 0 and none where it does not. `rows` were read,
-    `gaps` of their cells of humans are empty. `notes` are sentences on what a reader may not expect, `scale` is that
-    of human scores, as it was told. `document[output]` is the document's number in the order of the table (-1: the
-    table does not say), `rater[output, repeat]` the place in `logins` of who gave the rating (-1: not said, or a gap).
-    `where` are the values of columns by which rows were chosen, `left_out` counts what does not count,
-    `far` are scores far outside of the others, where no scale is told, `how` says how the table was read, as a record.
+    `n_documents` is 0 where the table names none; `rater_names` are the people behind `logins`, both empty where it
+    names no raters. `rows` were read, `gaps` of their cells of humans are empty. `notes` are sentences on what a reader
+    may not expect, `scale` is that of human scores, by `--scale`. `document[output]` is the document's number in the
+    order of the table (-1: the table does not say), `rater[output, repeat]` the place in `logins` of who gave the
+    rating (-1: not said, or a gap). `where` are the values of columns by which rows were chosen, `left_out` counts what
+    does not count, `unused` are the columns that are not read, `far` are scores far outside of the others, where no
+    scale is given, and `how` says how the table was read, as a record.
     """
 
     system: Ints
@@ -83,7 +84,12 @@ class JudgedOutputs:
 
 @dataclass(slots=True)
 class _Gathered:
-    """Gather ratings and scores of outputs, whose rows may be several; `score[name]` has one of each output."""
+    """Gather ratings and scores of outputs, whose rows may be several.
+
+    Rating k is `rating[k]`, of the output `output[k]`, by the rater `by[k]` (-1: not named), on line `at[k]`.
+    `scores[metric]` has one score of each output, `lines` the line on which each stands first. `again` counts rows by a
+    rater about an output that they had rated before, `unsigned` those of nobody about an output that was met before.
+    """
 
     systems: Numbers = field(default_factory=Numbers)
     items: Numbers = field(default_factory=Numbers)
@@ -177,8 +183,9 @@ def name_columns(table: CellTable, overrides: Mapping[str, str]) -> CellTable:
 def read_table(table: CellTable, wanted: Sequence[str], overrides: ColumnOverrides = NOTHING) -> JudgedOutputs:
     """Read outputs; rows of the same system and item (of the same document), and several human columns, are repeats.
 
-    Raises InputError for what is no number, for a human score off the scale that is told, for a metric with two scores
-    of one output, and for answers to several questions, which a column tells apart.
+    `table` has our names of columns (`name_columns`), `wanted` are the metrics to be read (empty: all). Raises
+    InputError for what is no number, for a human score off the `--scale`, for a metric with two scores of one output,
+    and for answers to several questions, which a column tells apart.
     """
     table = merge_names(table)
     try:

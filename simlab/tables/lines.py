@@ -1,4 +1,7 @@
-"""Read the lines of a table, plain or packed, however they end, and tell how their cells are set apart."""
+"""Read the lines of a table, plain or packed, however they end, and cut them into cells.
+
+Call `numbered_lines`, `find_dialect` of the header, `read_header` and `rows`; `opening.open_table` does all that.
+"""
 
 from __future__ import annotations
 

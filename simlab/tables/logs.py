@@ -51,7 +51,10 @@ class LogEntry(NamedTuple):
 
 
 class Stamp(NamedTuple):
-    """Time at which an answer of whatever kind ended: in whose login, about which output; NaN: it is not known."""
+    """Time `end`, in seconds, at which an answer of whatever kind was given; NaN: it is not known.
+
+    `login` gave it, as item `number` of their task, about `output`: system, kind of item, and document with its suffix.
+    """
 
     login: str
     output: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Read MQM releases: one row per marked error.
+"""Read MQM releases (raters mark errors, each with a category and a severity): one row per marked error.
 
 Weights and columns follow the releases of google/wmt-mqm-human-evaluation: major 5, minor 1, minor
 Fluency/Punctuation 0.1, major Non-translation 25, neutral and no-error 0.
@@ -42,7 +42,10 @@ _AT_ONCE = 10_000
 
 
 class MarkedError(NamedTuple):
-    """Content of a row: points in tenths, whether it is an error, and whether a planted one, missed."""
+    """Content of a row: its cost in tenths of a point, and whether it is an error.
+
+    `planted`: it is about an error that the organisers put into the output to check raters, which was `missed` or not.
+    """
 
     tenths: int
     error: bool

@@ -1,4 +1,9 @@
-"""Number the names of a table in order, and gather who rated what, flat; refuse names that could be one."""
+"""Number the systems, documents, segments and raters that a table names, and refuse names that look alike.
+
+Readers fill a `RatingCollector` with names, row by row; `number_names` turns it into `Indexed`, with one entry per
+rating and names in natural order. `find_repeats`, `drop_repeats` and `refuse_repeats` deal with two ratings of the same
+output by the same rater.
+"""
 
 from __future__ import annotations
 
@@ -228,7 +233,11 @@ class RatingCollector:
 
 
 class Indexed(NamedTuple):
-    """Indices of ratings by names in natural order; items are sorted by document, then by segment."""
+    """Indices of ratings by names in natural order; items are sorted by document, then by segment.
+
+    `system[rating]`, `item[rating]` and `rater[rating]` are places in the lists of names, `document[item]` is that of
+    an item's document.
+    """
 
     system: Ints
     item: Ints
@@ -350,8 +359,9 @@ def state_repeats(n: int) -> tuple[str, ...]:
 def controls(
     met: Sequence[tuple[str, bool]], who: Mapping[str, str], indexed: Indexed, rule: str
 ) -> ControlAnswers | None:
-    """Number who met a control item and failed it: `met` are logins, `who` says which person each is; None: no items.
+    """Number who met a control item and whether they failed it; None where nobody met one.
 
+    `met` are logins, each with whether it failed, `who` says which person each login is, and `rule` what failing means.
     What was met by somebody without any rating is left out.
     """
     rater = {name: k for k, name in enumerate(indexed.rater_names)}

@@ -86,6 +86,7 @@ class TableFile:
 def open_table(path: Path, overrides: ColumnOverrides = NOTHING, remedy: str = REMEDY) -> TableFile:
     """Open a file; `overrides` names columns of the table, by which its header is known as well.
 
+    `remedy` ends messages about a file that cannot be read: which one to give instead.
     A table with a column for each system is laid out with a row for each. Raises InputError for an empty file, and for
     JSON that is no list of records; rows raise it as they are read.
     """

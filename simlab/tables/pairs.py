@@ -1,6 +1,8 @@
-"""Go through the rows of a table of preferences: a column for each source, a row for each, or counts.
+"""Gather who won each comparison from the rows of a table of preferences.
 
-Copies of comparisons are left out, and answers to several questions that are mixed are refused.
+A source is humans or one metric; each has a column, or rows of its own, or the table counts outcomes. Call `gather`,
+then `drop_copies`, which leaves copies of rows out and refuses mixed answers to several questions, then `comparisons`.
+`preferences.read_table` does all three.
 """
 
 from __future__ import annotations
@@ -50,7 +52,8 @@ _USED = frozenset(("system_a", "system_b", "pair", "item", "rater", "document", 
 class PairCollector:
     """Gather what a table says: systems, items and raters by number, and each source's votes; `human` is one.
 
-    `document_of[item]` is the document that an item belongs to; empty where the table names no documents.
+    `document_of[item]` is the document that an item belongs to; empty where the table names no documents. `rows` were
+    read, `gaps` of their human cells are empty. `notes` say what was left out, `remarks` how cells were read.
     """
 
     systems: Numbers = field(default_factory=Numbers)
@@ -83,7 +86,7 @@ def list_unused(header: Sequence[str], metrics: Collection[str]) -> tuple[str, .
 
 
 def gather(table: CellTable, metrics: Sequence[str] | None) -> PairCollector:
-    """Go through a table once; `metrics` as in `read`.
+    """Go through a table once; `metrics` are those to be read (empty: every one; None: no metric).
 
     Raises InputError for a row that is no comparison.
     """
@@ -100,7 +103,7 @@ def gather(table: CellTable, metrics: Sequence[str] | None) -> PairCollector:
 
 
 def comparisons(collector: PairCollector, table: CellTable) -> dict[str, WinnerComparisons]:
-    """Return what each source says, humans among them.
+    """Return the comparisons of each source, by its name: `human`, or that of a metric.
 
     Raises InputError for a metric that says two things of the same outputs, and for words with two meanings.
     """

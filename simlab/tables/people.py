@@ -24,7 +24,7 @@ MOST_SHOWN = 3
 
 
 class Named(NamedTuple):
-    """Ratings by people, the person of each login, and sentences on both."""
+    """Ratings by people, `who[login]` (the person behind each login), and sentences on both."""
 
     collector: RatingCollector
     who: Mapping[str, str]

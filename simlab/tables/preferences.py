@@ -38,7 +38,7 @@ class Preferences:
     is where in the table each stands. `rows` were read, `gaps` of their human outcomes are missing. `notes` are
     sentences on what was left out or taken for granted. `counted`: the table counts outcomes, so that comparisons have
     no order. `where` are the values of columns by which rows were chosen, `left_out` counts what does not count.
-    `remarks` are sentences for the page on how cells were read, `list_unused` the columns that say nothing here.
+    `remarks` are sentences for the report on how cells were read, `unused` are the columns that are not read.
     `document[item]` is the document of an item, empty where the table names none. `by_place`: winners are written as
     places in the row, not as names or numbers, so that the order of the two systems tells something. `rater_column` is
     what the table calls the column of raters, `how` says how the table was read, as a record.
@@ -238,9 +238,9 @@ def read_table(table: CellTable, metrics: Sequence[str] | None, overrides: Colum
 
 
 def find_people(raters: tuple[str, ...], overrides: ColumnOverrides) -> tuple[tuple[str, ...], Ints]:
-    """Return the people behind logins, in the order in which they come, and who each login is.
+    """Return the people behind the logins `raters`, in the order in which they come, and each login's place in them.
 
-    Raises InputError where people are told of, and the table has no raters or the file names none of them.
+    Raises InputError where `overrides.people` is given, and the table has no raters or that file names none of them.
     """
     if overrides.people is None:
         return raters, np.arange(len(raters))

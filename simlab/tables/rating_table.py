@@ -19,7 +19,7 @@ Alike: TypeAlias = Literal["refuse", "merge", "keep"]
 
 @dataclass(frozen=True, slots=True)
 class ColumnOverrides:
-    """Description of a table by its user, beside what it holds.
+    """Options by which a user says how to read a table, beside what it holds.
 
     `columns[ours]` is the table's own name of a column, `better` which scores are better, `scale` the least and the
     largest score that can be given, `people` a file that says which logins are one person; None: as the table has it.

@@ -1,4 +1,8 @@
-"""Read tables of one row per rating: who rated what, and how."""
+"""Read tables of one row per rating: who rated what, and with which score.
+
+`reading.read` opens the file and calls `read`, whose `Ratings` are one entry per rating that counts. A criterion is a
+further column of numbers, such as fluency. `cells`, `names` and `build_ratings` serve other layouts, too.
+"""
 
 from __future__ import annotations
 
@@ -82,7 +86,11 @@ class Header(NamedTuple):
 
 @dataclass(slots=True)
 class _RatingRows:
-    """Collect what the cells say beside names; a criterion is dropped at its first cell that is no number."""
+    """Collect ratings: names in `collector`, and one entry per rating of `score`, `errors`, `seconds` and `ended`.
+
+    `criteria[name]` are further columns, each dropped at its first cell that is no number. `runs` are the names of runs
+    (empty: no such column), `without_score` counts what stands for a missing score.
+    """
 
     collector: RatingCollector = field(default_factory=RatingCollector)
     score: array[float] = field(default_factory=lambda: array("d"))
@@ -107,10 +115,10 @@ def read(
 ) -> Ratings:
     """Read every rating of a table with the columns of `header`; `rows` are line numbers and cells.
 
-    `as_before`: plain tables that simlab could always read hold sums of errors, unless told otherwise.
+    `as_before`: plain tables that simlab could always read hold sums of errors, unless `overrides` say otherwise.
+    `averaged`: answers that nobody in particular gave to one output, and runs of a system, are averaged.
 
-    `averaged`: answers that nobody in particular gave to one output, and runs of a system, are averaged. Raises
-    InputError naming file and line for what is no rating, and for a rating that is there twice.
+    Raises InputError naming file and line for what is no rating, and for a rating that is there twice.
     """
     require(("system", "segment" if "segment" in header.columns else "document", "score"), *_unpack(header))
     dialect = header.file.dialect
@@ -189,7 +197,7 @@ def _read_times(read: _RatingRows, column: str, texts: Sequence[str], at: Callab
 
 
 def names(columns: Mapping[str, list[str]], n: int) -> tuple[list[str], list[str], list[str], list[str]]:
-    """Return systems, documents, segments and raters.
+    """Return the names of system, document, segment and rater of each of `n` rows, from their cells by column.
 
     Where a table has no documents each segment is one, where it has no segments a document is rated whole.
     """
@@ -339,7 +347,7 @@ def _times(read: _RatingRows, who: Mapping[str, str]) -> Times | None:
 def _number_rows(
     read: _RatingRows, header: Header, overrides: ColumnOverrides, averaged: bool
 ) -> tuple[Indexed, Ints, Mapping[str, str], Sequence[str], int]:
-    """Number who rated what, list the ratings that count, say who each login is, and count copies of rows.
+    """Return indices of ratings by people, which ratings of `read` they are, who each login is, notes, and copied rows.
 
     What a person said under a second login does not count.
     """
@@ -401,6 +409,6 @@ def _check_spent(seconds: Floats, lines: Ints, where: str) -> None:
 
 
 def build_ratings(indexed: Indexed, score: Floats, errors: Ints, seconds: Floats, **rest: object) -> Ratings:
-    """Put ratings together from indices and what was said."""
+    """Make `Ratings` of indices and of the score, errors and seconds of each rating; `rest` are further fields."""
     flat = {"score": score, "errors": errors, "seconds": seconds}
     return Ratings(**indexed._asdict(), **flat, **rest)  # type: ignore[arg-type]

@@ -39,7 +39,7 @@ _WORD = r"(?:'[^']*'|[^\s,;:()']+(?::[^\s,;:()']+)*)"
 def read(
     path: Path, overrides: ColumnOverrides = NOTHING, *, as_before: bool = False, averaged: bool = False
 ) -> Ratings:
-    """Read every rating of a table, with what its owner tells beside it.
+    """Read every rating of a table; `overrides` are its owner's options on reading it.
 
     Layouts: one row per rating; MQM releases, one row per marked error; averages of segments; campaign logs of
     Appraise; segment scores, or marked errors, of mt-metrics-eval. `as_before`: plain tables that simlab could always

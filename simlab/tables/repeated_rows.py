@@ -1,5 +1,7 @@
-"""Look at rows that say something of the same output, or pair of outputs, by the same rater: copies, or criteria.
+"""Decide what rows by the same rater about the same output, or pair of outputs, are: copies, or several criteria.
 
+`group_rows` collects such rows, `copied_lines` lists the copies among them, and `refuse_criteria` refuses a table that
+mixes answers to several questions.
 A row that is the same as another in all of its cells is a copy. Rows that a column of few values tells apart, the same
 values in each group of rows, answer several questions (`aspect`, `criterion`, `turn`), which mixed answer none.
 """
@@ -78,7 +80,11 @@ def read_again(
 def group_rows(
     rows: Callable[[], Rows], key: Callable[[Sequence[str]], object], names: Sequence[str], used: Collection[int]
 ) -> RepeatedRows:
-    """Group the rows of a table that have the same key, where there are several; `rows` goes through them anew."""
+    """Group the rows of a table that have the same key, where there are several.
+
+    `rows()` goes through all rows, anew at each call, and `key(cells)` says what a row is about; `names` is the header,
+    `used` are the places of columns that are read.
+    """
     # Hashes take less memory than keys; rows that only share a hash fall out of the groups below.
     counts = Counter(hash(key(row)) for _, row in rows())
     repeated = {line: (key(row), row) for line, row in rows() if counts[hash(key(row))] > 1}

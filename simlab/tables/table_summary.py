@@ -47,7 +47,7 @@ def record_where(where: Where, left_out: Sequence[LeftOutRatings] = ()) -> dict[
 
 
 def record(ratings: Ratings) -> dict[str, Any]:
-    """Return what was understood as a record."""
+    """Return how a table of ratings was understood, as a record for programs."""
     return {
         "rows": ratings.rows,
         "used": ratings.answers or len(ratings.score),

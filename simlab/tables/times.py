@@ -1,4 +1,7 @@
-"""Read from a table how long people worked: the time between the ends of their answers, login by login."""
+"""Read from a table how long people worked: the time between the ends of their answers, login by login.
+
+`take_times` returns `Times`. Gaps longer than a cut, in seconds, hold a pause: each counts as the cut.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +72,11 @@ def take_times(
     who: Mapping[str, str],
     order: Sequence[int] | None = None,
 ) -> Times | None:
-    """Take times from ends where most answers have one, else from durations; None where a table has neither."""
+    """Take times from ends where most answers have one, else from durations; None where a table has neither.
+
+    `logins`, `ends` and `seconds` (durations) and `outputs` have one entry per answer, NaN for what is not known; `who`
+    and `order` are as in `take_gaps`.
+    """
     ended = np.fromiter(ends, float, len(logins))
     if np.isfinite(ended).sum() * 2 > len(logins):
         return take_gaps(logins, ended, outputs, who, order)

@@ -1,4 +1,8 @@
-"""Read who won a comparison: a system's name, a place in the row (a, b), a tie, a sign or a score of the first."""
+"""Read who won a comparison: a system's name, a place in the row (a, b), a tie, a sign or a score of the first.
+
+A cell such as A may name a system or mean the first of the row: `read_cell` keeps both readings, `SourceVotes` gathers
+them, and `resolve` decides between them by the whole column. Outcomes are 0 (the first wins), 1 (tie), 2 (the second).
+"""
 
 from __future__ import annotations
 
@@ -38,7 +42,10 @@ class WinnerComparisons(NamedTuple):
 
 
 class CellReadings(NamedTuple):
-    """Readings of a cell: as the name of a system, and as a word for a place; -1: as none."""
+    """Outcomes (0, 1, 2) that a cell means if read as the name of a system, and as a word for a place; -1: none.
+
+    A number is kept in `word` as a code, which `resolve` decodes.
+    """
 
     name: int
     word: int
@@ -46,12 +53,15 @@ class CellReadings(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SourceVotes:
-    """Gather what one source says: first, second, item, rater, line, name, word, and how often it was said, flat."""
+    """Gather the votes of one source, eight numbers each: first, second, item, rater, line, name, word, times.
+
+    `name` and `word` are those of `CellReadings`, `times` is how many comparisons a count stands for.
+    """
 
     flat: array[int] = field(default_factory=lambda: array("i"))
 
     def add(self, at: tuple[int, int, int, int, int], readings: CellReadings, times: int = 1) -> None:
-        """Add what is said of (first, second, item, rater, line)."""
+        """Add a vote `at` (first, second, item, rater, line)."""
         self.flat.extend((*at, *readings, times))
 
     def drop(self, lines: Sequence[int]) -> int:
@@ -63,7 +73,7 @@ class SourceVotes:
         return int(gone.sum())
 
     def columns(self) -> Ints:
-        """Return what was gathered as `[column, vote]`."""
+        """Return the votes as `[column, vote]`: the eight numbers of each."""
         return np.array(self.flat, np.int64).reshape(-1, 8).T
 
 
@@ -84,7 +94,7 @@ def read_cell(text: str, first: str, second: str, *, numbers: bool = False) -> C
 
 
 def _decode(word: Ints, name: Ints, line: Ints, source: str, table: CellTable) -> tuple[Ints, str]:
-    """Put places in the stead of numbers, and say what these stand for.
+    """Decode numbers among words into outcomes, and say in a sentence what they stand for.
 
     1, .5 and 0 are what the first gets, 1, 1.5 and 2 count the places, and 1, 0 and -1 are signs. Raises InputError for
     numbers that are none of these, or may be two of them.
@@ -123,7 +133,7 @@ def _decode(word: Ints, name: Ints, line: Ints, source: str, table: CellTable) -
 def resolve(votes: SourceVotes, source: str, table: CellTable) -> tuple[WinnerComparisons, str]:
     """Decide between names and places by what the whole column says, and repeat what was counted.
 
-    The second is a sentence on what numbers stand for, or empty.
+    A count of n wins becomes n comparisons. The second result is a sentence on what numbers stand for, or "".
 
     Where systems are called A and B, a row of B and A whose winner is A may mean either. What other rows of the column
     say settles it. Raises InputError where it does not.
@@ -168,7 +178,10 @@ def no_outcome(text: str, where: str, column: str) -> InputError:
 
 
 def outputs(comparisons: WinnerComparisons, *further: Ints) -> Ints:
-    """Number each two systems, in either order, with what `further` names; what is the same has the same number."""
+    """Number comparisons so that those of the same two systems, in either order, and equal `further` share a number.
+
+    `further` are columns `[comparison]`, such as the item and the rater.
+    """
     columns = (
         np.minimum(comparisons.first, comparisons.second),
         np.maximum(comparisons.first, comparisons.second),

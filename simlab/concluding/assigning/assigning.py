@@ -25,7 +25,11 @@ from simlab.types import InputError, Ints, Streams
 
 @dataclass(frozen=True, slots=True)
 class Assigned:
-    """An assignment, before it is written."""
+    """An assignment, before it is written.
+
+    `items` are what is rated, `seated` who the raters are, `dealt` is who rates which output, in which order. `lines`
+    are the ratings to be given, with control items; `scale` is that of ratings, `seed` that of the deal.
+    """
 
     study: AssignedStudy
     items: Items
@@ -48,7 +52,10 @@ class Assigned:
 def assign(
     study: AssignedStudy, items: Path, raters: Path | None, seed: int | None, share: float | None = None
 ) -> Assigned:
-    """Assign a study to items and raters; nothing is written. `share` is that of control ratings for each rating.
+    """Assign a study to items and raters; nothing is written.
+
+    `items` and `raters` are tables (no raters: r1, r2, ...), `seed` is that of the deal (None: the study's), `share` is
+    that of control ratings for each rating (None: as planned).
 
     Raises InputError for a study whose keys contradict each other, and for items and raters that do not fit it.
     """
@@ -102,7 +109,7 @@ def _list_unused_hours(people: Sequence[RaterCapacity], seconds: float | None) -
 
 
 def write_sidecar(assigned: Assigned) -> str:
-    """Write the study with what an analyst is told of the campaign that its sheets make, as an exported one has it."""
+    """Return the sidecar of an assignment: the study, and what `conclude` needs to read the filled sheets back."""
     study, came = assigned.study, assigned.dealt.collected
     # A --seed changes the deal alone; the analysis keeps the random numbers of the study.
     kept = replace(came, streams=Streams(study.frozen["seed"], came.streams.path))

@@ -1,4 +1,8 @@
-"""Name every screen by a code that says nothing of its system, and keep the key for those who may know."""
+"""Name every screen by a code that says nothing of its system, and keep the key for those who may know.
+
+A screen shows one system's output of a document, segment by segment. `lines` makes the lines of sheets and key, `text`
+writes the key, and `read_key` reads it: what each code stands for.
+"""
 
 from __future__ import annotations
 

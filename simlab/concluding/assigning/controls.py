@@ -31,7 +31,7 @@ def add_controls(
     controls: Sequence[ControlItem],
     share: float | None,
 ) -> list[ShownScreen]:
-    """Return the work of all raters with control items in it, each a task of its own at a random place.
+    """Return the work of all raters, `screens`, with control items in it, each a task of its own at a random place.
 
     `share` is that of control ratings for each rating (None: all control items once, to everyone); `sizes[document]`
     counts segments. Control items come from the table of items, in random order, again once all were shown; where it

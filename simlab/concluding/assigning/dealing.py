@@ -1,4 +1,9 @@
-"""Deal real items to real raters by the code that deals simulated ones; put each rater's work in order."""
+"""Deal real items to real raters by the code that deals simulated ones; put each rater's work in order.
+
+A bucket is a set of documents that the same few raters may rate; these have its seats. `seat` puts people in the seats
+of a simulated world, `deal` gives each their screens in order, and `seat_by_capacity` moves people to seats whose work
+they can do.
+"""
 
 from __future__ import annotations
 
@@ -47,9 +52,10 @@ def find_seconds(config: Mapping[str, Any], world: World) -> float | None:
 
 
 def seat_by_capacity(seated: Seated, loads: Ints, seconds: float | None) -> Seated:
-    """Return raters in seats whose `loads`, in ratings, they can do; who sits where stays where that is well.
+    """Return raters in seats whose `loads`, in ratings, they can do; all stay where they are if that fits already.
 
-    Raters who were matched by name keep their seats. Raises InputError, with how much is over, where that cannot be.
+    `seconds` are those of a rating (None: hours limit nothing). Raters who were matched by name keep their seats.
+    Raises InputError, with how much is over, where that cannot be.
     """
     able = _calculate_capacity(seated.people, seconds)
     # Seats are kept where they fit: the deal then stays the one that was simulated.
@@ -130,10 +136,10 @@ def squares(rng: np.random.Generator, n_tasks: int, n: int) -> Ints:
 
 
 class Seated(NamedTuple):
-    """Frame of a real study, whose raters are in the order of the simulated ones; what was matched, in words.
+    """Frame of a real study, whose raters are in the order of the simulated ones; notes on how names were matched.
 
-    `system[k]` is the number in the table of items of the frame's k-th system. `by_name`: raters are those of the
-    study, by their names.
+    `people` are those in seats, `spare` the others. `system[k]` is the number in the table of items of the frame's k-th
+    system. `by_name`: raters are those of the study, by their names.
     """
 
     frame: Frame
@@ -214,7 +220,7 @@ def _assign_buckets(frame: Frame, config: Mapping[str, Any], n_documents: int) -
 
 
 class DealtCampaign(NamedTuple):
-    """A deal: the campaign as it will be once all ratings came (now they are 0), and the work of each rater."""
+    """A deal: the campaign as it will be once all ratings came (now they are 0), and all screens, rater by rater."""
 
     collected: Collected
     screens: tuple[Screen, ...]

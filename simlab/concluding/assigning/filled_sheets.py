@@ -1,4 +1,8 @@
-"""Read what raters filled in, in whatever form, and refuse sheets whose columns no longer belong together."""
+"""Read what raters filled in, in whatever form, and refuse sheets whose columns no longer belong together.
+
+`read_filled` returns one `FilledRating` for each rating of a table, or of an export of Label Studio or Appraise. What
+its code stands for, and who gave it, is up to `unblinding`, which calls the three checks.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +48,7 @@ REMEDY = "put the rows together again, or take this column out"
 
 
 def read_annotations(path: Path) -> Iterator[FilledRating]:
-    """Go through the ratings of an export; tasks without one are left out.
+    """Go through the ratings of an export of Label Studio, in JSON; tasks without one are left out.
 
     Raises InputError, naming file and entry, for what is no export, and for a task that several people rated.
     """

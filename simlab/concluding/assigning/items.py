@@ -1,4 +1,7 @@
-"""Read the items and the people of a study that is to be carried out."""
+"""Read the items (`read_items`) and the people (`read_people`) of a study that is to be carried out.
+
+Items are documents or their segments, each with its source and the output of every system.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Find the study that is to be carried out, and the scale on which it is rated."""
+"""Find the study that is to be carried out, and the scale on which it is rated.
+
+`read_study` returns the study of a plan's folder, or of a file, and `scale_of` the scale of its ratings.
+"""
 
 from __future__ import annotations
 

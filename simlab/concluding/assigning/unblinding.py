@@ -1,4 +1,7 @@
-"""Take a filled assignment for what was collected by its plan: by its key, without control items."""
+"""Read a filled assignment by its key as what was collected by its plan, and list which ratings are missing.
+
+`read` does it all. Control items are no ratings of the study: who failed them is reported among the deviations.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,9 @@ NOT_LISTED = "what is missing is not listed"
 
 
 def write(file: Path, key: Mapping[str, Meant], came: Collection[str]) -> str:
-    """Write which ratings did not come; where all did, no such file is left. Return why that could not be ("": it was).
+    """Write which ratings of the key did not come; where all did, no such file is left.
+
+    `came` are the codes that did. Returns why the list could not be written ("": it was).
 
     A file of that name that somebody else wrote stays as it is.
     """
@@ -67,7 +72,7 @@ class SheetKey(NamedTuple):
 
 
 class UnblindedRating(NamedTuple):
-    """A rating of a filled sheet, unblinded."""
+    """A rating of a filled sheet, unblinded: as it was `given`, what its code stands for, the rater and the value."""
 
     given: FilledRating
     meant: Meant
@@ -80,7 +85,7 @@ def read(
 ) -> Read:
     """Read a filled assignment, of whatever form, as what was collected; control items are held against what passes.
 
-    `columns` are the table's own names of columns.
+    `config` and `info` are the study and its campaign, `columns` the table's own names of columns.
 
     Raises InputError, naming file and line, for codes that the key does not have or that were rated twice, and for
     ratings off the scale.
@@ -96,7 +101,7 @@ def read(
 def unblind_ratings(
     came: Iterable[FilledRating], key: Mapping[str, Meant], scale: RatingScale, people: Sequence[str], where: str
 ) -> list[UnblindedRating]:
-    """Find what each rating is of.
+    """Return each rating with the meaning of its code; `people` are the raters of the study.
 
     Raises InputError for what is of nothing, comes twice, is off the scale, or stands in a row of something else.
     """

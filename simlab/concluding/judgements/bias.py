@@ -1,4 +1,8 @@
-"""Estimate what a metric gets wrong about systems: the error of its differences, and whom it favours."""
+"""Estimate what a metric gets wrong about systems: the error of its differences, and whom it favours.
+
+`estimate_bias` bounds, for each pair, the metric's difference less the humans'. `estimate_favour` bounds how far each
+system lies off the line of systems' means by the metric on those by humans.
+"""
 
 from __future__ import annotations
 
@@ -74,6 +78,8 @@ def estimate_bias(
 ) -> Bias:  # fmt: skip
     """Compare a metric's differences of systems with the humans', over outputs that have both.
 
+    `name` is the metric, `says[output]` are its labels 0 and 1 in place of its scores (None: it has none), `places` the
+    first and the second system of each pair, among those that humans rated, and `flips` counts random flips of signs.
     Labels are taken as they are. What is missed of labels is bounded by how rare misses are, too: none among few shows
     little.
     """
@@ -216,6 +222,7 @@ def _bound_rare_misses(above: Floats, below: Floats, n: Floats, level: float) ->
 class Favour(NamedTuple):
     """Distance of each system above the line, against the median of the others, `[system]`, and the line's slope.
 
+    The line is that of systems' means by the metric on their means by humans.
     Values are in the metric's points; of a metric that falls where humans rise, points are turned round first. Bounds
     hold for all systems at once.
     """
@@ -234,7 +241,10 @@ class _Means(NamedTuple):
 
 
 class _Slopes(NamedTuple):
-    """Slopes `[node]` with the log weight of the evidence within systems: the band, and other systems' items."""
+    """Slopes on a grid, `[node]`, that the line may have, each with its log weight by the evidence within systems.
+
+    That is the band of slopes that noise of humans and metric allows, and what other systems' outputs of an item say.
+    """
 
     value: Floats
     log_weight: Floats
@@ -245,7 +255,8 @@ def estimate_favour(
 ) -> Favour | None:
     """Estimate each system's favour; None for fewer than three systems, or if the metric is not shown to follow humans.
 
-    It follows them if scores go together within systems, by two standard errors over documents.
+    `score[output]` are the metric's. It follows humans if both scores go together within systems, by two standard
+    errors over documents.
     """
     both: Bools = evidence.rated & np.isfinite(score)
     systems = sum_by_document(evidence, None)[0]

@@ -118,7 +118,7 @@ def metric(collected: Collected) -> Any:
 
 
 def match_campaign(info: CampaignInfo, rows: SheetRows, config: Mapping[str, Any]) -> Read:
-    """Take a table for the answers of a campaign; say where it falls short of what came then.
+    """Read the rows of an exported table as what its campaign collected, and list what is missing since.
 
     Raises InputError for other systems or outputs than those of the campaign, and for an output that is there twice.
     """
@@ -240,7 +240,11 @@ def _metric(rows: SheetRows, info: CampaignInfo, unit: Ints, item: Ints) -> Arra
 
 
 class _Laid(NamedTuple):
-    """Outputs by system: `y[system, n]` (NaN: not judged), the metric's scores of the same, and of the rest."""
+    """Outputs by system: `y[system, n]` (NaN: not judged) and the metric's scores of the same, `g[system, n]`.
+
+    `rest` is the number of further outputs of each system, with the mean and the variance of the metric's scores of
+    them, `[system]`; `every[system]` are all scores by the metric. None and empty where there is no metric.
+    """
 
     y: Floats
     g: Floats | None
@@ -249,7 +253,7 @@ class _Laid(NamedTuple):
 
 
 def match_plan(table: Path, wanted: ConcludeOptions, config: Mapping[str, Any]) -> Read:
-    """Take a table for what was collected by a plan alone; say where it leaves the plan.
+    """Read a table of judgements as what was collected by a plan, `config`, and list where it leaves the plan.
 
     Raises InputError for the plan of other systems, for more judgements than were planned, for other values than the
     plan's, and for an estimator that needs what only an exported campaign tells.

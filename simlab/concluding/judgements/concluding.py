@@ -1,4 +1,8 @@
-"""Conclude from outputs that humans and metrics scored: who is better, and what each metric is worth."""
+"""Conclude from outputs that humans and metrics scored: which systems are better, and what each metric is worth.
+
+`conclude` reads the table and returns the conclusion. `used` and `corrected` say that means and pairs are corrected by
+a metric (PPI: prediction-powered inference), not those of humans alone.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +56,7 @@ def promise(comparison: JudgedComparison, *, used: bool) -> Promise:
 
 
 def find_detectable(differences: PairDifferences) -> float | None:
-    """Return the difference that half of the pairs show with 80 %; None where no pair can be claimed."""
+    """Return the median over pairs of the difference found with 80 % power; None where no pair can be claimed."""
     there = np.isfinite(differences.reach) & is_scattered(differences)
     known = differences.se[there] * (differences.reach[there] + ndtri(POWER))
     return float(np.median(known)) if len(known) else None
@@ -72,7 +76,7 @@ def lines(metrics: Sequence[Metric], *, used: bool) -> list[str]:
 def describe_analysis(
     evidence: OutputEvidence, level: float, metrics: Sequence[Metric], *, used: bool
 ) -> dict[str, object]:
-    """Name what the paragraph says of the analysis."""
+    """Return the methods and numbers from which the paragraph on the analysis is written."""
     return {
         "estimator": "ppi" if used else "human",
         "test": "document_flips",
@@ -187,7 +191,7 @@ def conclude(table: Path, wanted: ConcludeOptions, say: Say) -> Conclusion:
 def _metrics(
     evidence: OutputEvidence, comparison: JudgedComparison, alone: Way, wanted: ConcludeOptions, say: Say
 ) -> tuple[list[Metric], Way | None, list[str]]:
-    """Judge each metric; return what follows with the only one if it pays, and notes, too."""
+    """Return each metric's verdict, means and pairs by the only metric if it is not left out (else None), and notes."""
     metrics, used, notes = [], None, list[str]()
     for name in evidence.metrics:
         say(f"holding {name} against humans")

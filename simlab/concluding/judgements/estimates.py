@@ -1,4 +1,8 @@
-"""Estimate and compare systems from judgements: by one way of estimating, or as a plan does."""
+"""Estimate and compare systems from judgements: with or without a metric, or as a plan does.
+
+Without a plan call `sum_by_document`, `choose_comparison` and `estimate_way`, which returns means and pairs. `places`
+are two arrays: the first and the second system of each pair, by their places among the systems that humans rated.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +48,9 @@ LEAST = 3
 
 
 def sum_by_document(evidence: OutputEvidence, metric: str | None) -> tuple[Ints, Totals]:
-    """Return the systems that humans rated, by their places, and their sums over all documents.
+    """Return the numbers of the systems that humans rated, and their sums by document, `[system, document]`.
+
+    `metric` names the metric whose scores are added up, too (None: no metric).
 
     A score that is missing counts as its system's mean: whatever a metric says of an output, the correction has mean
     0, and no rating is left out.
@@ -83,7 +89,10 @@ def _sums(evidence: OutputEvidence, systems: Ints, value: Floats) -> Floats:
 def list_systems(
     names: Sequence[str], n: Ints, of: MeanInfluence, level: float, pairs: Sequence[Pair], *, labels: bool
 ) -> list[System]:
-    """Return each system's mean with its interval, and the ranks that no claim rules out."""
+    """Return each system's mean with its interval, and the ranks that no claim rules out.
+
+    `n[system]` counts ratings, `of` are the means; `labels`: these are shares, bounded by 0 and 1.
+    """
     low, high = (share_intervals if labels else intervals)(of, level)
     ranks = {name: [1, len(names)] for name in names}
     for pair in pairs:
@@ -147,7 +156,7 @@ def is_scattered(differences: PairDifferences) -> Bools:
 def more_documents(
     differences: PairDifferences, of: MeanInfluence, places: tuple[Ints, Ints], each: float
 ) -> list[More]:
-    """Count the further rated documents, of so many ratings each, that settle each pair with 80 %.
+    """Count the further rated documents, of `each` ratings, that settle each pair with 80 % power.
 
     What judged documents add to the variance falls with their number; what only the metric has seen is taken to last.
     """
@@ -168,7 +177,11 @@ def more_documents(
 
 @dataclass(frozen=True, slots=True)
 class JudgedComparison:
-    """Terms of a comparison: systems that humans rated, pairs of them, the level and a margin."""
+    """Terms of a comparison: systems that humans rated, pairs of them, the level and a margin.
+
+    `names[k]` is a system; `places` are the first and the second of each pair, as places in `names`. `flips` counts the
+    random flips of the test; `labels`: ratings are labels 0 and 1, and means are shares.
+    """
 
     names: tuple[str, ...]
     places: tuple[Ints, Ints]
@@ -185,7 +198,7 @@ class JudgedComparison:
 
 
 class Way(NamedTuple):
-    """Means and pairs by one way of estimating."""
+    """Sums by document, and the means, differences and pairs that follow, by humans alone or corrected by a metric."""
 
     totals: Totals
     means: MeanInfluence
@@ -226,7 +239,7 @@ def choose_comparison(evidence: OutputEvidence, systems: Ints, wanted: ConcludeO
 
 
 def estimate_way(comparison: JudgedComparison, of: Totals, *, corrected: bool) -> Way:
-    """Estimate means, and hold them against each other, with or without the metric in `of`."""
+    """Estimate means from sums `of` documents, and compare them in pairs; `corrected`: by the metric in `of`."""
     means = influence(of, corrected=corrected)
     differences = compare_by_flips(
         comparison.stream("flips"), means, comparison.places, level=comparison.level, flips=comparison.flips

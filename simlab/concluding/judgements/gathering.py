@@ -1,4 +1,7 @@
-"""Gather what humans and metrics say of outputs, from one table or from two, over the same documents."""
+"""Gather the scores that humans and metrics gave to outputs, from one table or from two, over the same documents.
+
+`gather` returns `OutputEvidence`: one entry per output, with the mean of its human ratings.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +27,9 @@ NOBODY = "the table does not name documents: each item is one of its own"
 
 
 def overlay_tables(table: Path, second: Path, wanted: ConcludeOptions) -> tuple[JudgedOutputs, bool]:
-    """Return the outputs of either table, and whether lower is better: one is a system, a document and an item.
+    """Return the outputs of the humans' `table` and of a metric's, `second`, and True where lower is better.
 
+    Outputs are the same where system, document and item are.
     Raises InputError for several metrics, a second table that names raters, and tables that share no output.
     """
     if len(wanted.metrics) != 1:
@@ -196,7 +200,7 @@ def _exclude_raters(outputs: JudgedOutputs, exclude: Sequence[str]) -> tuple[Jud
 
 
 def _label_adequacy(outputs: JudgedOutputs, adequate_from: float | None, *, lower: bool) -> JudgedOutputs:
-    """Call what is as good as a score, or better, adequate."""
+    """Turn human scores into labels: 1 for those at the cutoff `adequate_from` or better, else 0; None leaves them."""
     if adequate_from is None:
         return outputs
     good = outputs.human <= adequate_from if lower else outputs.human >= adequate_from

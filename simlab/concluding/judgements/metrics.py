@@ -1,4 +1,8 @@
-"""Judge a metric by a table: its quality, whether to mix it in, and the conclusions with it."""
+"""Judge a metric by a table: its quality, whether to mix it in, and the conclusions with it.
+
+`judge_metric` does it all. A label is what humans say of an output. Mixing in (PPI, prediction-powered inference) adds
+to a system's mean of labels lambda times the metric's mean over all outputs less that over outputs with labels.
+"""
 
 from __future__ import annotations
 
@@ -130,7 +134,10 @@ def _difference(evidence: OutputEvidence, name: str, system: int) -> tuple[float
 def judge_metric(
     evidence: OutputEvidence, comparison: JudgedComparison, alone: Way, name: str, wanted: ConcludeOptions
 ) -> tuple[Metric, Way, Sequence[str]]:
-    """Return what a table tells of a metric, and what follows with it."""
+    """Return the record of metric `name`, means and pairs corrected by it, and notes.
+
+    `alone` are means and pairs by humans alone; they also come back if too few documents are rated to correct them.
+    """
     of = sum_by_document(evidence, name)[1]
     few = int((of.n > 0).sum(1).min()) < FEWEST_DOCUMENTS
     way = alone if few else estimate_way(comparison, of, corrected=True)

@@ -1,4 +1,8 @@
-"""Estimate a metric's quality for each system, and shares of adequate outputs from labels that err as it does."""
+"""Estimate a metric's quality for each system, and shares of adequate outputs from its labels, which err.
+
+rho and eta are the probabilities that the metric calls adequate outputs adequate, and others inadequate. Call
+`binarise_metric` for its labels, then `youden` (rho + eta - 1) and `posteriors` (shares); of scores `correlations`.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +26,7 @@ FEWEST = 3
 
 
 class Binary(NamedTuple):
-    """A binary metric: `says[output]`, adequate or not (NaN: nothing), and `notes` on how it came to that."""
+    """A binary metric: `says[output]`, adequate (1) or not (0; NaN: no score), and notes on its threshold."""
 
     says: Floats
     threshold: float
@@ -90,7 +94,10 @@ def _youden(says: Bools, adequate: Floats) -> float:
 
 
 def calibration(evidence: OutputEvidence, says: Floats) -> Floats:
-    """Count TP of P and TN of N `[system, 4]`, as many independent outputs as would tell as much."""
+    """Count labels `[system, 4]`: adequate outputs called so, all adequate ones, inadequate called so, all of these.
+
+    Counts are divided by the design effect of documents: so many independent outputs would tell as much.
+    """
     both: Bools = np.isfinite(says) & evidence.rated
     s, y, system = says[both], evidence.human[both], evidence.system[both]
     n = len(evidence.system_names)
@@ -175,8 +182,9 @@ def _pearson(moments: Floats) -> Floats:
 
 
 def posteriors(evidence: OutputEvidence, says: Floats, level: float) -> tuple[list[Estimated], tuple[str, ...]]:
-    """Return each system's share by joint, own and partial rates, and notes on what was left out.
+    """Return each system's share of adequate outputs, and notes on what was left out.
 
+    Its posterior takes rho and eta as joint (the same for all systems), as each system's own, and as partially pooled.
     Outputs that humans rated count as labels and for rho and eta, never among the metric's own.
     """
     counts, counted = _counts(evidence, says), calibration(evidence, says)

@@ -38,7 +38,7 @@ QUARTERS = (0.25, 0.5, 0.75)
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Verdict on a metric: its reason, the labels that would settle it, the margin that trust was held against.
+    """Verdict on a metric, its reason, how many further labels would change it, and the margin of trust.
 
     `bias` is what the metric's own differences miss; None where it says nothing.
     """
@@ -53,7 +53,10 @@ class Verdict:
 def verdict(
     comparison: JudgedComparison, evidence: OutputEvidence, name: str, says: Floats | None, alone: Way, corrected: Way
 ) -> Verdict:
-    """Judge a metric by what follows from humans `alone` and with it `corrected`; `says` are its labels, if any."""
+    """Judge metric `name` by means and pairs of humans `alone` and of those `corrected` by it.
+
+    `says[output]` are its labels 0 and 1 (None: it has scores only).
+    """
     rng, of, labels = comparison.stream("verdict", name), corrected.totals, int(evidence.rated.sum())
     n_documents, bound = int((of.n > 0).sum(1).min()), _margin(evidence, alone.differences, comparison.margin)
     informative = _says_something(evidence, name)

@@ -1,1 +1,1 @@
-"""Conclude from tables of preferences."""
+"""Conclude from tables of preferences: which of two outputs raters found better."""

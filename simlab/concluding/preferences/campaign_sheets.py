@@ -108,7 +108,7 @@ def metric(collected: Collected) -> Any:
 
 
 def match_campaign(info: CampaignInfo, rows: SheetRows, config: Mapping[str, Any]) -> Read:
-    """Take a table for the answers of a campaign; say where it falls short of what came then.
+    """Read the rows of an exported table as what its campaign collected, and list what is missing since.
 
     Raises InputError for what cannot belong to it: other systems or outputs, or more comparisons than the plan has.
     """
@@ -189,7 +189,7 @@ def _items(rows: SheetRows, info: CampaignInfo) -> Ints:
 
 
 def _codes(rows: SheetRows, name: str, first: Ints, second: Ints, bins: int = 1) -> Ints:
-    """Read who won, 0 to 2 as the first, the tie, the second of the pair in its order; -1 where nothing came.
+    """Read who won: 0 the first of the pair, 1 a tie, 2 the second, whichever the row names first; -1: an empty cell.
 
     With `bins` sizes 0 to 2 * bins, from as many `>` as the largest has.
     """

@@ -1,4 +1,9 @@
-"""Claim which of two systems is better, all pairs together, under one of two promises, and say which it is."""
+"""Claim which of two systems is better, all pairs together, under one of two promises, and say which it is.
+
+Any wrong claim has at most the probability `level`: of `fixed` at the plan's end, by flips or sign tests, of `anytime`
+however often one looks, by e-processes. Call `claims`. The verdict on a pair is +1 if its first system is claimed to be
+better, -1 if its second is, else 0.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +26,9 @@ from simlab.types import Array, Bools
 class PreferenceClaims:
     """Claims on pairs: `verdict[pair]`, `direction[pair]`, what they rest on, and the promise.
 
-    `votes` are those that were used, `way` what of them is independent, `raters_drawn` and `items_drawn` whether these
-    stand for more like them. `family[pair]` marks the pairs that the promise is about. `notes` say what was left out.
+    `tested` are the tests of all pairs. `votes` are those that were used, `way` what of them is taken as independent
+    (votes, raters, items, or both of these), `raters_drawn` and `items_drawn` whether these stand for more like them.
+    `family[pair]` marks the pairs that the promise is about. `notes` say what was left out.
     """
 
     tested: Weighed
@@ -40,7 +46,7 @@ class PreferenceClaims:
 def claims(
     named: NamedVotes, name: PromiseName, family: Bools, level: float, seed: int, broken: str
 ) -> PreferenceClaims:
-    """Claim what a promise allows; `broken` says why it does not hold of this table ("": it does)."""
+    """Test votes and claim what the promise `name` allows; `broken` says why it does not hold here ("": it does)."""
     of = _claim_anytime if name == "anytime" else _claim_once
     return of(named, family, level, seed, broken)
 

@@ -1,4 +1,8 @@
-"""Conclude from a table of preferences: a partial order under a promise, strengths, and what would settle the rest."""
+"""Conclude from a table of preferences: a partial order under a promise, strengths, and what would settle the rest.
+
+`conclude` starts from a file, `conclude_votes` from votes, and `conclude_claims` from tested pairs. Strengths are
+values of systems on one scale, fitted to all votes.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +52,7 @@ NO_CONSENSUS = (
 
 
 def agreement(table: Preferences) -> Iterator[str]:
-    """Go through the metrics that were read."""
+    """State for each metric in how many comparisons it names the winner that humans named."""
     for name, of in table.metrics.items():
         same, both = _count_agreement(table, of)
         yield (
@@ -69,7 +73,10 @@ def _count_agreement(table: Preferences, of: WinnerComparisons) -> tuple[int, in
 def _list_decided_outputs(
     first: Ints, second: Ints, item: Ints, outcome: Array, n_systems: int, n_items: int
 ) -> tuple[list[int], list[int]]:
-    """Return outputs by number, and who is better, where the item is known and the answer no tie."""
+    """Return, where the item is known and the answer no tie, the number of pair and item, and who won.
+
+    +1: the system of the lower number won, -1: the other.
+    """
     kept = (item >= 0) & (outcome != 1)
     way = np.where(first > second, outcome - 1, 1 - outcome)
     output = number_pairs(first, second, n_systems) * n_items + item
@@ -77,7 +84,7 @@ def _list_decided_outputs(
 
 
 def limits(named: NamedVotes, claims: PreferenceClaims) -> Iterator[Limit]:
-    """Go through the limits, one line each."""
+    """Go through what limits the claims: pairs or raters that are too few, and items that stand for no others."""
     yield from rank_limits(Rank.CLAIMS, _warn_of_pairs(named, claims))
     yield from _warn_of_raters(named, claims)
     n_items = len(np.unique(named.raw_votes.item))
@@ -203,7 +210,10 @@ def _conclude_by_rule(
 def conclude_votes(
     named: NamedVotes, wanted: ConcludeOptions, say: Callable[[str], None], *, broken: str = "", noted: bool = True
 ) -> Conclusion:
-    """Conclude from votes; `say` is told what takes a while. `broken` says why a fixed promise does not hold."""
+    """Conclude from votes; `say` is called with a line on each step that takes a while.
+
+    `broken` says why a fixed promise does not hold ("": it does); `noted`: notes on the options are added.
+    """
     level = wanted.level or LEVEL
     preference_claims = claims(named, wanted.promise or "fixed", _family(named, wanted), level, wanted.seed, broken)
     concluded = conclude_claims(named, preference_claims, wanted, say)

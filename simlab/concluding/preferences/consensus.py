@@ -1,4 +1,7 @@
-"""Estimate what most raters would say of items, with their errors learned from repeated answers."""
+"""Estimate what most raters would say of items, with their errors learned from repeated answers.
+
+Call `group_answers`, then `learn_consensus`. Classes of answers are win, tie (where there are any) and loss.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,10 @@ BATCHES = 10
 
 
 class RepeatedVotes(NamedTuple):
-    """Repeated answers of a table, and whose pairs and raters these number; -1: raters that are not named."""
+    """Repeated answers of a table, which number pairs and raters anew.
+
+    `pairs[k]` and `raters[k]` are the table's numbers of these; -1: raters that are not named.
+    """
 
     answers: RepeatedAnswers
     pairs: Ints

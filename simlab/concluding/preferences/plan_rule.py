@@ -39,7 +39,7 @@ OF_PRIOR = ("bayes", "human_only")
 def conclude_by_plan(
     config: Mapping[str, Any], collected: Collected, wanted: ConcludeOptions, say: Callable[[str], None]
 ) -> Conclusion:
-    """Conclude by the plan's rule: verdicts, directions and estimates are those of the kind of study.
+    """Conclude by the decision rule of a plan, `config`: verdicts, directions and estimates are those of the study.
 
     A rule bounds no difference: intervals, strengths, what would settle a pair and what is large enough to be found
     are those of the test for tables without a plan, as far as they go with the rule's verdicts. Raises InputError for a
@@ -121,7 +121,7 @@ def _add_strengths(
     wanted: ConcludeOptions,
     say: Callable[[str], None],
 ) -> Conclusion:
-    """Add what the same comparisons say beside the plan's rule."""
+    """Add intervals, strengths and what would settle open pairs, by the test for tables without a plan."""
     options = replace(wanted, plan=None, promise=conclusion.promise.name, level=config["decision"]["level"], exclude=())
     # The gate tests the promise of another analysis than the plan's, and would withdraw the wrong one.
     options = replace(options, again=False, gate=False)
@@ -206,7 +206,7 @@ def state_promise(decision: Mapping[str, Any], n_systems: int) -> Promise:
 
 
 def match_plan(table: Path, wanted: ConcludeOptions, config: Mapping[str, Any]) -> Read:
-    """Take a table for what was collected by a plan alone; comparisons came in the order in which they stand.
+    """Read a table as what was collected by a plan, `config`; comparisons came in the order in which they stand.
 
     Raises InputError for the plan of other systems, for more comparisons than were planned, and where the plan's metric
     has no column.

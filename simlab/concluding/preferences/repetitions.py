@@ -1,7 +1,8 @@
 """Carry out the study behind a table of comparisons again: is it confirmed, and what do equal systems give.
 
 Both are simulated after the fact, in the table's own design (who voted on which item of which pair), in a world fitted
-by moments, and concluded by the very test that concluded the table.
+by moments, and concluded by the very test that concluded the table. `repetition` does the first, `control` the second.
+A world holds the systems' strengths, and how far raters' tastes and single outputs go beside them.
 """
 
 from __future__ import annotations
@@ -104,7 +105,7 @@ def repetition(
 
 
 def _worlds(covariance: Floats, world: VoteWorld, seed: int) -> list[VoteWorld]:
-    """Draw strengths as far as the table leaves them open."""
+    """Draw worlds: strengths about those of `world`, with the `covariance` that the table leaves open."""
     value, vector = np.linalg.eigh(covariance[:-1, :-1])
     # Only differences of strengths are known, which leaves their covariance singular: Cholesky would fail.
     root = vector * np.sqrt(np.maximum(value, 0.0))
@@ -115,7 +116,11 @@ def _worlds(covariance: Floats, world: VoteWorld, seed: int) -> list[VoteWorld]:
 def _make_effect_sampler(
     votes: Votes, of: Ints, sd: float, fitted: Strengths
 ) -> Callable[[np.random.Generator], Floats | None] | None:
-    """Return what draws the effects of the table's own raters, or outputs; None where nobody is named, or too many."""
+    """Return a function that draws the effects of the table's own raters, or items, given their votes.
+
+    `of[vote]` numbers them (-1: not named), `sd` is the standard deviation of effects. None where none is named, or too
+    many are.
+    """
     if (of < 0).all() or (int(of.max()) + 1) * votes.n_systems**2 > _MOST_EFFECTS:
         return None
     return lambda rng: own_effects(rng, votes, own_number(of), sd, fitted) if sd else None
@@ -129,7 +134,10 @@ def _measure_confirmation(
     seed: int,
     ordered: bool,
 ) -> tuple[Interval, Interval]:
-    """Return the chance that all signs come again, and the share of claims that do, with 90 % intervals over worlds."""
+    """Return the chance that all signs come again, and the share of claims that do, with 90 % intervals over worlds.
+
+    `claimed` are numbers of claimed pairs; `way` gives a drawn world the table's own raters, items, both or neither.
+    """
     share, anew = np.empty(len(worlds)), np.empty((len(worlds), TESTED, len(claimed)), bool)
     at = np.searchsorted(np.flatnonzero(claims.family), claimed)
     for k, world in enumerate(worlds):

@@ -1,4 +1,8 @@
-"""Estimate the standings of systems, and the comparisons that would settle open pairs."""
+"""Estimate the standings of systems, and the comparisons that would settle open pairs.
+
+`standing` fits strengths (values of systems on one scale) to all votes; `systems` gives shares of wins and ranks.
+`count_further_votes` and `detectable_difference` speak of the test that made the claims.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +56,7 @@ UNSURE = 0.01
 
 
 def count_further_votes(named: NamedVotes, claims: PreferenceClaims, k: int) -> More | None:
-    """Return how many more comparisons settle an open pair with 80 % probability, by the test that speaks.
+    """Return how many more comparisons settle the open pair `k` with 80 % probability, by the test of its claims.
 
     Never fewer than it takes for its least p-value. None for a pair that is claimed, that was not compared, or that was
     only compared in one order, which more of the same do not settle.
@@ -122,7 +126,8 @@ def _estimate_needed_votes(claims: PreferenceClaims, k: int) -> NeededUnits:
 def detectable_difference(claims: PreferenceClaims) -> float | None:
     """Return the share of wins less losses that a typical pair of such a table is claimed at with 80 % probability.
 
-    Of the test that speaks: the exact sign test at the family's first step, flips of so many clusters, or e-processes.
+    The test is that of the claims: exact sign tests at the family's first step, flips of clusters, or e-processes. None
+    where there is no such share.
     """
     of = claims.tested
     there = claims.family & (of.n > 1) & (of.sd > 0) & ~thin(claims)
@@ -171,9 +176,10 @@ def _freedom(claims: PreferenceClaims, there: Bools) -> float:
 
 @dataclass(frozen=True, slots=True)
 class FittedStrengths:
-    """Strengths `fitted` with their errors, the test of their fit, and how firm the top is.
+    """Strengths `fitted` with their errors (`scale`), the test of their fit (`explained`), and how firm the top is.
 
-    `fitted` is None where all votes are ties. `ranks_by` says where ranks come from.
+    `fitted` is None where all votes are ties. `dropped` is how few votes must go for another to be on top, `way` what
+    is taken as independent. `ranks_by` says whether ranks follow from claims on pairs or from strengths, too.
     """
 
     fitted: Strengths | None

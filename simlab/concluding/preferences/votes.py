@@ -1,4 +1,8 @@
-"""Votes of a table of comparisons, and the advantage of a place in a row."""
+"""Votes of a table of comparisons, and the advantage of a place in a row.
+
+`take_votes` makes `NamedVotes` of a table, `take_campaign_votes` of a campaign. The place is who stood first in a row:
+raters may favour it whatever the outputs, and `first_place` measures how much.
+"""
 
 from __future__ import annotations
 
@@ -89,7 +93,7 @@ def take_votes(table: Preferences, where: str) -> NamedVotes:
 
 
 def list_answers(table: Preferences) -> Votes:
-    """Return the answers of humans as they came, whatever the documents."""
+    """Return the answers of humans as they came; their items are those of the table, not documents."""
     turned = table.first > table.second
     value = np.where(turned, table.outcome - 1, 1 - table.outcome)
     place = None if table.counted else np.where(turned, -1, 1)

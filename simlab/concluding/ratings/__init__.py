@@ -1,1 +1,1 @@
-"""Conclude from tables of ratings."""
+"""Conclude from tables of ratings: scores that raters gave to systems' outputs."""

@@ -80,7 +80,7 @@ def metric(collected: Collected) -> Any:
 
 
 def match_campaign(info: CampaignInfo, rows: SheetRows, config: Mapping[str, Any]) -> Read:
-    """Take a table for the answers of a campaign; say where it falls short of what was asked.
+    """Read the rows of an exported table, or of filled sheets, as what their campaign collected; list what is missing.
 
     Raises InputError for what was not asked: other systems or outputs, or more ratings than the plan has.
     """
@@ -194,7 +194,10 @@ def _deviations(info: CampaignInfo, frame: Frame, position: Ints, n: int) -> lis
 def conclude_by_plan(
     config: Mapping[str, Any], collected: Collected, wanted: ConcludeOptions, say: Callable[[str], None]
 ) -> Conclusion:
-    """Conclude from the ratings of a plan."""
+    """Conclude from ratings that were collected by a plan, `config`, and simulate the study again in a world.
+
+    The world is fitted to these ratings.
+    """
     frame, seen = collected.frame, collected.seen
     documents = frame.n_documents if collected.documents is None else int(collected.documents.sum())
     raters = len(np.unique(seen.rater))
@@ -222,7 +225,7 @@ def conclude_by_plan(
 
 
 def convert_to_ratings(collected: Collected) -> Ratings:
-    """Take what was collected for a table of its own: documents and segments that nobody rated are not in it."""
+    """Return what was collected as a table of ratings; documents and segments that nobody rated are not in it."""
     frame, seen = collected.frame, collected.seen
     items, item = np.unique(seen.item, return_inverse=True)
     documents, document = np.unique(frame.document[items], return_inverse=True)
@@ -247,7 +250,7 @@ def convert_to_ratings(collected: Collected) -> Ratings:
 
 
 def match_plan(table: Path, wanted: ConcludeOptions, config: Mapping[str, Any]) -> Read:
-    """Take a table for what was collected by a plan alone; say where it leaves the plan.
+    """Read a table of ratings as what was collected by a plan, `config`, and list where it leaves the plan.
 
     Raises InputError for a table of one system, for the plan of other systems, and for more ratings than were planned.
     """

@@ -1,4 +1,8 @@
-"""Put a table of ratings in the place of a campaign, with the analysis that is asked for."""
+"""Turn a table of ratings into a campaign, `Collected`, and compose the config of its analysis.
+
+`exclude_raters`, `make_comparable` and `sort_ratings` prepare the ratings, `collect` converts them, and
+`compose_config` returns the config: max-T over moderated t tests unless the options say otherwise.
+"""
 
 from __future__ import annotations
 

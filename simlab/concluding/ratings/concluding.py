@@ -1,4 +1,4 @@
-"""Conclude from a table of ratings."""
+"""Conclude from a table of ratings: `conclude` reads it, chooses the analysis, and adds check and repetition."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ UNEVEN = 2 / 3
 class TableStudy(NamedTuple):
     """A table as the study that it stands for: the ratings concluded from, the analysis, what was collected.
 
-    `world` is fitted to the ratings where it will be asked for.
+    `table` describes the table on the page. `world()` waits for the world that is being fitted to the ratings (None:
+    neither check nor repetition is wanted yet).
     """
 
     ratings: Ratings

@@ -1,4 +1,8 @@
-"""Answer by the family of comparisons that is asked for: which claims are promised together, and what else follows."""
+"""Answer by the family of comparisons that is asked for: which claims are promised together, and what else follows.
+
+Families are all pairs (`all`), those with one baseline (`against`), ranks (`ranks`), who may be the best (`best`), and
+a false discovery rate (`fdr`). `choose_family` settles which; `Answering` answers once pairs are judged.
+"""
 
 from __future__ import annotations
 
@@ -88,7 +92,10 @@ def mark_pairs(
     verdicts: PairVerdicts,
     spans: Spans,
 ) -> tuple[FamilySays | None, ...]:
-    """Return what the family says of each pair: what stepping down adds to a single step is marked."""
+    """Return for each pair `claimed`, `open`, or `step_down`: what stepping down would add to a single step.
+
+    None of every pair where `name`, the family, is None.
+    """
     if name is None:
         return (None,) * len(verdicts.verdict)
     single, down = _steps(prepared, collected, rated, verdicts, spans)
@@ -124,7 +131,7 @@ def _steps(
 
 
 def find_candidates(spans: Spans, direction: Array, n_systems: int, level: float) -> Candidates:
-    """Return what is known of each system as a candidate for the best."""
+    """Return which systems may be the best, with p-values; `direction[pair]` is +1 where the first is better."""
     family = spans.uncertainty.family
     if family is None:
         raise ValueError("who may be best was asked of a test without t statistics, which a check refuses")
@@ -132,7 +139,10 @@ def find_candidates(spans: Spans, direction: Array, n_systems: int, level: float
 
 
 def rank_by_candidates(systems: Sequence[System], candidates: Candidates, names: Sequence[str]) -> tuple[System, ...]:
-    """Give systems the ranks that who may be best leaves them."""
+    """Give systems the ranks that follow from who may be the best: 1 to last for these, 2 to last for others.
+
+    If only one system may be the best its rank is 1.
+    """
     may, n = ~candidates.excluded, len(systems)
     alone = may.sum() == 1
     # Who is excluded as best has some better system; of ranks below nothing is promised.
@@ -153,7 +163,9 @@ def mark_exclusions(candidates: Candidates, family: Bools) -> tuple[FamilySays, 
 class Answering(NamedTuple):
     """Data for answers about families: the analysis, what was collected, outcomes, uncertainty of differences.
 
-    `order` are the names of the systems, best first, `widest` is the largest difference that the scale allows.
+    `rated` are the normalised ratings, `outcome[name]` what the study's analysis gives for each system or pair. `order`
+    are the names of the systems, best first, `widest` is the largest difference that the scale allows, `margin` the
+    difference that does not matter (None: not said).
     """
 
     prepared: PreparedRatings

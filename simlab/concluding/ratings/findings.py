@@ -1,4 +1,7 @@
-"""Conclude from collected ratings, by the analysis of a config: what is claimed, and all that is known beside it."""
+"""Conclude from collected ratings, by the analysis of a config: what is claimed, and all that is known beside it.
+
+`conclude_ratings` returns the conclusion, without check and repetition, which `repetitions.add_repetition` adds.
+"""
 
 from __future__ import annotations
 
@@ -74,11 +77,12 @@ def conclude_ratings(
     table: TableReading,
     notes: Sequence[str] = (),
 ) -> Conclusion:
-    """Conclude from what was collected, as a config says; a plan's campaign and a stranger's table alike.
+    """Conclude from what was collected, by the analysis of a config; a plan's campaign and a user's table alike.
 
-    Estimates, directions, p-values and, without a baseline, verdicts are those of the kind of study; where a unit is
-    wanted z-scores are told in points afterwards. Raises InputError for a baseline that is not there, and for a family
-    of pairs that the test cannot judge together.
+    `table` describes the table and `notes` are sentences on it. Estimates, directions, p-values and, without a
+    baseline, verdicts are those of the kind of study; where `wanted.unit` is given z-scores become points.
+
+    Raises InputError for a baseline that is not there, and for a family of pairs that the test cannot judge together.
     """
     points = wanted.unit is not None and _unit(config) != POINTS
     # Ratings that are all alike have no standard deviation by which z-scores could be turned into points.
@@ -98,7 +102,7 @@ def _conclude_scores(
     notes: Sequence[str],
     sd: float = 1.0,
 ) -> Conclusion:
-    """Conclude on the scale of the analysis, of which `sd` is told as so many points in warnings."""
+    """Conclude on the scale of the analysis; `sd` is how many points one unit of it is, for warnings in points."""
     prepared = prepare(config)
     check(config, prepared, collected)
     frame, test = collected.frame, config["analysis"]["test"]

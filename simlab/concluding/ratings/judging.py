@@ -1,4 +1,9 @@
-"""Judge pairs of systems by the analysis of a config: whose they are, what is claimed, how uncertain the rest is."""
+"""Judge pairs of systems by the analysis of a config: which are of the family, claimed, and how uncertain all are.
+
+`verdicts` and `estimate_uncertainty` judge the study itself, `calculate_leads` and `judge_studies` many simulated ones.
+`prepared` holds the parts of the analysis, `rated` the normalised ratings, and `family[pair]` marks the pairs of which
+claims are promised together; pairs are i < j in the order of the systems.
+"""
 
 from __future__ import annotations
 
@@ -82,9 +87,10 @@ def verdicts(
     family: Bools,
     centre: Floats | None = None,
 ) -> PairVerdicts:
-    """Take what the kind of study says of all pairs; of fewer, adjust p-values for these alone.
+    """Return p-values, directions and verdicts of all pairs; p-values are adjusted for those of the family alone.
 
-    `centre` are the differences that are tested, whose sign is the direction (None: that of the plain means).
+    `outcome` holds what the study's analysis gives for each pair, by name. `centre` are the differences that are
+    tested, whose sign is the direction (None: that of the plain means).
     """
     p_value, direction = outcome["p_value"], outcome["direction"]
     if centre is not None:

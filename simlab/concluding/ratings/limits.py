@@ -1,4 +1,4 @@
-"""State the promise about claims on ratings, and list its limits."""
+"""State the promise about claims on ratings (`promise`), and list what limits the conclusion (`list_warnings`)."""
 
 from __future__ import annotations
 
@@ -75,6 +75,7 @@ def _name_influential_raters(pair: Pair, rated: ScoredRatings, systems: Sequence
 class Basis(NamedTuple):
     """Basis of a promise: the pairs of its family, what the test takes as drawn, and who rated.
 
+    `drawn` holds "raters" or "documents", or both: those that are taken as drawn from more like them.
     `anew`: nobody knows who rated, and answers to an output were averaged as if its raters were drawn for it. Of the
     pairs `n_given` are promised for these raters alone where others are for raters like them. `family` None: each pair
     stands by itself.

@@ -1,7 +1,8 @@
 """Carry out the study behind a table again, in a world fitted to it: is it confirmed, what does it find in nothing.
 
 Both are simulated after the fact, in the table's own design, and concluded by the very analysis that concluded the
-table.
+table. Call `add_repetition`. A lead is by how much the first system of a pair came out better; ways of repeating take
+the same documents and raters, or new ones of either.
 """
 
 from __future__ import annotations
@@ -107,8 +108,9 @@ def add_repetition(
 ) -> Conclusion:
     """Check a conclusion in studies with equal systems, then add how a repetition would come out.
 
-    Where one of them cannot be simulated the conclusion stands, and says why it is missing. World and check follow the
-    table alone; the repetition follows the seed, too.
+    `fitted()` waits for the world that is fitted to `ratings`. Where check or repetition cannot be simulated the
+    conclusion stands, and says why it is missing. World and check follow the table alone; the repetition follows the
+    seed, too.
     """
     if not current_effort().equal_studies:
         return note_unrepeated(conclusion, NOT_ASKED)
@@ -173,7 +175,10 @@ def _lies(world: TableWorld) -> Iterator[str]:
 
 
 def repetition(study: RepeatedStudy, world: TableWorld, seed: int) -> Repetition | None:
-    """Repeat a study in each world that its table allows, and count where every claim comes out the same way."""
+    """Repeat a study in each world that its table allows; return how often all signs, and claims, come again.
+
+    None where nothing was claimed.
+    """
     claimed = np.flatnonzero(study.verdict)
     if not len(claimed):
         return None
@@ -252,7 +257,10 @@ def _confirm(verdict: Array, lead: Floats, anew: Bools) -> tuple[Interval, Inter
 
 
 def control(study: RepeatedStudy, world: TableWorld, seed: int, studies: int | None = None) -> Control:
-    """Carry out studies like this one with equal systems; count those that claim something, by two analyses."""
+    """Carry out studies like this one with equal systems; count those that claim something.
+
+    They are judged by the study's own analysis, and by uncorrected t tests of segments.
+    """
     studies = studies or current_effort().equal_studies
     ratings, each = study.ratings, study.prepared.multiplicity == "none"
 

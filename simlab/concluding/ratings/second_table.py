@@ -17,7 +17,7 @@ MOST_NAMED = 3
 
 
 class Both(NamedTuple):
-    """A pair that two tables compare, the first's way round."""
+    """A pair of systems that two tables compare; `turned`: the second names the two the other way round."""
 
     first: Pair
     second: Pair
@@ -63,7 +63,7 @@ def add_second_table(conclusion: Conclusion, other: Conclusion, table: Path) -> 
 
 
 def match_names(names: Sequence[str], others: Sequence[str]) -> Mapping[str, str]:
-    """Match the names of the others with those of the first.
+    """Match the names of a second table with those of the first: theirs -> ours.
 
     >>> match_names(["wmt23.A", "wmt23.B"], ["A", "B", "C"])
     {'A': 'wmt23.A', 'B': 'wmt23.B'}

@@ -1,4 +1,8 @@
-"""Lay out systems, their pairs and raters, with how uncertain differences are, in step with the test of them."""
+"""Lay out systems, their pairs and raters, with how uncertain differences are, in step with the test of them.
+
+`spans` returns the uncertainty of all differences; `list_systems`, `list_pairs` and `list_raters` make the records of a
+conclusion. Pairs are i < j in the order of the systems, `[pair]`; `rated` are the normalised ratings.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +72,7 @@ ANSWERS = "ratings of these two"
 
 
 class Spans(NamedTuple):
-    """Uncertainty of differences, and by how many standard errors each must differ from 0: its `bar`.
+    """Uncertainty of differences, `[pair]`, and by how many standard errors each must differ from 0: its `bar`.
 
     `per_document` are the ratings of the two systems on a document that both have. `scatter` marks pairs whose
     differences vary at all: how far others are off nothing in the table says.
@@ -129,7 +133,7 @@ def find_drawn_in_family(model: ModelComparisons, family: Bools) -> frozenset[st
 
 
 def uncertainty(test: Mapping[str, Any], rated: ScoredRatings) -> Uncertainty:
-    """Return how uncertain differences are, by what the test takes as drawn."""
+    """Return how uncertain differences are; `test` is the config of the test, which says what is taken as drawn."""
     if name_of(test) in MODELS:
         return uncertainty_of_model(rated, test["pools"], test.get("draws"))
     return _OF.get(name_of(test), uncertainty_of_documents)(rated)
@@ -227,7 +231,11 @@ def list_systems(
     scale: tuple[float, float],
     model: ModelComparisons | None,
 ) -> tuple[System, ...]:
-    """Return the systems, best first; an interval ends at its scale, and is all of it where no spread is known."""
+    """Return the systems, best first; an interval ends at its scale, and is all of it where no spread is known.
+
+    `outcome` holds estimates and counts, `[system]`, `verdict[pair]` bounds ranks. `model` is the fitted model whose
+    means are given (None: plain means).
+    """
     from scipy.special import stdtrit
 
     names, plain = collected.frame.system_names, outcome["estimate"]
@@ -287,6 +295,7 @@ def list_pairs(
 ) -> tuple[Pair, ...]:
     """Return the pairs of the family, in the order of the systems' names; no two means differ by more than `widest`.
 
+    `marks[pair]` is what the family says of each pair, `raters_drawn` says that claims are about other raters, too.
     What would settle a pair is not foreseen where units are so few that nothing could be claimed: the bar is not known.
     Nor is it where the test of all pairs is `blind`, whose bar pairs of few raters rule, or where nothing scatters.
     """
@@ -327,7 +336,7 @@ def list_pairs(
 
 
 def count_further_units(spans: Spans, k: int) -> More:
-    """Return how many more documents settle an open pair, or raters as busy as now where claims are about others, too.
+    """Return how many more documents settle pair `k`, or raters as busy as now where claims are about others, too.
 
     Raters who stay the same leave a part of the variance that documents do not shrink. How large it is a table hardly
     says: where it was estimated at 0, further documents of the same raters were found to settle half of what they were

@@ -1,4 +1,7 @@
-"""Fit the world of a table while its conclusion is drawn, before anything else is imported that takes long."""
+"""Fit the world of a table while its conclusion is drawn, before anything else is imported that takes long.
+
+The world is a law of ratings, fitted to those of the table, in which its study is simulated again.
+"""
 
 from __future__ import annotations
 
