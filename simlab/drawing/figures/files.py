@@ -1,4 +1,4 @@
-"""Write figures to files, all in one look."""
+"""Write figures to files (.png, .svg or .pdf), all in the current style; `write` draws one and writes it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def choose_file(out: Path | None, folder: Path, name: str) -> Path:
 
 
 def write(draw: Callable[[], Figure], file: Path | None) -> Figure:
-    """Draw a figure in the look that is worn, and write it where a file is named.
+    """Draw a figure in the current style, write it where a file is named, and return it.
 
     Raises InputError for an unknown suffix before drawing.
     """

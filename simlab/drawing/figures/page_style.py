@@ -1,4 +1,7 @@
-"""Style of figures: for a screen, or as wide as the column of a paper."""
+"""Style of figures: for a screen, or as wide as the column of a paper.
+
+`look` reads the style and the width that were typed, `figure_style` applies them to all figures drawn within it.
+"""
 
 from __future__ import annotations
 

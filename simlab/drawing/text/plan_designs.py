@@ -1,4 +1,8 @@
-"""Describe designs in words: in full for whoever carries one out, and shortly beside another."""
+"""Describe designs in words: in full for whoever carries one out, and shortly beside another.
+
+A design is a tuple of config keys with their values, such as ("design.documents", 130); a family is a design without
+its size.
+"""
 
 from __future__ import annotations
 

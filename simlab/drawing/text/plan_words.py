@@ -1,4 +1,8 @@
-"""Put a plan in words: what is wanted and may be spent, what to buy, what binds, what would change or reach it."""
+"""Put a plan in words: what is wanted and may be spent, what to buy, what binds, what would change or reach it.
+
+A plan is the answer of `simlab plan`. A function returns a line of its page, "" where there is nothing to say; a figure
+is a value with its error and interval.
+"""
 
 from __future__ import annotations
 
@@ -104,7 +108,7 @@ def money(value: float, plan: StudyPlan) -> str:
 
 
 def head(plan: StudyPlan, study: Mapping[str, Any]) -> Iterator[str]:
-    """Write the lines on what a plan rests on; that of claims needs the composed study."""
+    """Yield the lines on what a plan rests on; that of claims needs the composed `study`, which may be empty."""
     assumed = f"; assumed: {', '.join(plan.assumed)}" if plan.assumed else ""
     yield f"Pilot: {plan.pilot or NO_PILOT}"
     yield f"World: {plan.world}{assumed}"
