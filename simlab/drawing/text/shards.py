@@ -13,7 +13,7 @@ from simlab.drawing.text.tables import list_under_title
 class Did:
     """Work on a shard of a sweep: blocks carried out now, blocks and campaigns of its folder, and the next command.
 
-    A block is a part of a cell that is carried out and stored at once; `failed` counts blocks. `shard` is as in 1/4.
+    A block is some consecutive campaigns of one world of a cell; `failed` counts blocks. `shard` is written as 1/4.
     """
 
     shard: str

@@ -1,4 +1,4 @@
-"""Report which study to buy, beside what, and what would change that."""
+"""Report which study a plan advises to buy, which designs rival it, and what would change the advice."""
 
 from __future__ import annotations
 

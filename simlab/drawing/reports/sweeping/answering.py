@@ -1,4 +1,9 @@
-"""Write the finding of a sweep in words: the best design, its lead, and how sure that is."""
+"""Write the finding of a sweep in words: the best design, its lead, and how sure that is.
+
+`seen` is the view of a store (`store_view.view_store`). A design is a value of the axis `seen.by`, a cell one
+combination of values of the other axes, a `Row` a design in a cell with its difference from the baseline. `sentences`
+is the answer of a report, `sections` its tables, `paragraph` its text for a paper.
+"""
 
 from __future__ import annotations
 
@@ -178,7 +183,7 @@ def list_key_figures(seen: StoreView) -> tuple[Value, ...]:
 
 
 def value(seen: StoreView, record: Record, name: str, by: str | None = None) -> Value:
-    """Hold a measure of a cell with all that is known of its error."""
+    """Return a measure of a cell with all that is known of its error; with `by`, the label names the design, too."""
     number = record[name]
     of = f", {label_design(by, record[by])}" if by else ""
     known = math.isfinite(number)
@@ -214,9 +219,10 @@ def _keep_finite(number: float) -> float | None:
 
 
 def sections(seen: StoreView, command: str) -> tuple[Section, ...]:
-    """Hold the designs against each other, a table for each cell of the axes that are not compared.
+    """Compare the designs, a table for each cell of the axes that are not compared.
 
-    Cells at the largest value across come first; the others are folded away.
+    Cells at the largest value across come first; the others are folded away. `command` is the command line that has all
+    tables.
     """
     comparison = compare_designs(seen)
     if comparison is None:
