@@ -29,7 +29,7 @@ def sweep_question(dataset: xr.Dataset, shown: View, measure: str | None = None)
 
 
 def precision_question(dataset: xr.Dataset, measure: str) -> str:
-    """Return what a figure of courses asks."""
+    """Return the question if there are enough campaigns to know a measure."""
     return f"Are there enough campaigns to know {measure_label(dataset, measure)}?"
 
 

@@ -36,7 +36,7 @@ def choose_file(out: Path | None, folder: Path, name: str) -> Path:
     """Choose the file of a figure, by default one in a folder.
 
     Raises InputError where it cannot be written, and for a file of that name which simlab did not draw. A folder that
-    is not there is left to whoever opens it, who says what is wrong with it.
+    does not exist is not an error here: the caller opens it and says so.
     """
     check_suffix(out)
     file = out or folder / name

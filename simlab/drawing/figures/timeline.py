@@ -1,4 +1,7 @@
-"""Draw one campaign as it went: people as rows, what they worked on and when, what was lost, and what ended it."""
+"""Draw the timeline of one campaign: people as rows, what they worked on and when, what was lost, what ended it.
+
+`line` is the timeline (`simlab.engine.timelines`), in hours from the start; a stretch is work on one task without a break.
+"""
 
 from __future__ import annotations
 

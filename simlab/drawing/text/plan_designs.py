@@ -36,7 +36,7 @@ SHORT: Mapping[str, Callable[[Any], str]] = {
 
 
 def sentence(design: Design, settings: Design, systems: int) -> str:
-    """State what is carried out, the keys that it leaves open as its composed study has them (`settings`).
+    """State a design in full; keys that it leaves open are as in `settings`, those of its composed study.
 
     `systems` counts them; 0 where that is not known.
 

@@ -179,7 +179,7 @@ def headline(plan: StudyPlan) -> str:
 
 
 def takes(plan: StudyPlan) -> str:
-    """Write what a design takes, from documents to money."""
+    """Write what the design takes: documents, outputs, ratings, hours and money."""
     size, loads = plan.sizes, plan.loads
     parts = [pluralise(size.documents, "document")] if size.documents else []
     if loads is not None:
@@ -191,7 +191,10 @@ def takes(plan: StudyPlan) -> str:
 
 
 def describe_findings(plan: StudyPlan) -> str:
-    """Write what a design finds of differences from the smallest on, of the smallest alone, and how far that holds."""
+    """Write the power for differences from the smallest that matters on, and for exactly that one.
+
+    With a pilot also in which share of the worlds that it allows the targets are reached.
+    """
     least = smallest_difference(plan)
     parts = [f"{share(plan.figures['power'])} of differences of {least} or more"] if "power" in plan.figures else []
     parts += [f"{share(plan.figures['power_at'])} of exactly {least}"] if "power_at" in plan.figures else []

@@ -254,7 +254,7 @@ def _edge(pair: Pair) -> float:
 def table_of_pairs(conclusion: Conclusion, each: Sequence[Pair], caption: str, *, brief: bool = False) -> ReportTable:
     """List pairs: their differences, what is claimed of them, and what would settle those that are open.
 
-    `brief`: all are open, and how far they are from a claim is said by what settles them, where that is known.
+    `each` are the pairs, the better system first. `brief`, for open pairs only, leaves out p-values and claims.
     """
     unit, digits = numbers.unit_of_differences(conclusion), numbers.decimals(conclusion)
     settled = any(pair.more for pair in each)

@@ -179,7 +179,7 @@ def describe_broken_promise(conclusion: Conclusion) -> str:
 
 
 def describe_promise(conclusion: Conclusion) -> str:
-    """State what is promised, as a paper or the caption of a figure does: there no claims stand below."""
+    """State the promise as a paper or the caption of a figure does: without the word "below", as no claims follow."""
     return conclusion.promise.says.replace(" below", "")
 
 
@@ -346,7 +346,7 @@ def _describe_changes(conclusion: Conclusion, other: Conclusion, digits: int) ->
 
 
 def _map_claims(pairs: Sequence[Pair]) -> dict[str, str]:
-    """Name what is claimed, whatever the order in which a table names two systems."""
+    """Return the better system of each claimed pair; the pair's key does not depend on the order of its systems."""
     claims: dict[str, str] = {}
     for pair in pairs:
         if pair.verdict:
@@ -554,7 +554,7 @@ def _favour(metric: Metric) -> str:
 
 
 def _list_largest(rows: Sequence[MetricQuality]) -> str:
-    """Write the largest values, of those whose bounds leave 0 out first."""
+    """Write the largest values, those whose interval leaves out 0 before others."""
     digits = numbers.choose_decimals([(row.high - row.low) / 2 for row in rows])
     ordered = sorted(rows, key=lambda row: (row.low <= 0 <= row.high, -abs(row.value)))
     shown = [

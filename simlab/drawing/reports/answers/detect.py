@@ -1,6 +1,7 @@
 """Report which differences settings of an evaluation detect, or how many ratings a wanted difference takes.
 
-A row (`Detection`) is one setting: its ratings per system, the metric's accuracy, and the differences and powers.
+A row (`Detection`) is one setting: its ratings per system, the metric's accuracy, and the differences and powers. What
+was looked for is its field `sought`: the detectable difference, or the number that was solved for.
 """
 
 from __future__ import annotations

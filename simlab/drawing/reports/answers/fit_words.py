@@ -121,7 +121,7 @@ def failure(trait: CheckedTrait) -> str:
 
 
 def describe_error(error: PredictionError) -> str:
-    """State which way what a world predicts errs."""
+    """State in which direction a world's predictions of a measure err, if in any."""
     numbers = f"{tables.number(error.real, 2)} in the pilot, {tables.number(error.simulated, 2)} simulated"
     if abs(error.real - error.simulated) < SMALL or LIKELY > error.below > 1 - LIKELY:
         return f"{error.measure} about right ({numbers})"

@@ -75,7 +75,7 @@ def _key_figures(plan: StudyPlan) -> Iterator[Value]:
 
 
 def _reservations(plan: StudyPlan) -> Iterator[str]:
-    """Write what is to be held against a plan, beside what its first sentences are about."""
+    """Write the reservations on a plan, beside those that its first sentences are about."""
     if plan.open is not None:
         yield f"open: {plan.ended or 'patience ended'} before fresh worlds showed the targets"
     if plan.reached and plan.cheapest < plan.confidence:

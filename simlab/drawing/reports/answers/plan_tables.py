@@ -83,7 +83,7 @@ def designs(plan: StudyPlan, names: Sequence[str], accounts: Sequence[str] = ())
 
 
 def _figures_for_other_raters(figures: Figures) -> Figures:
-    """Return figures for raters that were not asked: whatever repeats has other raters, too."""
+    """Return figures for raters that were not asked: repetition on new documents is by new raters, too."""
     new, old = REPEATS
     return {**figures, old: figures[new]} if new in figures else figures
 

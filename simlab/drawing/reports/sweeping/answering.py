@@ -37,7 +37,7 @@ MOST_TABLES = 40
 
 
 def sentences(seen: StoreView) -> tuple[str, ...]:
-    """State which design is best in each cell at the largest value across, by how much, and what was found there."""
+    """State which design is best in each cell at the largest value across, by how much, and how much was found."""
     if not seen.measures:
         return ("No measure of this sweep has a value in any cell.", *_reasons(seen))
     comparison = compare_designs(seen)
@@ -134,7 +134,7 @@ def _difference(gap: Value | None) -> str:
 
 
 def _describe_found(seen: StoreView, row: Row) -> str:
-    """State what was found where a value may be one of emptiness."""
+    """State how much a design found, where its value may be good because hardly anything is found; else ''."""
     if seen.companion is None:
         return ""
     record = _record(seen, row)
@@ -156,7 +156,7 @@ def _marks(lead: Row) -> str:
 
 
 def _standing_of_others(cells: Sequence[Sequence[Row]]) -> str:
-    """Count who leads the cells that are not told one by one."""
+    """Count which designs lead the cells that have no sentence of their own."""
     leaders: dict[str, int] = {}
     for rows in cells:
         best = next((row for row in rows if row.standing == "best"), None)
@@ -168,7 +168,7 @@ def _standing_of_others(cells: Sequence[Sequence[Row]]) -> str:
 
 
 def list_key_figures(seen: StoreView) -> tuple[Value, ...]:
-    """Return the numbers that stand large: the leader's value, its difference from the next, what was found."""
+    """Return the numbers that stand large: the leader's value in the first cell, and how much was found."""
     comparison = compare_designs(seen)
     if comparison is None:
         return tuple(

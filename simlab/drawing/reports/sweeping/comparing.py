@@ -208,7 +208,7 @@ def notes(comparison: Comparison, shown: Sequence[ReportTable]) -> Iterator[str]
 
 
 def _list_unreached(rows: Sequence[Row]) -> Iterator[str]:
-    """Name the designs that do not reach some costs, and from where to where theirs go."""
+    """Name the designs that do not reach some costs, with the range of their own."""
     lacking = {word(row.design): row.marks[-1] for row in rows if row.standing == "unreached"}
     alike: dict[str, list[str]] = {}
     for design, ends in [*lacking.items()][:MOST_MARKS]:

@@ -32,7 +32,7 @@ ENDS = ("", "_mcse", "_n", "_clusters", "_low", "_high", "_failed", "_reason")
 
 
 def rows(seen: StoreView) -> tuple[Mapping[str, Any], ...]:
-    """List the cells as `query --format json` does; of a large store without what its measures say for all cells."""
+    """List the cells as `query --format json` does; of a large store without notes, and measures without any value."""
     listed = tables.replace_nan(records(seen.dataset, measures_of(seen.dataset)))
     if len(listed) <= MOST_WHOLE:
         return tuple(listed)

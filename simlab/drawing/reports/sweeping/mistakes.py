@@ -1,4 +1,7 @@
-"""Show how campaigns go wrong: pair by pair, what they claim beside what is true, in each design."""
+"""Show the errors of campaigns in each design: for each pair of systems, how often it is claimed rightly or wrongly.
+
+A `Position` has the indices of a cell along the axes of `seen`, the view of the store.
+"""
 
 from __future__ import annotations
 
