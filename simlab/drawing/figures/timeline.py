@@ -1,6 +1,6 @@
 """Draw the timeline of one campaign: people as rows, what they worked on and when, what was lost, what ended it.
 
-`line` is the timeline (`simlab.engine.timelines`), in hours from the start; a stretch is work on one task without a break.
+`line` is the timeline (`simlab.engine.timelines`), in hours from the start; a stretch is unbroken work on a task.
 """
 
 from __future__ import annotations
