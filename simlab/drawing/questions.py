@@ -1,4 +1,4 @@
-"""Ask in words what a figure of a store answers: its title."""
+"""Write the question that a figure of a store answers, which is its title."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ EQUAL = {"money": "For the same money: ", "hours": "For the same hours of work: 
 
 
 def sweep_question(dataset: xr.Dataset, shown: View, measure: str | None = None) -> str:
-    """Return what a sweep asks, the first line of its aim; of a measure that it does not draw by itself, that.
+    """Return the question of a sweep's figure: the first line of the aim, or for another measure what changes that.
 
-    `measure` is the one that was asked for; None, or the one of the sweep's figure, is what the aim is about.
+    `measure` is the one that was named for the figure; the aim is about None and about the sweep's own measure. Where
+    designs are compared at equal money or time, the question begins with that.
     """
     aim = str(view.read_declaration(dataset).get("aim") or "").strip().partition("\n")[0]
     own = (view.read_declaration(dataset).get("figure") or {}).get("measure")
@@ -28,7 +29,7 @@ def sweep_question(dataset: xr.Dataset, shown: View, measure: str | None = None)
 
 
 def precision_question(dataset: xr.Dataset, measure: str) -> str:
-    """Return what a figure of courses asks."""
+    """Return the question if there are enough campaigns to know a measure."""
     return f"Are there enough campaigns to know {measure_label(dataset, measure)}?"
 
 

@@ -1,4 +1,9 @@
-"""Choose what a figure or a table of a store shows: which measure, along which axes, under which condition."""
+"""Choose what a figure or a table of a store shows: which measure, along which axes, of which cells.
+
+A store is the open dataset of a sweep: each measure `m` (with `m_mcse`, `m_n` and others) over the sweep's axes. A cell
+is one combination of values on the axes. `view` reads the figure that the sweep declares and returns a `View`;
+`filter_cells` narrows a store, `set_axis_across` and `set_target` change its figure, `rows` lists its cells.
+"""
 
 from __future__ import annotations
 
@@ -29,11 +34,12 @@ ANEW = ("", "_new_documents", "_new_raters", "_new_study")
 class View:
     """View of a store: the measure shown, the axis across (`x`), the axis of the lines, the axes of the panels.
 
-    With `against`, this measure goes across and x orders the points of a line. In a figure that shows `against`
-    otherwise, or several measures, it is `across` that says which measure goes there. `scale` is that of the measure
-    shown.
-    A table shows the measures `besides`, too, and the `companion` of one that is best by emptiness. A line across
-    marks the value `mark`. Panels show the design `reference`, values of axes, as a line to compare with.
+    `line` is None where no axis but x is left; each combination of values on `panels` has a panel. With `against`, the
+    measure of this name goes across and x orders the points of a line. In a figure that shows `against` otherwise, or
+    several measures, `across` names the measure that goes there. `scale` is that of `measure` (linear, log, neg_log).
+    A table shows the measures `besides`, too, and `companion`: how much was found, where `measure` is best for a
+    design that finds nothing. A line across marks the value `mark`. Panels show the design `reference`, values of axes
+    as they are typed, as a line to compare with.
     """
 
     measure: str
@@ -57,7 +63,10 @@ def read_declaration(dataset: xr.Dataset) -> dict[str, Any]:
 
 
 def view(dataset: xr.Dataset, measure: str | None = None) -> View:
-    """Follow the figure that the sweep declares; without one, the last axis of numbers goes across."""
+    """Return the view that the sweep's figure declares; without a figure, the last axis of numbers goes across.
+
+    `measure` is shown in place of the figure's. Raises InputError for a store without axes, or without the measure.
+    """
     wanted = read_declaration(dataset).get("figure") or {}
     names = name_axes(dataset)
     if not names:
@@ -151,7 +160,10 @@ def drop_reference_panels(dataset: xr.Dataset, shown: View) -> xr.Dataset:
 
 
 def select_reference(dataset: xr.Dataset, part: xr.Dataset, shown: View) -> xr.Dataset:
-    """Return the line of a store that the panel of a part is compared with."""
+    """Return the cells of the reference design for the panel of `part`, a part of the store at one value of each panel.
+
+    They have the values of `reference` on its axes, and those of the part on all other axes of panels.
+    """
     place = {name: word(restore_axis_values(part[name].values.reshape(1))[0]) for name in shown.panels} | dict(
         shown.reference
     )
@@ -163,7 +175,7 @@ def _texts(dataset: xr.Dataset, name: str) -> list[str]:
 
 
 def repetitions(dataset: xr.Dataset, measure: str) -> list[str]:
-    """Name what a store holds of a measure for all sorts of repetitions: nothing new, and what its name says is new."""
+    """Name a measure and its variants for repetitions with new documents, new raters or both that have values."""
     names = [f"{measure.partition('_new_')[0]}{anew}" for anew in ANEW]
     return [name for name in names if name in measures_of(dataset) and np.isfinite(dataset[name].values).any()]
 
@@ -203,7 +215,7 @@ def choose_measure(dataset: xr.Dataset, measure: str | None = None) -> str:
 
 
 def axis(dataset: xr.Dataset, name: str) -> str:
-    """Return the axis of a name or of a full config key."""
+    """Return the axis that a name or a full config key names; raise InputError where none has it."""
     if not name_axes(dataset):
         raise InputError(f"the store holds one cell and has no axis {name}")
     keys = {str(dataset[axis_name].attrs["key"]): axis_name for axis_name in name_axes(dataset)}
@@ -230,7 +242,7 @@ def is_numeric(dataset: xr.Dataset, name: str) -> bool:
 
 
 def match_name(name: str, names: Sequence[str], what: str) -> str:
-    """Return a name that the store holds; raise InputError naming the nearest one where it does not."""
+    """Return a name that is among `names`; else raise InputError with the nearest one (`what`: the sort of name)."""
     if name in names:
         return name
     raise InputError(f"the store does not have {what} {name}; {suggest(name, names)}")

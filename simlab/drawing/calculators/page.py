@@ -1,4 +1,4 @@
-"""Put a page that calculates together: its markup, style, scripts and data become one file without requests."""
+"""Put together the page of `simlab detect --page`: markup, style, scripts and data in one file that loads nothing."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ SCRIPTS = "special.js", "posterior.js", "chart.js", "detect.js"
 
 
 def page(data: Mapping[str, Any]) -> str:
-    """Return the page of the measurable difference as HTML.
+    """Return the calculator of detectable differences as an HTML page.
 
-    `data` is what `simlab.commands.detect_page.gather_page_data` returns. The page may run its own script and
-    wear its own style, told by their digests, and nothing else: it can load nothing, and send nothing.
+    `data` is what `simlab.commands.detect_page.gather_page_data` returns. The page's policy allows its own script and
+    its own style, by their digests, and nothing else: it can load nothing, and send nothing.
     """
     style, script = _read("calculator.css"), "\n".join(_read(name) for name in SCRIPTS)
     return Template(_read("detect.html")).substitute(

@@ -1,4 +1,8 @@
-"""Write what stands around panels: the question above, what marks mean beside, what stands behind them below."""
+"""Write the texts around the panels of a figure: the question above, the legend, and the footnote below.
+
+`settle` is called last and adds the room that they take. In a paper question and footnote are not drawn;
+`figure_caption` returns both.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +43,7 @@ def question(figure: Figure, text: str) -> None:
 
 
 def footnote(figure: Figure, text: str) -> None:
-    """Write what stands behind a figure below it; in a paper its caption says it."""
+    """Write a footnote below a figure: what its numbers rest on; in a paper its caption says it."""
     _add_to_caption(figure, text)
     if page_style.current_style().paper:
         return
@@ -49,11 +53,12 @@ def footnote(figure: Figure, text: str) -> None:
 
 
 def figure_caption(figure: Figure) -> str:
-    """Return what a figure asks and what is said of it, for the caption of a paper or for those who cannot see it."""
+    """Return the question and the footnote of a figure, for the caption of a paper or for those who cannot see it."""
     return str(figure.get_label())
 
 
 def _add_to_caption(figure: Figure, text: str) -> None:
+    """Add a text to the figure's label, which is not drawn and keeps the caption."""
     caption = figure_caption(figure)
     figure.set_label(f"{caption} {text}".strip())
 
@@ -66,7 +71,10 @@ def legend(
     place: Place = "right",
     **more: Any,
 ) -> None:
-    """Explain marks beside the panels; where a figure is narrow below them, in as many columns as it has room for."""
+    """Explain marks beside the panels; where a figure is narrow below them, in as many columns as it has room for.
+
+    `handles` are matplotlib's marks, one for each label; `more` are further arguments of `Figure.legend`.
+    """
     if not handles:
         return
     wide = figure.get_figwidth()

@@ -1,4 +1,7 @@
-"""Lay out a chart: panels with common scales, one legend, and a caption that says what the bands are."""
+"""Lay out a chart: panels with common scales, one legend, and a caption that says what the bands are.
+
+`draw` is the frame of lines, repetitions and trade-offs; each brings a function that draws one panel.
+"""
 
 from __future__ import annotations
 
@@ -42,8 +45,9 @@ def draw(
 ) -> Figure:
     """Draw all panels of so many inches with common scales, one legend and a caption that says what the bands are.
 
-    `requested` is the measure that was asked for, if one was: the question is that of the sweep, or about it. `words`
-    are those of the legend and of the caption, if they are not the usual ones.
+    `panel` draws a part of the store on its axes. `requested` is the measure that was named for the figure, if one was:
+    one that is not the sweep's has a question of its own. `words` are those of the legend and of the caption, if they
+    are not the usual ones.
     """
     parts = panels.split(view.drop_reference_panels(dataset, shown), shown.panels)
     figure, grid = panels.sheet([title for title, _ in parts], width, height, sharex=True, sharey=True)
@@ -66,13 +70,13 @@ def _default_words(dataset: xr.Dataset, shown: View) -> ChartWords:
 
 
 def mark(axes: Any, shown: View) -> None:
-    """Draw the line of what is wanted, where it has a place on the scale."""
+    """Draw the line of the target value (`shown.mark`), where it has a place on the scale."""
     if shown.mark is not None and np.isfinite(at := styles.scale_value(shown.mark, shown.scale)):
         axes.axhline(at, label=f"wanted: {shown.mark:g}", **MARK)
 
 
 def collect_legend_entries(filled: Any) -> tuple[list[Any], list[str]]:
-    """Return what is to be explained of all panels, each once."""
+    """Return the handles and labels of the legend of all panels, each label once; `filled` are the panels' axes."""
     handles_by_label: dict[str, Any] = {}
     for axes in filled:
         handles, labels = axes.get_legend_handles_labels()
@@ -104,7 +108,7 @@ def caption(dataset: xr.Dataset, shown: View) -> str:
 
 
 def shows_found_measure(shown: View) -> bool:
-    """True if lines show what was found beside their measure: on a scale of shares only."""
+    """True if lines show the companion, how much was found, beside their measure: on a linear scale only."""
     return shown.companion is not None and shown.scale == "linear" and shown.against is None
 
 

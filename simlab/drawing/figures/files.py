@@ -1,4 +1,4 @@
-"""Write figures to files, all in one look."""
+"""Write figures to files (.png, .svg or .pdf), all in the current style; `write` draws one and writes it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def choose_file(out: Path | None, folder: Path, name: str) -> Path:
     """Choose the file of a figure, by default one in a folder.
 
     Raises InputError where it cannot be written, and for a file of that name which simlab did not draw. A folder that
-    is not there is left to whoever opens it, who says what is wrong with it.
+    does not exist is not an error here: the caller opens it and says so.
     """
     check_suffix(out)
     file = out or folder / name
@@ -48,7 +48,7 @@ def choose_file(out: Path | None, folder: Path, name: str) -> Path:
 
 
 def write(draw: Callable[[], Figure], file: Path | None) -> Figure:
-    """Draw a figure in the look that is worn, and write it where a file is named.
+    """Draw a figure in the current style, write it where a file is named, and return it.
 
     Raises InputError for an unknown suffix before drawing.
     """

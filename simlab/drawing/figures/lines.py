@@ -33,7 +33,7 @@ def draw(dataset: xr.Dataset, measure: str | None = None) -> Figure:
 
 
 def panel(axes: Axes, part: xr.Dataset, shown: View) -> None:
-    """Draw one line (or row of points) per value of the view's line."""
+    """Draw a part of a store on axes: one line (or row of points) per value on the axis of the lines."""
     numbers = view.is_numeric(part, shown.x) and part.sizes[shown.x] > 1
     across: Array = part[shown.x].values if numbers else np.arange(part.sizes[shown.x])
     lines = list(groups(part, shown.x, shown.measure))
@@ -67,14 +67,14 @@ def _reference(axes: Axes, line: xr.Dataset, shown: View) -> None:
 
 
 def _draw_found_measure(axes: Axes, across: Array, part: xr.Dataset, shown: View) -> None:
-    """Draw faintly what was found: SRP without it may be stable by emptiness."""
+    """Draw the companion faintly: a stable ranking probability is high, too, where hardly anything is found."""
     for k, (_, points) in enumerate(groups(part, shown.x, str(shown.companion))):
         colour = styles.style(k, "_")["color"]
         axes.plot(across, [point.value for point in points], color=colour, linestyle=":", linewidth=1.0, alpha=0.6)
 
 
 def line(axes: Axes, across: Array, points: list[Point], style: dict[str, Any], scale: str) -> None:
-    """Draw one line over numbers, with the intervals of its points as a band."""
+    """Draw one line over numbers, with the intervals of its points as a band; `across` has the place of each point."""
     values, low, high = styles.estimates(points, scale)
     # Among many points a mark on each would hide the line.
     axes.plot(across, values, markevery=max(1, len(across) // 12), **style)

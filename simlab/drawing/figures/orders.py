@@ -33,9 +33,11 @@ class Placed(NamedTuple):
 
 
 def draw(ended: Sequence[Mapping[str, Any]], named: str) -> Figure:
-    """Draw the order of a campaign in each cell, as `simlab.store.orders` gives them; `named` is the campaign.
+    """Draw the order of one campaign in each cell, a panel a cell.
 
-    Raises InputError for more cells than a page holds.
+    `ended` has a mapping for each cell, from `simlab.store.orders.campaign_orders`: its values on the axes, and the
+    lists `ranks`, `beats` and `cycles`. `named` is the name of the campaign in the footnote. Raises InputError for more
+    cells than a page holds.
     """
     placed = [_place_systems(order) for order in ended]
     if len(ended) > panels.MOST_PANELS:

@@ -1,4 +1,7 @@
-"""Style of figures: for a screen, or as wide as the column of a paper."""
+"""Style of figures: for a screen, or as wide as the column of a paper.
+
+`look` reads the style and the width that were typed, `figure_style` applies them to all figures drawn within it.
+"""
 
 from __future__ import annotations
 
@@ -81,7 +84,7 @@ class FigureLook:
 
     @property
     def rc(self) -> Any:
-        """Return what matplotlib is told of fonts, lines and files."""
+        """Return matplotlib's settings of fonts, lines and files."""
         return {**_SCREEN, **(_PAPER if self.paper else {})}
 
 
@@ -96,14 +99,14 @@ def current_style() -> FigureLook:
 
 
 def leave_to_caption(text: str) -> None:
-    """Keep what a figure for a paper does not say itself, for whoever chose its look."""
+    """Keep the caption of a figure for a paper in the list that `figure_style` yields; nothing on a screen."""
     if current_style().paper:
         _WORN.get()[1].append(text)
 
 
 @contextmanager
 def figure_style(look: FigureLook) -> Iterator[list[str]]:
-    """Draw all figures from here on in a look; what they leave to the captions of a paper is gathered in the list."""
+    """Draw all figures within this context in a look; the list that it yields gathers their captions for a paper."""
     captions: list[str] = []
     token = _WORN.set((look, captions))
     try:
@@ -113,7 +116,7 @@ def figure_style(look: FigureLook) -> Iterator[list[str]]:
 
 
 def size(width: float, height: float) -> tuple[float, float]:
-    """Return the inches of a figure: as many as are asked for, or else those that suit what is drawn."""
+    """Return the width and the height of a figure [inches]: the width is that of the look, if it has one."""
     return (current_style().width or width), height
 
 

@@ -51,7 +51,10 @@ def split(dataset: xr.Dataset, names: Sequence[str]) -> list[tuple[str, xr.Datas
 
 
 def sheet(titles: Sequence[str], width: float, height: float, **shared: Any) -> tuple[Figure, Any]:
-    """Return a figure with titled axes for each panel of so many inches, and the grid of these axes."""
+    """Return a figure with titled axes for each panel of so many inches, and the grid of these axes.
+
+    `shared` are further arguments of `Figure.subplots`, such as `sharex`.
+    """
     from matplotlib.figure import Figure
 
     columns, each, figsize = _places(len(titles), width, height)
@@ -84,7 +87,7 @@ def _places(count: int, width: float, height: float) -> tuple[int, float, tuple[
 
 
 def lay_out_axes(widths: Sequence[float], height: float, most: int = 99) -> tuple[Figure, list[list[Axes]]]:
-    """Return a figure with axes of so many inches, and these axes row by row, as `split_into_rows` puts them."""
+    """Return a figure with a panel for each of the widths [inches], and its axes row by row (`split_into_rows`)."""
     from matplotlib.figure import Figure
 
     rows = split_into_rows(widths, most)
@@ -98,9 +101,10 @@ def lay_out_axes(widths: Sequence[float], height: float, most: int = 99) -> tupl
 
 
 def split_into_rows(widths: Sequence[float], most: int = 99, names: Sequence[float] | None = None) -> list[list[int]]:
-    """Put panels that want so many inches into rows of so many at most, and of fewer where a width is asked for.
+    """Put panels into rows of `most` at most, and of fewer where the figure has a width; return their indices by row.
 
-    A panel shares a row where it keeps two thirds of the inches that it wants beside the `names` of its rows.
+    `widths` are the inches that panels want, `names` those of them that the names of a panel's rows take. A panel
+    shares a row where it keeps two thirds of the inches that it wants beside these names.
     """
     wide, beside = page_style.current_style().width, names or [0.0] * len(widths)
     least = [own + SQUEEZED * (width - own) for width, own in zip(widths, beside, strict=True)]

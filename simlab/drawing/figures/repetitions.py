@@ -21,9 +21,9 @@ TITLE = "held fixed when repeated"
 
 
 def draw(dataset: xr.Dataset, measure: str | None = None) -> Figure:
-    """Draw the measure of a sweep's figure, or another one, for all repetitions of which the store tells.
+    """Draw the measure of a sweep's figure, or another one, for each sort of repetition that the store has.
 
-    Of a measure without repetitions by others it is a figure of lines.
+    Sorts are nothing new, new documents, new raters, and both new. A measure with one sort only is drawn as lines.
     """
     shown = view.view(dataset, measure)
     names = view.repetitions(dataset, shown.measure)

@@ -30,7 +30,7 @@ def dash_pattern(k: int) -> str:
 
 
 def estimates(points: Sequence[Point], scale: str = "linear") -> tuple[Floats, Floats, Floats]:
-    """Return values with the bounds of their 95 % intervals, as they are shown on a scale.
+    """Return values and the lower and upper bounds of their 95 % intervals, as they are shown on a scale.
 
     On logarithmic scales what is not positive is NaN; a bound that is not reaches beyond what is drawn. `neg_log` gives
     the negative natural logarithm.
@@ -51,7 +51,7 @@ def scale_value(value: float, scale: str) -> float:
 
 
 def bars(values: Floats, low: Floats, high: Floats) -> Floats:
-    """Return what error bars reach below and above values; none where no error is known."""
+    """Return the lengths of error bars below and above values, two rows; 0 where no error is known."""
     reach: Floats = np.nan_to_num(np.array([values - low, high - values]))
     return reach
 
@@ -59,7 +59,8 @@ def bars(values: Floats, low: Floats, high: Floats) -> Floats:
 def limits(shown: tuple[float, float], values: Floats, scale: str = "linear") -> tuple[float, float]:
     """Keep intervals of few clusters from drowning the values: a share is shown between 0 and 1.
 
-    `values` are those shown. On a logarithmic scale the intervals get as much room as the values take, or a factor e.
+    `shown` are the limits of the axis so far, `values` those shown. On a logarithmic scale the intervals get as much
+    room as the values take, or a factor e.
     """
     (low, high), known = shown, values[np.isfinite(values)]
     if not known.size:

@@ -1,4 +1,7 @@
-"""Draw one campaign as it went: people as rows, what they worked on and when, what was lost, and what ended it."""
+"""Draw the timeline of one campaign: people as rows, what they worked on and when, what was lost, what ended it.
+
+`line` is the timeline (`simlab.engine.timelines`), in hours from the start; a stretch is unbroken work on a task.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +55,7 @@ ROOM = 1.5
 
 
 def draw(line: Timeline, title: str) -> Figure:
-    """Draw the rows of a campaign, its nights in grey, its deadline and its end as lines across."""
+    """Draw the rows of a campaign, its nights in grey, its deadline and its end as lines across; `title` names it."""
     from matplotlib.figure import Figure
 
     rows = _rows(line)
@@ -101,7 +104,7 @@ def summary(line: Timeline) -> str:
 
 
 def caption(line: Timeline, shown: int) -> str:
-    """State what rows, shades and numbers are."""
+    """State what rows, shades and numbers are; `shown` counts the people who have rows."""
     parts = ["A row is a person"]
     if _things(line):
         parts.append(f"colours are {line.things}")

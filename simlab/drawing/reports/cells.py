@@ -1,6 +1,8 @@
 """Lay out cells of a store as tables: each measure beside its Monte-Carlo error, and what stands behind the values.
 
-The answers of `simlab query`, and what `run` and `sweep` find, are made of it. Rows are those of `view.rows`.
+The answers of `simlab query`, and what `run` and `sweep` find, are made of it. A row is a cell, as `view.rows` lists
+it: its values on the axes, and for a measure `m` also `m_mcse`, `m_n` (campaigns), `m_clusters`, `m_low`, `m_high`.
+`table` or `pivot` lays rows out, `notes` writes the lines below.
 """
 
 from __future__ import annotations
@@ -96,7 +98,10 @@ def _panels(rows: Sequence[Row], view: View, name: str) -> Iterator[ReportTable]
 
 
 def notes(rows: Sequence[Row], names: Sequence[str], axes: Sequence[str], shown: Sequence[ReportTable]) -> list[str]:
-    """State what stands behind the values of tables, what their signs mean, and what is left out of them."""
+    """State what stands behind the values of tables, what their signs mean, and what is left out of them.
+
+    `shown` are the tables in which the measures `names` of the rows stand.
+    """
     written = " ".join(cell for laid in shown for line in values.cells(laid) for cell in line)
     scope = scopes([*axes, *names])
     return [

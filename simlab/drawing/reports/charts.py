@@ -1,8 +1,9 @@
 """Charts of report pages, as Vega-Lite: what a page draws when it is opened, without any of its data.
 
 A page fills in data, titles and the values of its axes. Names of systems and of values of axes never become column ids
-or expressions of Vega, where dots, quotes and brackets mean something: columns are called x, y, low, high, line and k,
-options are their places in a list, and the lists `across`, `up` and `names` hold what is written in their stead.
+or expressions of Vega, where dots, quotes and brackets mean something: columns are called x, y, low, high, line (the
+number of a series) and k (the number of a mark), a value that is no number is an index, and the lists `across`, `up`
+and `names` hold the texts at these indices. `specs` returns the specifications.
 """
 
 from __future__ import annotations

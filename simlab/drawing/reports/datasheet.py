@@ -26,7 +26,10 @@ Known = Mapping[str, Any]
 
 
 def sections(known: Known) -> tuple[Section, ...]:
-    """Fill in a datasheet: a table of the questions that simlab can answer, and one of those that it cannot."""
+    """Fill in a datasheet: a table of the questions that simlab can answer, and one of those that it cannot.
+
+    `known` comes from `collect_sweep_facts` or `collect_plan_facts`.
+    """
     answers = {number: answer(known) for number, answer in ANSWERS.items()}
     given = {number: text for number, text in answers.items() if text}
     rows = tuple((number, asks, given[number]) for number, asks in QUESTIONS.items() if number in given)

@@ -1,4 +1,4 @@
-"""Let text and data stand in a page as what they are: nothing that anyone named becomes markup, and nothing runs."""
+"""Escape text and data for an HTML page: no name of a user becomes markup, and nothing runs."""
 
 from __future__ import annotations
 

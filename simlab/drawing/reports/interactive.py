@@ -35,7 +35,7 @@ _STATIC: ContextVar[bool] = ContextVar("static", default=False)
 
 @contextmanager
 def static_charts() -> Iterator[None]:
-    """Let charts be pictures: the scripts of those that answer to a reader are a megabyte."""
+    """Draw charts as pictures within this context, since the scripts of interactive ones are a megabyte."""
     before = _STATIC.set(True)
     try:
         yield
@@ -44,12 +44,15 @@ def static_charts() -> Iterator[None]:
 
 
 def are_available() -> bool:
-    """True if charts of pages answer to who reads them: whether the extra is installed."""
+    """True if charts of pages are interactive: the extra is installed, and no `static_charts` is in force."""
     return not _STATIC.get() and all(importlib.util.find_spec(name) is not None for name in NEEDED)
 
 
 def markup(block: Drawn, place: int) -> str:
-    """Return a figure of a page: controls, chart, buttons, and the table behind it. `place` is its own in the page."""
+    """Return a figure of a page as HTML: controls, chart, buttons, and the table behind it.
+
+    `place` is its number among the figures of the page.
+    """
     kind = _KINDS[type(block)]
     drawn = _render_drill(block, place) if isinstance(block, Drill) else _render_block(block, place)
     table = html_tables.table(kind.table(block))

@@ -1,4 +1,4 @@
-"""Parts of a report for a paper: its paragraph, and tables in place of charts."""
+"""Parts of a report for papers, notes and terminals: its paragraph, and tables in place of charts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def paragraph(report: Report) -> str:
 
 
 def still_blocks(section: Section) -> tuple[Block, ...]:
-    """Return the blocks of a section where nothing can be chosen; what stands behind a chart and below it, once.
+    """Return the blocks of a section without interaction: in place of a chart its table, and each table once.
 
     Tables hold numbers of several kinds, so that they are told apart by what is written.
     """
@@ -25,7 +25,7 @@ def still_blocks(section: Section) -> tuple[Block, ...]:
 
 
 def still_block(block: Block) -> Block:
-    """Return what stands for a block where nothing can be chosen: of a chart, the table behind it."""
+    """Return a block without interaction: in place of a chart the table behind it, any other as it is."""
     if isinstance(block, Explorer | Drill):
         return block.table
     if isinstance(block, PairMatrix):

@@ -80,7 +80,7 @@ def _name_file(error: InputError, file: Path) -> InputError:
 
 
 def _sentences(report: Report | None, planned: Report) -> Iterator[str]:
-    """State what was found before what was planned; where that is not there, what to do."""
+    """State what was concluded before what was planned; without a conclusion, the answer of the plan."""
     if report is None:
         yield from planned.answer
         return

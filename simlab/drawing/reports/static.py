@@ -1,4 +1,7 @@
-"""Draw the charts of a report as pictures, for pages that nothing can be chosen on and for papers."""
+"""Draw the charts of a report as pictures, for pages without scripts and for papers.
+
+`plot_report` draws all charts of a report as one figure, `draw` and `image` a single block.
+"""
 
 from __future__ import annotations
 

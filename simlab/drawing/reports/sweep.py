@@ -36,8 +36,8 @@ def report(
 ) -> Report:
     """Make the report of an open store; `doubts` are what checks of it found, and stand before all reservations.
 
-    What parts of `plugins` do is read from their docstrings; of others only their names are known. `numbers` is how the
-    ledger counts the cells, by their values on the axes; None where there is no ledger.
+    What parts of `plugins` do is read from their docstrings; of others only their names are known. `numbers` has the
+    number of each cell in the ledger, by its values on the axes; None where there is no ledger.
     """
     seen = view_store(dataset, plugins)
     sweep = view.read_declaration(dataset)
@@ -73,6 +73,7 @@ def _question(aim: str) -> str:
 def _sections(
     seen: StoreView, folder: Path, question: str, aim: str, explorer: Explorer | None, walked: Section | None
 ) -> list[Section]:
+    """List the sections of a report; `walked` is the one that leads from cells to worlds and campaigns."""
     figure = _figure(seen, question, aim, explorer)
     compared = answering.sections(seen, origin.compare_command(seen, folder))
     shown = [designs.section(seen), figure, *compared, mistakes.section(seen), walked]

@@ -46,7 +46,10 @@ class Value:
 
 
 def value_or_reason(number: float, reason: str, **more: Any) -> Value:
-    """Hold a number of an answer; NaN is not known, for a reason, and so is one among `more` (errors, ends)."""
+    """Return a number of an answer as a `Value`; NaN is not known, for the reason given.
+
+    `more` are further fields of a `Value` (errors, ends of the interval), where NaN becomes None.
+    """
     rest: dict[str, Any] = {
         name: None if isinstance(value, float) and not isfinite(value) else value for name, value in more.items()
     }
@@ -173,7 +176,10 @@ class ReportAxis:
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A measure of a sweep: its name in rows, label, unit, range, whether less is better, and what is held fixed."""
+    """A measure of a sweep: its name in rows, label, unit, range, whether less is better, and what is held fixed.
+
+    `cluster` is the word for what its values are replicated over (world, document set, replicate).
+    """
 
     name: str
     label: str
@@ -213,10 +219,11 @@ class Drill:
     """A sweep to walk into: from a cell to its worlds, to the campaigns of one, to the line that replays one.
 
     Cells are counted as those of a grid, the last axis fastest; `values[cell]` with `errors` are those of `measure`.
-    `numbers[cell]` is how the ledger counts a cell, None where the sweep leaves it out. `claims[cell][campaign]` counts
-    the significant pairs of a campaign, by world, pool, draw of documents and study, -1 for one that failed, -2 for one
-    that was not run; it is None where there are too many, or none is kept. `sizes` count these four; `replay` and
-    `export` are lines up to what names the campaign (empty: no ledger is there). `note` says what is not shown.
+    `numbers[cell]` is the cell's number in the ledger, None where the sweep leaves it out. `claims[cell][campaign]`
+    counts the significant pairs of a campaign, by world, pool, draw of documents and study, -1 for one that failed, -2
+    for one that was not run; it is None where there are too many, or none is kept. `sizes` count these four; `replay`
+    and `export` are commands up to the address of the campaign (empty: no ledger is there). `note` says what is not
+    shown.
     """
 
     question: str

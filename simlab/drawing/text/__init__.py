@@ -1,1 +1,1 @@
-"""Write answers as tables."""
+"""Plain texts for a terminal: lines, tables and paragraphs of answers, plans and stores."""

@@ -1,4 +1,8 @@
-"""Write what a campaign takes, as somebody would ask who has to pay for it: money, hours, days, what came of it."""
+"""Write what a campaign takes: money, hours of work, days, answers that came, and how it ended.
+
+`split_accounts` picks the measures that `account` writes. A record is a row of `view.rows`, one cell of a store: beside
+a measure `m` it has `m_mcse`, `m_low`, `m_high` and `m_clusters`.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,7 @@ ENDINGS = {
 
 
 def split_accounts(names: Sequence[str], record: Record) -> tuple[list[str], list[str]]:
-    """Split measures into those of what a campaign takes, where they tell that in full, and all others."""
+    """Split names of measures into those of what a campaign takes and all others; where some lack, all are others."""
     known = [name for name in names if name in ACCOUNTS]
     if not {"money", "planned", "received", "completed_share"} <= set(known) or not has_value(
         record, "completed_share"
@@ -30,7 +34,10 @@ def split_accounts(names: Sequence[str], record: Record) -> tuple[list[str], lis
 
 
 def account(record: Record, names: Sequence[str], answers: str, currency: str | None) -> str:
-    """Write the measures of what a campaign takes, all systems together; `answers` is the word for what is rated."""
+    """Write the measures `names` of what a campaign takes, all systems together.
+
+    `answers` is the word for what people give (ratings, comparisons), `currency` the name of the money, if it has one.
+    """
     rows = [["money", f"{amount(record, 'money')}{f' {currency}' if currency else ''}"]]
     if has_value(record, "hours"):
         rows.append(["work", f"{amount(record, 'hours')} hours, of all people together"])
@@ -48,7 +55,7 @@ def has_value(record: Record, name: str) -> bool:
 
 
 def amount(record: Record, name: str) -> str:
-    """Write a quantity with its error, to one digit of that; `?` where too few clusters agree."""
+    """Write a quantity with its Monte-Carlo standard error, to one digit of that; `?` where the error is not known."""
     error = keep_known_error(
         record[f"{name}_mcse"], (record[f"{name}_low"], record[f"{name}_high"]), record[f"{name}_clusters"]
     )

@@ -1,4 +1,4 @@
-"""Write who rates what of a planned study."""
+"""Write the summary of an assignment: its size, the raters' loads, and which documents and raters are left out."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ INDENT = 9
 
 
 class AssignmentSummary(NamedTuple):
-    """Summary of an assignment: its study (by digest), how large it is, and who gets how many ratings.
+    """Summary of an assignment: its study (by digest), how large it is, and how many ratings each rater gets (`loads`).
 
-    `left_out` are documents that were not drawn, `spare` raters without a seat; `said` are further lines, `files` what
-    was written, `following` the command that comes next.
+    `controls` counts ratings of control items, which `ratings` leaves out. `left_out` are documents that were not
+    drawn, `spare` raters for whom the study has no place; `said` are further lines, `files` what was written,
+    `following` the command that comes next.
     """
 
     study: str

@@ -1,4 +1,4 @@
-"""The page of a table that was checked before anybody looks at what it shows."""
+"""The page of `simlab conclude --check`: what a table holds, before anybody looks at its results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ COUNTED = (("systems", "system"), ("documents", "document"), ("items", "item"), 
 
 
 def page(checked: TableCheck, following: str) -> str:
-    """State what a table holds and by what it would be concluded; `following` is the command that concludes."""
+    """State what a table holds and which promise a conclusion would have; `following` is the command that concludes."""
     return "\n".join([*_lines(checked), "", f"next: {following}"])
 
 

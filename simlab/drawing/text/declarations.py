@@ -1,4 +1,7 @@
-"""Write what there is to run, and what a sweep, a calculation or an option declares."""
+"""Write the pages of `simlab show`: the sweeps and settings that there are, and what a sweep or a calculation declares.
+
+`described` is the same declaration as data, from `simlab.config.describe_sweep`: aim, axes with their values, presets.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def inventory(aims: Mapping[str, str], options: Mapping[str, Sequence[str]]) -> str:
-    """List sweeps with their aims, and groups of settings with their options."""
+    """List sweeps with their aims, and groups of settings with their options, each by name."""
     parts = [
         list_under_title("Sweeps: simlab sweep NAME", list(aims.items())),
         list_under_title("Settings: GROUP=OPTION", [[group, ", ".join(names)] for group, names in options.items()]),

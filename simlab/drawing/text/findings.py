@@ -62,7 +62,7 @@ def _describe_single_cell(dataset: xr.Dataset, names: Sequence[str]) -> str:
 
 
 def _write(rows: Sequence[cells.Row], names: Sequence[str], axes: Sequence[str], laid: Sequence[ReportTable]) -> str:
-    """Write tables of cells, and below them what they rest on."""
+    """Write the tables `laid` of cells, and below them what their values rest on and which measures have none."""
     lines = cells.missing_measures(rows, names)
     if known := cells.known_names(rows, names):
         behind, *more = cells.notes(rows, known, axes, laid)
@@ -73,16 +73,19 @@ def _write(rows: Sequence[cells.Row], names: Sequence[str], axes: Sequence[str],
 
 
 def ending(dataset: xr.Dataset, folder: Path, program: str) -> list[str]:
-    """State what errors leave out, whether they are as small as the sweep asks, where the store is, what is next."""
+    """State what errors leave out, whether they are as small as the sweep asks, where the store is, what is next.
+
+    `program` is the name by which simlab is called.
+    """
     condition = view.condition(dataset)
     lines = [*([condition] if condition else []), *describe_drawn(read_laws(dataset)), *precision(dataset)]
     return [*lines, f"stored in {folder}", f"next: {program} {next_words(dataset, folder)}"]
 
 
 def precision(dataset: xr.Dataset) -> list[str]:
-    """State which cells have the precision that a run asks for; else, in a line or none, where a sweep's is lacking.
+    """State in how many cells the errors are as small as a run asked for; else, in a line or none, a sweep's miss.
 
-    That is the largest error of a measure where it is above what the sweep asks for.
+    A sweep's miss is the largest error of its measure, where that is above what the sweep asks for.
     """
     if reaches := query.reaches(dataset):
         return [line for reach in reaches for line in _describe_reach(dataset, reach)]
@@ -138,7 +141,7 @@ def _largest_error(dataset: xr.Dataset, measure: str) -> float:
 
 
 def next_words(dataset: xr.Dataset, folder: Path) -> str:
-    """Suggest what to ask of a store that was just filled."""
+    """Suggest the command that asks the store in `folder` next, without the program's name."""
     where = shlex.quote(str(folder))
     if name_axes(dataset):
         shown = view.view(dataset)

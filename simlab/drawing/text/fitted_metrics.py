@@ -1,4 +1,7 @@
-"""Write what a table tells of metrics: a table with intervals, or JSON; where the files are, and what to do next."""
+"""Write the answer of `simlab fit-metric`: what a table tells of metrics, its files, and what to do next.
+
+A row is one number: its `metric`, `what` it is, `value`, the ends `low` and `high` of its interval, and `rests_on`.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,10 @@ MOST_ROWS = 130
 
 
 def page(rows: Sequence[Record], notes: Sequence[str], files: Mapping[str, Path], commands: Sequence[str]) -> str:
-    """Write a line per number that was learned, what is not told, and what to do next; what is cut is counted."""
+    """Write a line per number that was learned, notes, and what to do next; rows that are cut are counted.
+
+    `files[metric]` is the file that was written for it; the first of the `commands` is the next step.
+    """
     header = ["metric", "what", "value", "95 % interval", "rests on"]
     rest = len(rows) - MOST_ROWS
     return "\n".join([
@@ -38,7 +44,7 @@ def write_json(
     files: Mapping[str, Path],
     commands: Sequence[str],
 ) -> str:
-    """Write the same for a program."""
+    """Write the same as JSON, with all rows; `read` is how the table was read."""
     answer: dict[str, Any] = {
         "read": dict(read),
         "learned": tables.replace_nan(rows),

@@ -1,4 +1,4 @@
-"""Write what a sweep would take."""
+"""Write what a sweep would take before it runs: campaigns, time, money, memory and disk."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 def describe_forecast(forecast: Forecast, folder: Path, shard: str | None = None, *, located: bool = False) -> str:
     """Write how many cells and campaigns a sweep has, how long what is missing takes, and how large its store gets.
 
-    What is missing is what is missing of a `shard`, where one is named. A crossing is `located` by a part of the grid.
+    What is missing is what is missing of a `shard`, where one is named. `located`: only a part of the grid is carried
+    out, to locate a crossing (`--locate`).
     """
     of = f" of shard {shard}" if shard else ""
     missing = f"{forecast.campaigns_missing}{of} to run, in {forecast.blocks_missing} blocks"

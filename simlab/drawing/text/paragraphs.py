@@ -40,7 +40,8 @@ def write_plan_paragraph(
 ) -> str:
     """Write, before anything is rated, how a study will be collected and concluded; `config` is the composed one.
 
-    `foreseen` are sentences on what was simulated beforehand, `family` is the one that was fixed, with its baseline.
+    `digest` is that of the study file. `foreseen` are sentences on what was simulated beforehand, `family` is the
+    family of claims that was fixed, by its name, and the baseline system of the family `against`, else None.
     """
     names = list_methods(config)
     sentences = [
@@ -55,7 +56,7 @@ def write_plan_paragraph(
 
 
 def describe_promise(config: Mapping[str, Any], family: tuple[str, str | None] | None = None) -> str:
-    """State of which family of claims a composed study promises its level, without a full stop."""
+    """State the promise of a composed study: how probable a wrong claim is, in which family; without a full stop."""
     level, multiplicity = _read_decision(config)
     name, against = family or ("", None)
     promise = FROZEN.get(name, FAMILY.get(multiplicity, ANY))
@@ -88,7 +89,7 @@ def _design(config: Mapping[str, Any]) -> Iterator[str]:
 
 
 def add_references(text: str, names: Sequence[str]) -> str:
-    """Break the paragraph to the width of a page, and list what it cites."""
+    """Break a paragraph to the width of a page, and list the references of the methods `names` below it."""
     listed = [
         textwrap.fill(reference, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
         for reference in references.list_of(names)

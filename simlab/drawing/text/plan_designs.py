@@ -1,4 +1,8 @@
-"""Describe designs in words: in full for whoever carries one out, and shortly beside another."""
+"""Describe designs in words: in full for whoever carries one out, and shortly beside another.
+
+A design is a tuple of config keys with their values, such as ("design.documents", 130); a family is a design without
+its size.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +36,7 @@ SHORT: Mapping[str, Callable[[Any], str]] = {
 
 
 def sentence(design: Design, settings: Design, systems: int) -> str:
-    """State what is carried out, the keys that it leaves open as its composed study has them (`settings`).
+    """State a design in full; keys that it leaves open are as in `settings`, those of its composed study.
 
     `systems` counts them; 0 where that is not known.
 

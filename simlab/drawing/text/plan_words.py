@@ -1,4 +1,8 @@
-"""Put a plan in words: what is wanted and may be spent, what to buy, what binds, what would change or reach it."""
+"""Put a plan in words: what is wanted and may be spent, what to buy, what binds, what would change or reach it.
+
+A plan is the answer of `simlab plan`. A function returns a line of its page, "" where there is nothing to say; a figure
+is a value with its error and interval.
+"""
 
 from __future__ import annotations
 
@@ -104,7 +108,7 @@ def money(value: float, plan: StudyPlan) -> str:
 
 
 def head(plan: StudyPlan, study: Mapping[str, Any]) -> Iterator[str]:
-    """Write the lines on what a plan rests on; that of claims needs the composed study."""
+    """Yield the lines on what a plan rests on; that of claims needs the composed `study`, which may be empty."""
     assumed = f"; assumed: {', '.join(plan.assumed)}" if plan.assumed else ""
     yield f"Pilot: {plan.pilot or NO_PILOT}"
     yield f"World: {plan.world}{assumed}"
@@ -175,7 +179,7 @@ def headline(plan: StudyPlan) -> str:
 
 
 def takes(plan: StudyPlan) -> str:
-    """Write what a design takes, from documents to money."""
+    """Write what the design takes: documents, outputs, ratings, hours and money."""
     size, loads = plan.sizes, plan.loads
     parts = [pluralise(size.documents, "document")] if size.documents else []
     if loads is not None:
@@ -187,7 +191,10 @@ def takes(plan: StudyPlan) -> str:
 
 
 def describe_findings(plan: StudyPlan) -> str:
-    """Write what a design finds of differences from the smallest on, of the smallest alone, and how far that holds."""
+    """Write the power for differences from the smallest that matters on, and for exactly that one.
+
+    With a pilot also in which share of the worlds that it allows the targets are reached.
+    """
     least = smallest_difference(plan)
     parts = [f"{share(plan.figures['power'])} of differences of {least} or more"] if "power" in plan.figures else []
     parts += [f"{share(plan.figures['power_at'])} of exactly {least}"] if "power_at" in plan.figures else []

@@ -224,7 +224,7 @@ METHODS = {
 
 
 def clauses(names: Iterable[str]) -> list[str]:
-    """Write what is known of these methods, each once, with whose they are in parentheses."""
+    """Write a clause on each of these methods that is known, each once, with its references in parentheses."""
     known = [METHODS[name] for name in dict.fromkeys(names) if name in METHODS]
     return [f"{method.says} ({'; '.join(method.cites)})" if method.cites else method.says for method in known]
 

@@ -1,4 +1,4 @@
-"""Write what a campaign came to when it was carried out again."""
+"""Write the page of a campaign that was replayed: its outcomes, and if they are the bits that its folder keeps."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ STATUS = ("carried out", "its design could not be carried out", "its block faile
 
 
 def page(campaign: ReplayedCampaign) -> str:
-    """Write where the campaign lives, whether the bits are those that are kept, and its outcomes."""
+    """Write the campaign's cell, place and key, if its outcomes are the bits that are kept, and the outcomes."""
     where = ", ".join(part for part in (campaign.cell, campaign.at) if part)
     lines = [f"{where} (key {campaign.key[:8]}), in {duration(campaign.seconds)}"]
     lines += [f"failed: {campaign.reason}"] if campaign.failed else []

@@ -1,4 +1,4 @@
-"""Write what a shard of a sweep came to."""
+"""Write the result of running a shard, one of the K/N parts into which a sweep is split."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from simlab.drawing.text.tables import list_under_title
 
 @dataclass(frozen=True, slots=True)
 class Did:
-    """Work on a shard of a sweep: blocks now, blocks and campaigns of its folder, what is next."""
+    """Work on a shard of a sweep: blocks carried out now, blocks and campaigns of its folder, and the next command.
+
+    A block is some consecutive campaigns of one world of a cell; `failed` counts blocks. `shard` is written as 1/4.
+    """
 
     shard: str
     sweep: str

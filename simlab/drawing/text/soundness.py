@@ -1,4 +1,4 @@
-"""Write what a check of a store came to."""
+"""Write the findings of `simlab verify`: problems of a store, and how much of it was checked."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ def describe_studies_check(report: StoreReport, most: int | None = MOST) -> str:
 
 
 def summarise_lines(lines: Sequence[str], most: int | None) -> list[str]:
-    """Sum up the lines of each sort that are too many: how many, in how many cells, and the first."""
+    """Sum up problems where more than `most` are of one sort: how many, in how many cells, and the first.
+
+    A line is `sort: details`. None keeps all lines.
+    """
     sorts: dict[str, list[str]] = {}
     for line in lines:
         sorts.setdefault(_sort(line), []).append(line)

@@ -218,7 +218,7 @@ def count_nouns(counts: Sequence[int], noun: str) -> str:
 
 
 def line(word: str, text: str) -> str:
-    """Write a line of the head of a page under its word."""
+    """Write a line of the head of a page: its word, then the text, folded to the width."""
     return textwrap.fill(f"{word:<9}{text}", WIDTH, subsequent_indent=" " * 9, break_on_hyphens=False)
 
 

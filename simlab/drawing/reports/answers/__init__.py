@@ -1,4 +1,8 @@
-"""Reports of kept answers: one module a command, each with a function `report(found) -> Report`."""
+"""Reports of saved answers: one module for each command, each with a function `report(record) -> Report`.
+
+`report_answer` picks the module by the command that a saved answer names. A record is an answer as data
+(`simlab.answers`).
+"""
 
 from __future__ import annotations
 
@@ -33,9 +37,10 @@ OF_STORES = ("run", "sweep", "compare", "merge", "verify")
 
 
 def report_answer(saved: Mapping[str, Any]) -> Report:
-    """Make the report of a kept answer, by the command that it answers.
+    """Make the report of a saved answer, by the command that it answers.
 
-    Raises InputError for a command whose answers have no report, and for an answer that is not of its form.
+    `saved` is the content of its file: the `command` line, the `answer`, and the version `simlab`. Raises InputError
+    for a command whose answers have no report, and for an answer that is not of its form.
     """
     command = clip(saved["command"], 2000)
     name = parse_command_name(command)
@@ -54,7 +59,7 @@ def report_answer(saved: Mapping[str, Any]) -> Report:
 
 
 def render_frame(record: Any) -> str | None:
-    """Return the page of an answer for the cell of a notebook; None for a part of an answer, which has no page."""
+    """Return the page of an answer as HTML for a notebook's cell; None for a part of an answer, which has no page."""
     module, model = type(record).__module__, type(record).__name__
     name = module.rpartition(".")[2]
     if (module, model) not in ((home, model_name) for home, *models in MODELS.values() for model_name in models):

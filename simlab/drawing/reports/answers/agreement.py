@@ -1,4 +1,4 @@
-"""Report how far the raters of a table agree, and what each is like."""
+"""Report how far the raters of a table agree, and how lenient, sharp and fast each one is."""
 
 from __future__ import annotations
 
@@ -290,7 +290,7 @@ def _coefficient(row: Coefficient, label: str = "") -> Value:
 
 
 def _ranking(row: MeanAgreement, label: str = "") -> Value:
-    """Hold a mean Kendall's tau with its standard error over pairs of raters."""
+    """Return a mean Kendall's tau with its standard error over pairs of raters."""
     return value_or_reason(row.kendall, UNKNOWN, standard_error=row.standard_error, n=row.rater_pairs, label=label)
 
 

@@ -1,4 +1,7 @@
-"""Report whether the designs that pilots named were the right ones."""
+"""Report whether the designs that pilots named were the right ones, beside rules of thumb and the best afterwards.
+
+Each random split of a table has documents of a pilot, which names a design, and others on which designs are judged.
+"""
 
 from __future__ import annotations
 

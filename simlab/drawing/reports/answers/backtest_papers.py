@@ -1,4 +1,7 @@
-"""Report what a table says of the advice of papers."""
+"""Report whether the advice of papers, such as rating side by side, holds on a table of ratings.
+
+An effect is a measure of the advised design less that of its alternative, with a 95 % interval.
+"""
 
 from __future__ import annotations
 

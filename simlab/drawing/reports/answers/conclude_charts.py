@@ -34,9 +34,9 @@ VERDICTS = {"trust": "trust", "correct": "correct", "leave_out": "leave out"}
 
 
 def confidence(conclusion: Conclusion) -> str:
-    """Write how sure intervals are.
+    """Write the confidence of intervals as percent.
 
-    The level is of any wrong claim; intervals of single systems miss the truth with the same probability.
+    The promised level is that of any wrong claim; intervals of single systems miss the truth with that probability.
     """
     return numbers.share(1 - conclusion.promise.level)
 
@@ -52,7 +52,7 @@ def keep_finite(value: float | None) -> float | None:
 
 
 def value_with_interval(value: float, low: float, high: float, n: int | None = None) -> Value:
-    """Hold a number with its interval, and why it is not known where it is not."""
+    """Return a number with its interval as a `Value`, with the reason where it is not known."""
     reason = "" if math.isfinite(value) else UNKNOWN
     return Value(keep_finite(value), low=keep_finite(low), high=keep_finite(high), n=n, reason=reason)
 
@@ -254,7 +254,7 @@ def _edge(pair: Pair) -> float:
 def table_of_pairs(conclusion: Conclusion, each: Sequence[Pair], caption: str, *, brief: bool = False) -> ReportTable:
     """List pairs: their differences, what is claimed of them, and what would settle those that are open.
 
-    `brief`: all are open, and how far they are from a claim is said by what settles them, where that is known.
+    `each` are the pairs, the better system first. `brief`, for open pairs only, leaves out p-values and claims.
     """
     unit, digits = numbers.unit_of_differences(conclusion), numbers.decimals(conclusion)
     settled = any(pair.more for pair in each)

@@ -16,7 +16,7 @@ MANY_HARD = 0.3
 
 
 def consensus_sections(consensus: Consensus) -> Iterator[Section]:
-    """Go through the sections: shares of items, and, beside what a terminal shows, each rater."""
+    """Yield the sections: shares of items by pair of systems, and each rater, which a terminal leaves out."""
     ties = any(pair.tie is not None for pair in consensus.pairs)
     sure = numbers.share(1 - consensus.level)
     caption = (

@@ -81,7 +81,7 @@ def format_with_interval(value: float, low: float, high: float, digits: int) -> 
 
 
 def interval(interval: Interval, digits: int = 2) -> str:
-    """Write a number that is held with its interval."""
+    """Write the value of an `Interval` with its ends."""
     return format_with_interval(interval.value, interval.low, interval.high, digits)
 
 

@@ -53,7 +53,10 @@ def list_references(conclusion: Conclusion) -> list[str]:
 
 
 def methods(conclusion: Conclusion) -> list[str]:
-    """Name the methods that a conclusion rests on; those of its records are known without being told."""
+    """Name the methods that a conclusion rests on, by their keys in `simlab.drawing.text.references.METHODS`.
+
+    The test is named by the analysis itself; those of other parts (metrics, repetitions) follow from what is there.
+    """
     named = conclusion.about.get("methods", [conclusion.about.get("test", "")])
     names = [name for name in named if name in references.METHODS]
     names += [conclusion.promise.multiplicity] if conclusion.promise.multiplicity not in names else []

@@ -1,4 +1,8 @@
-"""Write what is concluded in sentences: who is better, what is open, what a promise is worth, and what limits it."""
+"""Write what is concluded in sentences: who is better, what is open, what a promise is worth, and what limits it.
+
+A conclusion is the record of `simlab conclude`. A pair of systems is claimed where its `verdict` is not 0, and open
+where it was compared and is not claimed. Functions return "", or nothing, where there is nothing to say.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +33,7 @@ NEW_IN = {
     "new_raters": "other raters, same documents",
     "new_study": "all new",
 }
-"""Say what is new in each sort of repetition."""
+"""Words for what is new in each sort of repetition."""
 TURNED: Mapping[WithinMargin, WithinMargin] = {
     "better": "worse",
     "worse": "better",
@@ -175,7 +179,7 @@ def describe_broken_promise(conclusion: Conclusion) -> str:
 
 
 def describe_promise(conclusion: Conclusion) -> str:
-    """State what is promised, as a paper or the caption of a figure does: there no claims stand below."""
+    """State the promise as a paper or the caption of a figure does: without the word "below", as no claims follow."""
     return conclusion.promise.says.replace(" below", "")
 
 
@@ -212,7 +216,7 @@ def list_remarks_on_claims(conclusion: Conclusion) -> list[str]:
 
 
 def describe_best(conclusion: Conclusion, of: Family, digits: int) -> str:
-    """State which systems may be the best, and how far behind it each one is at most."""
+    """State which systems may be the best by the family `of`, and how far behind the best each one is at most."""
     may = [candidate for candidate in of.candidates if candidate.may_be_best]
     text = f"{pluralise(len(may), 'system')} may be the best: {_list_candidates(conclusion, may, digits)}"
     others = [candidate for candidate in of.candidates if not candidate.may_be_best]
@@ -264,7 +268,7 @@ def describe_exploratory(conclusion: Conclusion, digits: int) -> str:
 
 
 def detectable_range(conclusion: Conclusion) -> tuple[float, float] | None:
-    """Return the least and the largest of what is found of single pairs; None where they are much the same."""
+    """Return the least and the largest detectable difference of single pairs; None where they are much the same."""
     sizes = [pair.detectable for pair in conclusion.pairs if pair.detectable is not None]
     return (min(sizes), max(sizes)) if sizes and max(sizes) > UNLIKE * min(sizes) else None
 
@@ -342,7 +346,7 @@ def _describe_changes(conclusion: Conclusion, other: Conclusion, digits: int) ->
 
 
 def _map_claims(pairs: Sequence[Pair]) -> dict[str, str]:
-    """Name what is claimed, whatever the order in which a table names two systems."""
+    """Return the better system of each claimed pair; the pair's key does not depend on the order of its systems."""
     claims: dict[str, str] = {}
     for pair in pairs:
         if pair.verdict:
@@ -488,7 +492,7 @@ def describe_missing_simulations(conclusion: Conclusion) -> Iterator[str]:
 
 
 def warnings(conclusion: Conclusion) -> list[str]:
-    """Return what limits a conclusion beside its promise: that this is withdrawn is said with it."""
+    """Return the warnings of a conclusion, but for the one that its promise is withdrawn, which stands elsewhere."""
     return [
         warning
         for warning in conclusion.warnings
@@ -550,7 +554,7 @@ def _favour(metric: Metric) -> str:
 
 
 def _list_largest(rows: Sequence[MetricQuality]) -> str:
-    """Write the largest values, of those whose bounds leave 0 out first."""
+    """Write the largest values, those whose interval leaves out 0 before others."""
     digits = numbers.choose_decimals([(row.high - row.low) / 2 for row in rows])
     ordered = sorted(rows, key=lambda row: (row.low <= 0 <= row.high, -abs(row.value)))
     shown = [

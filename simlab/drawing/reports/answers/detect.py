@@ -1,4 +1,8 @@
-"""Report which differences settings detect, or what the difference wanted takes."""
+"""Report which differences settings of an evaluation detect, or how many ratings a wanted difference takes.
+
+A row (`Detection`) is one setting: its ratings per system, the metric's accuracy, and the differences and powers. What
+was looked for is its field `sought`: the detectable difference, or the number that was solved for.
+"""
 
 from __future__ import annotations
 
@@ -128,7 +132,7 @@ def _key_figures(rows: Sequence[Detection]) -> Iterator[Value]:
 
 
 def _value(row: Detection, name: str, label: str = "") -> Value:
-    """Hold a number of a setting; with its unit where it stands alone."""
+    """Return the number `name` of a setting as a `Value`; with its unit where it stands alone, with a label."""
     number = getattr(row, name)
     reason = "no metric ratings" if name in ("rho", "eta") and row.is_reached else UNREACHED
     unit = "points" if label and row.unit and name in DIFFERENCES else ""

@@ -1,4 +1,4 @@
-"""Draw what settings detect across one of them, a line for each value of another."""
+"""Draw what was looked for, such as the detectable difference, against one setting, with a line for each of others."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ ACROSS = ("n_human", "n_metric", "n_calibration", "correlation", "rho", "eta", "
 
 
 def charts(rows: Sequence[Detection], table: ReportTable) -> Iterator[Chart]:
-    """Draw what was looked for in all rows; nothing where no number differs. Further charts are of further settings."""
+    """Draw what was looked for in all rows; nothing where no number differs. Further charts are of further settings.
+
+    `table` is the table that stands behind each chart.
+    """
     names = list_varied_settings(rows)
     numbers = [name for name in ACROSS if name in names and all(row.known_value(name) is not None for row in rows)]
     if not numbers:

@@ -1,4 +1,7 @@
-"""Name the settings of `simlab detect`, say which of them differ, and what the numbers beside them are."""
+"""Name the settings of `simlab detect`, find which of them differ, and explain the numbers beside them.
+
+A row (`Detection`) is one setting of all keys, `name` one of its keys.
+"""
 
 from __future__ import annotations
 

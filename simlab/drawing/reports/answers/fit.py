@@ -1,4 +1,4 @@
-"""Report the world that a pilot makes, and how far it can be trusted."""
+"""Report the world that was fitted to a pilot: what makes scores differ, and how far it can be trusted."""
 
 from __future__ import annotations
 

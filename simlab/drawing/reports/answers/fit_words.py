@@ -121,7 +121,7 @@ def failure(trait: CheckedTrait) -> str:
 
 
 def describe_error(error: PredictionError) -> str:
-    """State which way what a world predicts errs."""
+    """State in which direction a world's predictions of a measure err, if in any."""
     numbers = f"{tables.number(error.real, 2)} in the pilot, {tables.number(error.simulated, 2)} simulated"
     if abs(error.real - error.simulated) < SMALL or LIKELY > error.below > 1 - LIKELY:
         return f"{error.measure} about right ({numbers})"
@@ -137,7 +137,7 @@ def digits(*values: float) -> int:
 
 
 def component(component: Component) -> str:
-    """Name what makes scores differ."""
+    """Name a component, one of the sources that make scores differ."""
     return WORDS.get(component.name, component.name)
 
 
@@ -165,7 +165,7 @@ def sources(fit: Fit) -> str:
 
 
 def people(fit: Fit, raters: str) -> str:
-    """State whether a coefficient is of these raters or of as many others."""
+    """State whether a coefficient is of these raters (`raters` is fixed) or of as many others (drawn)."""
     n = fit.read.raters or 1
     return "these raters" if raters == "fixed" else f"{n} other raters" if n > 1 else "another rater"
 
@@ -207,7 +207,10 @@ def trade(fit: Fit) -> str:
 
 
 def _price(price: tuple[float, float, float]) -> str:
-    """State from which price of a document on a second rating of each output is worth more than more documents."""
+    """State from which price of a document on a second rating of each output is worth more than more documents.
+
+    `price` is the median with the ends of its interval, low first, in ratings of a system.
+    """
     low, middle, high = price
     if not isfinite(middle) or middle > 1000:
         return "more documents are worth more at any price"

@@ -1,4 +1,7 @@
-"""Report which corruptions metrics notice."""
+"""Report the pass rates of metrics in unit tests: how often each scores a corrupted sentence as it should.
+
+A row (`PassRate`) is the share of the trials of a corruption that a metric passes with so many references.
+"""
 
 from __future__ import annotations
 
@@ -148,7 +151,7 @@ def _blocks(rows: Sequence[PassRate]) -> Iterator[Block]:
 
 
 def _groups(rows: Sequence[PassRate]) -> dict[str, list[PassRate]]:
-    """Return what a chart shows: a kind, a colour a metric; where there are too many metrics, one corruption."""
+    """Return the rates of each chart by its title: a chart for each kind, or with many metrics for each corruption."""
     many = len(_names(rows, "metric")) > MOST_LINES
     groups: dict[str, list[PassRate]] = {}
     for row in sorted(rows, key=lambda row: row.kind):

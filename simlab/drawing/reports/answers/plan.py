@@ -1,4 +1,4 @@
-"""Report which study to buy, beside what, and what would change that."""
+"""Report which study a plan advises to buy, which designs rival it, and what would change the advice."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _key_figures(plan: StudyPlan) -> Iterator[Value]:
 
 
 def _reservations(plan: StudyPlan) -> Iterator[str]:
-    """Write what is to be held against a plan, beside what its first sentences are about."""
+    """Write the reservations on a plan, beside those that its first sentences are about."""
     if plan.open is not None:
         yield f"open: {plan.ended or 'patience ended'} before fresh worlds showed the targets"
     if plan.reached and plan.cheapest < plan.confidence:

@@ -32,7 +32,7 @@ def share(figure: Figure | None, label: str = "") -> Value:
 
 
 def amount(figure: Figure | None, label: str = "", unit: str = "") -> Value:
-    """Hold money, hours or days; with an error where that is not small."""
+    """Return money, hours or days as a `Value`; with an error where that is not small."""
     if figure is None:
         return Value(None, label=label, reason=UNKNOWN)
     small = figure.mcse <= plan_words.TINY * abs(figure.value)
@@ -68,7 +68,10 @@ def _account(name: str, plan: StudyPlan) -> str:
 
 
 def designs(plan: StudyPlan, names: Sequence[str], accounts: Sequence[str] = ()) -> ReportTable:
-    """Show the advice (for these raters, also for others), rivals at its cost, and the most that the limits allow."""
+    """Show the advice (for these raters, also for others), rivals at its cost, and the most that the limits allow.
+
+    Columns are the measures `names`, then `accounts` (money, hours, days).
+    """
     rows = [(label(row, plan), row.figures) for row in plan.rows]
     if plan.new_figures:
         rows.insert(1, ("  the same, for other raters", _figures_for_other_raters(plan.new_figures)))
@@ -80,7 +83,7 @@ def designs(plan: StudyPlan, names: Sequence[str], accounts: Sequence[str] = ())
 
 
 def _figures_for_other_raters(figures: Figures) -> Figures:
-    """Return figures for raters that were not asked: whatever repeats has other raters, too."""
+    """Return figures for raters that were not asked: repetition on new documents is by new raters, too."""
     new, old = REPEATS
     return {**figures, old: figures[new]} if new in figures else figures
 
@@ -91,7 +94,7 @@ def _cells(figures: Figures, names: Sequence[str], accounts: Sequence[str]) -> I
 
 
 def label(row: DesignRow, plan: StudyPlan) -> str:
-    """Write what a design stands there for."""
+    """Write the role of a design among the rows, and its difference from the advice."""
     if row.role == "advice":
         return f"{'this design' if plan.reached else 'the best'}: {plan_designs.shorten_design(row.design)}"
     beside = plan_designs.shorten_design(row.design, plan.design)

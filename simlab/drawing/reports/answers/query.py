@@ -36,7 +36,7 @@ def report(answer: QueriedCells | CellStatistics) -> Report:
 
 
 def name_nearest(cells: QueriedCells) -> list[str]:
-    """State in a line, where no cell meets the conditions, which come nearest; nothing else."""
+    """State in a line, where no cell meets the conditions, which come nearest; an empty list else."""
     return [] if cells.cells else [" ".join(_sentences(cells))]
 
 

@@ -1,4 +1,7 @@
-"""Report what worlds, axes and curves of a store say of a measure."""
+"""Report a statistic of a store's measure: quantiles or shares over worlds, importance of axes, sensitivity, crossings.
+
+A row has the fields that `simlab.answers.query.CellStatistics` names.
+"""
 
 from __future__ import annotations
 

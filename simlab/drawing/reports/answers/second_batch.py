@@ -1,4 +1,4 @@
-"""Report what a second study asks, which settles what a first one left open."""
+"""Report the plan of a second study, whose ratings settle the pairs that a first study left open."""
 
 from __future__ import annotations
 

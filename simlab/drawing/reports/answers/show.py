@@ -11,7 +11,7 @@ from simlab.drawing.wording import describe_drawn
 from simlab.messages import clip, pluralise, size, word
 
 LEAST_SIZE = 2**20 / 10
-"""What is smaller is written as so much, [bytes]."""
+"""A smaller store is written as this size [bytes]."""
 MOST_VALUES = 4
 """So many values of an axis are written out; of more the first and the last."""
 

@@ -1,4 +1,9 @@
-"""Write the finding of a sweep in words: the best design, its lead, and how sure that is."""
+"""Write the finding of a sweep in words: the best design, its lead, and how sure that is.
+
+`seen` is the view of a store (`store_view.view_store`). A design is a value of the axis `seen.by`, a cell one
+combination of values of the other axes, a `Row` a design in a cell with its difference from the baseline. `sentences`
+is the answer of a report, `sections` its tables, `paragraph` its text for a paper.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +37,7 @@ MOST_TABLES = 40
 
 
 def sentences(seen: StoreView) -> tuple[str, ...]:
-    """State which design is best in each cell at the largest value across, by how much, and what was found there."""
+    """State which design is best in each cell at the largest value across, by how much, and how much was found."""
     if not seen.measures:
         return ("No measure of this sweep has a value in any cell.", *_reasons(seen))
     comparison = compare_designs(seen)
@@ -129,7 +134,7 @@ def _difference(gap: Value | None) -> str:
 
 
 def _describe_found(seen: StoreView, row: Row) -> str:
-    """State what was found where a value may be one of emptiness."""
+    """State how much a design found, where its value may be good because hardly anything is found; else ''."""
     if seen.companion is None:
         return ""
     record = _record(seen, row)
@@ -151,7 +156,7 @@ def _marks(lead: Row) -> str:
 
 
 def _standing_of_others(cells: Sequence[Sequence[Row]]) -> str:
-    """Count who leads the cells that are not told one by one."""
+    """Count which designs lead the cells that have no sentence of their own."""
     leaders: dict[str, int] = {}
     for rows in cells:
         best = next((row for row in rows if row.standing == "best"), None)
@@ -163,7 +168,7 @@ def _standing_of_others(cells: Sequence[Sequence[Row]]) -> str:
 
 
 def list_key_figures(seen: StoreView) -> tuple[Value, ...]:
-    """Return the numbers that stand large: the leader's value, its difference from the next, what was found."""
+    """Return the numbers that stand large: the leader's value in the first cell, and how much was found."""
     comparison = compare_designs(seen)
     if comparison is None:
         return tuple(
@@ -178,7 +183,7 @@ def list_key_figures(seen: StoreView) -> tuple[Value, ...]:
 
 
 def value(seen: StoreView, record: Record, name: str, by: str | None = None) -> Value:
-    """Hold a measure of a cell with all that is known of its error."""
+    """Return a measure of a cell with all that is known of its error; with `by`, the label names the design, too."""
     number = record[name]
     of = f", {label_design(by, record[by])}" if by else ""
     known = math.isfinite(number)
@@ -214,9 +219,10 @@ def _keep_finite(number: float) -> float | None:
 
 
 def sections(seen: StoreView, command: str) -> tuple[Section, ...]:
-    """Hold the designs against each other, a table for each cell of the axes that are not compared.
+    """Compare the designs, a table for each cell of the axes that are not compared.
 
-    Cells at the largest value across come first; the others are folded away.
+    Cells at the largest value across come first; the others are folded away. `command` is the command line that has all
+    tables.
     """
     comparison = compare_designs(seen)
     if comparison is None:

@@ -1,4 +1,7 @@
-"""Lay out a whole store to be walked into: its cells, their worlds, and the campaigns of these."""
+"""Lay out a whole store for a reader to descend from its cells to their worlds, and to the campaigns of these.
+
+`Numbers` are the numbers of cells in the ledger, by their values on the axes: `simlab verify --replay` takes them.
+"""
 
 from __future__ import annotations
 
@@ -37,10 +40,11 @@ Numbers = Mapping[tuple[Any, ...], int]
 
 
 def section(seen: StoreView, whole: xr.Dataset, folder: Path, numbers: Numbers | None) -> Section | None:
-    """Lay out all cells of a store; `numbers` is how its ledger counts them, by their values on the axes.
+    """Lay out all cells of the store `whole`; `numbers` has the number of each cell in its ledger.
 
-    Without `numbers` there is no ledger to replay from. None for a calculation, which has no campaigns. Of more cells
-    than a page holds the section says so, with the commands that show one.
+    `seen` is the view of the store, which may show a part of it. Without `numbers` there is no ledger to replay from.
+    None for a calculation, which has no campaigns. Of more cells than a page holds the section says so, with the
+    commands that show one.
     """
     axes = name_axes(whole)
     if "status" not in whole or not seen.measures:
@@ -74,7 +78,7 @@ def section(seen: StoreView, whole: xr.Dataset, folder: Path, numbers: Numbers |
 
 
 def name_excess(whole: xr.Dataset) -> str:
-    """Return why a page does not walk into the cells of a store: there are more than it holds; '' where it does."""
+    """Return why a page does not show the worlds and campaigns of a store: too many cells; '' where it does."""
     n_cells = math.prod(whole.sizes[name] for name in name_axes(whole))
     if "status" not in whole or n_cells <= MOST_CELLS:
         return ""
@@ -96,7 +100,7 @@ def _axis(seen: StoreView, whole: xr.Dataset, name: str) -> ReportAxis:
 
 
 def _count(whole: xr.Dataset, axes: Sequence[str], numbers: Numbers | None) -> list[int | None]:
-    """Count the cells of the grid as their ledger does; those that it lacks have no number."""
+    """Return the number of each cell of the grid in the ledger, None where it lacks one; without a ledger its index."""
     values = [restore_axis_values(whole[name].values) for name in axes]
     places = np.ndindex(*(whole.sizes[name] for name in axes))
     if numbers is None:
@@ -105,7 +109,7 @@ def _count(whole: xr.Dataset, axes: Sequence[str], numbers: Numbers | None) -> l
 
 
 def _claims(whole: xr.Dataset, axes: Sequence[str], where: str) -> tuple[tuple[tuple[int, ...], ...] | None, str]:
-    """Count what each campaign claimed, in each cell; None, and why, where a page does not hold that."""
+    """Count the pairs that each campaign claims, in each cell; None, and why, where a page does not hold that."""
     status = whole["status"].transpose(*axes, "replicate")
     kept = next((name for name in ("significant", "verdict") if name in whole), None)
     if kept is None:

@@ -1,6 +1,9 @@
 """Lay out a comparison of designs: who is best, who ties, by how much the others fall behind, and what that rests on.
 
-`simlab compare` and the report of a store are made of it.
+`simlab compare` (`report`) and the report of a store are made of it. A `Row` is a design in a cell, that is at one
+combination of values of the axes that are not compared, with its paired difference from the baseline; `lines` and
+`columns` give the table of such rows. Of its standings, `unreached` is a design without cells at that cost, `marked`
+one that something speaks against.
 """
 
 from __future__ import annotations
@@ -79,7 +82,7 @@ def _share(row: Row, *, less: bool) -> str:
 def _sort_rows(comparison: Comparison) -> Sequence[Row]:
     """Put designs of several axes in order in each cell, the best first, without those that have no value there.
 
-    Those of one axis lie as it does.
+    Designs along a single axis keep the order of the axis.
     """
     if not comparison.designs:
         return comparison.rows
@@ -105,9 +108,10 @@ def _count(cell: Sequence[Row], standing: str) -> int:
 
 
 def columns(rows: Sequence[Row], *, named: bool = True) -> tuple[str, ...]:
-    """Name what `lines` say of designs behind the measure; differences from what leads where that changes by cell.
+    """Return the heads of the columns that `lines` fills after the measure: difference, interval, standing.
 
-    The best is not `named` where names of designs are long.
+    The difference is from the baseline by its name, or from "the best" where it changes from cell to cell; with `named`
+    False, for long names, the best is never named.
     """
     names = {word(row.baseline) for row in rows}
     best = all(row.standing == "best" for row in rows if row.contrast is None)
@@ -116,7 +120,7 @@ def columns(rows: Sequence[Row], *, named: bool = True) -> tuple[str, ...]:
 
 
 def lines(rows: Sequence[Row]) -> list[tuple[Cell, ...]]:
-    """Lay out, of each design, its value, its difference from the baseline, the interval of that, where it stands."""
+    """Lay out, of each design, its value, its difference from the baseline, the interval of that, and its standing."""
     gaps = [gap(row) for row in rows]
     digits = places(gaps)
     return [
@@ -126,7 +130,7 @@ def lines(rows: Sequence[Row]) -> list[tuple[Cell, ...]]:
 
 
 def value(row: Row) -> Value:
-    """Hold the value of a design; what was calculated has no error."""
+    """Return the value of a design with its error and interval; what was calculated has no error."""
     if not math.isfinite(row.value):
         return Value(None)
     if _is_calculated(row):
@@ -139,7 +143,7 @@ def _is_calculated(row: Row) -> bool:
 
 
 def gap(row: Row) -> Value | None:
-    """Hold the paired difference of a design from the baseline; the baseline has none."""
+    """Return the paired difference of a design from the baseline; None for the baseline itself."""
     contrast = row.contrast
     if contrast is None:
         return None
@@ -162,7 +166,7 @@ def _interval(gap: Value | None, digits: int | None) -> str:
 
 
 def standing(row: Row) -> str:
-    """Write where a design stands."""
+    """Write the standing of a design in words: best, tied with the best, not ranked; "" where it is behind."""
     return PLAIN_WORDS[row.standing] if math.isfinite(row.value) or row.standing == "unreached" else "no value"
 
 
@@ -204,7 +208,7 @@ def notes(comparison: Comparison, shown: Sequence[ReportTable]) -> Iterator[str]
 
 
 def _list_unreached(rows: Sequence[Row]) -> Iterator[str]:
-    """Name the designs that do not reach some costs, and from where to where theirs go."""
+    """Name the designs that do not reach some costs, with the range of their own."""
     lacking = {word(row.design): row.marks[-1] for row in rows if row.standing == "unreached"}
     alike: dict[str, list[str]] = {}
     for design, ends in [*lacking.items()][:MOST_MARKS]:

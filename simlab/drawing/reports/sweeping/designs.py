@@ -44,7 +44,10 @@ def _values(seen: StoreView, name: str) -> str:
 
 
 def settings(attributes: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """List what all cells share: parts by their names, then keys with their values; nulls are left to the config."""
+    """List what all cells share: sizes, then config keys with values, parts by name; nulls are left to the config.
+
+    `attributes` are those of the store, with `sweep` and `config` as JSON.
+    """
     sweep, config = (json.loads(str(attributes.get(name, "{}"))) for name in ("sweep", "config"))
     numbers = [(word, sweep[word]) for word in ("worlds", "pools", "document_draws", "studies") if sweep.get(word)]
     if "calculation" in sweep:

@@ -1,4 +1,7 @@
-"""Lay out the cells of a sweep to be looked at from all sides: rows, axes, measures, the first view as numbers."""
+"""Lay out the cells of a sweep for the page's interactive figure: rows, axes, measures, the first view as numbers.
+
+`seen` is the view of the store; `rows` comes first, `explorer` returns the figure as data.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ ENDS = ("", "_mcse", "_n", "_clusters", "_low", "_high", "_failed", "_reason")
 
 
 def rows(seen: StoreView) -> tuple[Mapping[str, Any], ...]:
-    """List the cells as `query --format json` does; of a large store without what its measures say for all cells."""
+    """List the cells as `query --format json` does; of a large store without notes, and measures without any value."""
     listed = tables.replace_nan(records(seen.dataset, measures_of(seen.dataset)))
     if len(listed) <= MOST_WHOLE:
         return tuple(listed)
@@ -44,7 +47,7 @@ def _is_shown(key: str, content: Any) -> bool:
 
 
 def explorer(seen: StoreView, question: str, listed: Sequence[Mapping[str, Any]]) -> Explorer | None:
-    """Lay out a store with axes; None for one of a single cell, or without a value."""
+    """Lay out a store with axes, with its rows `listed` by `rows`; None for a single cell, or without a value."""
     if not seen.axes or not seen.measures:
         return None
     dataset, shown = seen.dataset, view.view(seen.dataset, seen.measure)

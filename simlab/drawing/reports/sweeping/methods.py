@@ -1,4 +1,7 @@
-"""Describe the measures and parts of a sweep in their own words, with the sources of the methods."""
+"""Describe the measures and parts of a sweep by their docstrings, with the sources of the methods.
+
+A part is a class or function that the config names by `_target_`, such as a test or a law.
+"""
 
 from __future__ import annotations
 

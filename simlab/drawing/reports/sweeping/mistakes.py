@@ -1,4 +1,7 @@
-"""Show how campaigns go wrong: pair by pair, what they claim beside what is true, in each design."""
+"""Show the errors of campaigns in each design: for each pair of systems, how often it is claimed rightly or wrongly.
+
+A `Position` has the indices of a cell along the axes of `seen`, the view of the store.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +49,10 @@ def section(seen: StoreView) -> Section | None:
 
 
 def choose_cells(seen: StoreView) -> tuple[list[Position], str]:
-    """Choose the cells whose errors are shown: all, or those at the largest value across, or the first of these."""
+    """Choose the cells whose errors are shown: all, or those at the largest value across, or every k-th of these.
+
+    Returns their indices along the axes, and a note on the choice, empty for all.
+    """
     shape = tuple(seen.dataset.sizes[axis] for axis in seen.axes)
     places = list(np.ndindex(*shape))
     most = max(1, min(MOST_DESIGNS, MOST_NUMBERS // max(seen.dataset.sizes.get("pair", 1), 1)))
@@ -128,6 +134,6 @@ def _shares(seen: StoreView, designs: Sequence[tuple[Position, Kinds]]) -> Repor
 
 
 def _mean(estimate: Estimate) -> Value:
-    """Hold a mean share; where all clusters agree no error is told."""
+    """Return a mean share with its error; without one where all clusters agree."""
     error = estimate.mcse if math.isfinite(estimate.mcse) and estimate.mcse > 0 else None
     return Value(float(estimate.value), error, estimate.n, len(estimate.influence))

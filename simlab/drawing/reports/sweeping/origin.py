@@ -49,7 +49,7 @@ def compare_command(seen: StoreView, folder: Path) -> str:
 
 
 def shown_folder(folder: Path) -> str:
-    """Write a folder as somebody else can name it: as it was given, or its name where that leads through a machine."""
+    """Write a folder as it was given, or of an absolute path, which holds on one machine only, its last name."""
     return folder.name if folder.is_absolute() else str(folder)
 
 

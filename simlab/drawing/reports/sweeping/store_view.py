@@ -1,4 +1,4 @@
-"""See a store as its report shows it: which measure, of which axes, and which designs are held against each other."""
+"""View of a store for its report: which measure, of which axes, and which designs are compared with each other."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Record = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class StoreView:
-    """A store as its report shows it: the measure of its figure, what was found beside it, its axes.
+    """A store as its report shows it: the measure of its figure, the companion that says what was found, its axes.
 
     `by` is the axis whose values are compared, `x` the one that goes across where that is another one; both are None
     where there is none. `measures` have a value in some cell; `undefined` have none, and hold the reason. `records`
@@ -55,7 +55,11 @@ class StoreView:
 
 
 def view_store(dataset: xr.Dataset, plugins: Sequence[str] = ()) -> StoreView:
-    """See a store as its sweep declares its figure; what was found stands beside what emptiness makes best."""
+    """Return the view of a store: the measure and axes of its sweep's figure, and all measures of all cells.
+
+    Of more than MOST_CELLS cells a part is kept, which `left_out` describes. A measure that is best where nothing is
+    found has a `companion`, which says how much was found.
+    """
     dataset, left_out = _limit_cells(dataset)
     dataset = add_companion(dataset, measures_of(dataset))
     names, axes = measures_of(dataset), name_axes(dataset)
@@ -116,7 +120,7 @@ def _reason(records: Sequence[Record], name: str) -> str:
 
 
 def compare_designs(seen: StoreView) -> Comparison | None:
-    """Compare the designs along the compared axis with each other, in every cell of the other axes; else nothing."""
+    """Compare the designs along the compared axis, in every cell of the other axes; None if nothing can be compared."""
     if seen.by is None or seen.measure not in seen.measures or f"{seen.measure}_influence" not in seen.dataset:
         return None
     return several_stores.compare_designs(seen.dataset, seen.by, seen.measure)
