@@ -141,7 +141,7 @@ def _merge_parts(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _resolve_until(until: Until | None, settings: Settings, config: Config, n_cells: int) -> Until | None:
-    """Return until when a sweep is run, with the studies of a world where a user fixed them."""
+    """Return the targets that end a sweep, with the number of studies of a world where a user fixed it."""
     if until is None:
         return None
     if "worlds" in settings and settings["worlds"].typed:

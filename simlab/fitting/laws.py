@@ -1,6 +1,6 @@
 """List the laws (distributions of answers) that can be fitted to ratings; a new one is one entry here.
 
-`laws` returns them as `FittableLaw`; its `fit` takes a table, a pilot, and returns `Fitted`: draws of all parameters.
+`laws` returns them as `FittableLaw`; its `fit` takes a table, the pilot, and returns `Fitted`: draws of parameters.
 """
 
 from __future__ import annotations

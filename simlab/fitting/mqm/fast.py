@@ -268,7 +268,7 @@ def _points(effects: Effects, share: float) -> float:
 def population(
     rng: np.random.Generator, effects: Effects, system_sd: float, leniency_sd: float, severity_sd: float
 ) -> PopulationSpread:
-    """Return the spread of systems and raters at large around those that are known."""
+    """Return the mean score and the spreads of systems and raters at large, given those that are known."""
     logs = np.log(effects.system_mean)
     mean = logs.mean() + system_sd / np.sqrt(len(logs)) * rng.standard_normal() + system_sd**2 / 2
     return PopulationSpread(float(np.exp(mean)), system_sd, leniency_sd, severity_sd)

@@ -132,7 +132,7 @@ def log_posterior(theta: Floats, surface: Surface, observed: Floats) -> Floats:
 def sample(rng: np.random.Generator, surface: Surface, observed: Floats, start: Floats) -> Floats:
     """Sample the posterior with an ensemble of walkers that stretch towards each other (Goodman and Weare 2010).
 
-    `observed[kind]` are the moments of the real table.
+    `observed` are the same moments of the real table.
     `start[parameter]` is where walkers begin, scattered. Returns draws `[draw, parameter]`, thinned.
     """
     n = len(NAMES)
