@@ -1,4 +1,8 @@
-"""Declare studies: options of groups, values of keys, axes of sweeps; checked before anything runs."""
+"""Declare studies: options of groups, values of keys, axes of sweeps; checked before anything runs.
+
+A group (systems, raters, metric, ...) has options, YAML files conf/GROUP/OPTION.yaml; the config of a study is one
+option of each. `compose` returns the config of one study, `compose_sweep` the `Sweep` of a grid of them.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

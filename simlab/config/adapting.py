@@ -25,7 +25,7 @@ SIZES = ("design.documents", "design.ratings_per_item")
 
 
 def adapt_sizes(settings: Settings, composed: Iterable[Config], kind: Kind) -> tuple[Settings, str]:
-    """Return settings whose sizes the table has, patched into what is composed, and the line that says what was done.
+    """Return settings with sizes that the table has, also put into the configs `composed`, and a line on the changes.
 
     Values beyond the table are dropped; in place of them stands what it has, once. Nothing is adapted, and the line is
     empty, where tables differ from cell to cell or cannot be read.

@@ -1,5 +1,7 @@
 """Compose studies: each combination of options once, by Hydra; values are patched in.
 
+Call `compose` for the config of one study, `compose_sweep` for a grid. Overrides are KEY=VALUE as typed, `plugins`
+names of packages that bring options. A config is nested dicts, a section for each group.
 Every value, those of axes included, is checked against the rules of its section before anything is run, each once:
 a grid of thousands of cells costs a handful of compositions.
 """
@@ -139,7 +141,7 @@ def _merge_parts(parts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _resolve_until(until: Until | None, settings: Settings, config: Config, n_cells: int) -> Until | None:
-    """Return until when a sweep is run, with the studies of a world where a user fixed them."""
+    """Return the targets that end a sweep, with the number of studies of a world where a user fixed it."""
     if until is None:
         return None
     if "worlds" in settings and settings["worlds"].typed:
@@ -246,7 +248,7 @@ def _fixed_options(settings: Settings, options: Options) -> dict[str, Any]:
 
 
 def _list_left_out_keys(declared: Declared, settings: Settings, options: Options, plugins: Sequence[str]) -> set[str]:
-    """List the keys that only the kinds have which a sweep file names and its user left out of the question."""
+    """List the keys that only kinds of studies have which a sweep file names and its user did not ask for."""
     from simlab.studies.kinds import find_kind
 
     named = {value for setting in declared.settings if setting.key == QUESTION for value in setting.values}
@@ -271,7 +273,7 @@ def _patch(setting: KeySetting, cells: Sequence[tuple[Kind, Config]], options: O
 
 
 def _settle(config: Config, kind: Kind, settings: Settings) -> None:
-    """Write down what a config says beside its keys: its kind where that is not implied, its world, its files."""
+    """Add to a config its kind where that is not implied, the one world of a table, and the digests of its files."""
     from simlab.studies.kinds import infer_kind
 
     if infer_kind(config) != kind:
@@ -426,7 +428,7 @@ def _command(declared: Declared, overrides: Sequence[str], quick: bool, plugins:
 
 
 def accounts(configs: Sequence[Mapping[str, Any]], settings: Collection[KeySetting]) -> tuple[str, ...]:
-    """Name the measures of what campaigns take where some cell of a sweep is accounted; none where no cell is."""
+    """Name the measures of what campaigns cost and what ended them, if some cell has a clock or a budget; else none."""
     if not any(has_account(config) for config in _apply_limits(configs, settings)):
         return ()
     clock = any(map(has_clock, configs))

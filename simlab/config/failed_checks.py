@@ -1,4 +1,4 @@
-"""Refuse worlds that failed the checks against their pilot, or say so in everything that is run on them."""
+"""Refuse fitted worlds that failed checks against their pilot, or add a reservation to the sweep that uses them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Find the groups and their options, and compose a study from one option of each."""
+"""Find the groups and their options (conf/GROUP/OPTION.yaml), and compose a study from one option of each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Read the crossing that an adaptive sweep looks for, and its axis: `--locate`, `--along`, `locate:`."""
+"""Read the crossing that an adaptive sweep looks for, and its axis: `--locate`, `--along`, `locate:`.
+
+A crossing is where a measure reaches a value along an axis of numbers, or where two of its curves cross.
+"""
 
 from __future__ import annotations
 
@@ -133,7 +136,7 @@ def spread_range(text: str) -> str:
 def resolve(
     located: Locate | None, axes: Sequence[Axis], config: Mapping[str, Any], until: Until | None
 ) -> Locate | None:
-    """Name the axes of what is located by their names in the store.
+    """Return the crossing with its axes by their names in the store; `config` is that of a cell, `until` its precision.
 
     Raises InputError where there is no such axis, none or several of numbers, or where no error could be told.
     """

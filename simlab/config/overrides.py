@@ -37,7 +37,8 @@ _KEY = re.compile(r"[A-Za-z_]\w*([./][A-Za-z_]\w*)*", re.ASCII)
 class KeySetting:
     """Setting of one key: its values, whether they are an axis, and whether a user typed them.
 
-    `sets[k]` are the keys that the axis's value k sets, and their values; empty for an axis that sets its own key.
+    `sets[k]` are the keys that the axis's value k sets, and their values, where values are names that stand for several
+    keys or axes move together; empty for an axis that sets its own key.
     """
 
     key: str
@@ -52,7 +53,7 @@ class KeySetting:
         return tuple(dict.fromkeys(key for values in self.sets for key in values)) or (self.key,)
 
     def spread(self) -> list[KeySetting]:
-        """Take an axis that sets several keys apart: a setting for each of them, with the values that it takes."""
+        """Split an axis that sets several keys into a setting for each of them, with the values that it takes."""
         if not self.sets:
             return [self]
         taken = {key: [assigned[key] for assigned in self.sets if key in assigned] for key in self.keys}

@@ -43,7 +43,7 @@ class PrecisionTarget:
 class Until:
     """Targets of a run, and the seconds, or campaigns in all, after which it ends without them.
 
-    `studies` of each world are carried out where a user fixed them; else as many as are best.
+    `studies` of each world are carried out where a user fixed them; else the run chooses how many.
     """
 
     targets: tuple[PrecisionTarget, ...]
@@ -119,7 +119,7 @@ def read_targets(declared: Mapping[str, Any]) -> tuple[PrecisionTarget, ...]:
 
 
 def refuse_untold(until: Until, sizes: Mapping[str, int], n_cells: int) -> None:
-    """Raise InputError for a target that no number of worlds and studies reaches."""
+    """Raise InputError for a target that no number of worlds reaches; `sizes` are `pools` and `document_draws`."""
     for target in until.targets:
         if target.difference and n_cells < 2:
             raise InputError(f"{target} is an error of differences between cells, and this is one cell; vary a key")

@@ -33,7 +33,7 @@ _OF_TABLE = ("raters.tie_margin", "raters.judgement")
 
 
 def add_raters(declared: Mapping[str, KeySetting], typed: Sequence[KeySetting], kind: Kind) -> list[KeySetting]:
-    """Return what was typed, with the table's own raters added where all systems are recorded.
+    """Return what was typed, with the raters of the file added where all systems are recorded, or fitted to a table.
 
     Raises InputError where raters are asked for that a table cannot have.
     """
@@ -173,7 +173,7 @@ def _suit_raters(
 
 
 class Understood(NamedTuple):
-    """Reading of a table: in a line, and which scores are better."""
+    """Reading of a table: in a line, its layout, which scores are `better`, and what `better_from` tells that."""
 
     line: str
     layout: str

@@ -1,7 +1,7 @@
-"""Gather what is asked of a study: what the sweep file sets, what is typed, and who wins.
+"""Gather the settings of a sweep, from its file and from what was typed, which wins; call `gather`.
 
-Each kind has its own file of defaults in conf/, which names its question. An option says by what its part returns, or
-by its keys, which kinds it belongs to; an option of several leaves it to the others, and `question` settles it.
+Each kind has its own file of defaults in conf/, which names its question. An option belongs to the kinds that
+fit what its part (`_target_`) returns, or its keys; where the options leave several kinds, `question` settles it.
 """
 
 from __future__ import annotations

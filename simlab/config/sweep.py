@@ -36,8 +36,8 @@ class Axis:
 
     `key` is the full key (design.grouping), `name` the dimension it becomes (grouping); `of_options` says that the
     values name the options of a group, or set some. `sets[k]` is what value k sets, key by key, where an axis sets
-    other keys than its own, `groups` those of these keys that are groups of options, and `along` names what each value
-    sets beside itself.
+    other keys than its own, `groups` those of these keys that are groups of options, and `along[key]` is the
+    name of a key that every value sets beside the axis's own.
     """
 
     key: str
@@ -89,7 +89,7 @@ class Cell:
 class Sweep:
     """A grid of studies, and the measures and precision that are asked of it.
 
-    `base` is what the configs of all cells share, `reservation` what is to be said of all that is found, `until` the
+    `base` is what the configs of all cells share, `reservation` a warning that goes with all results, `until` the
     precision to which it is run (None: as many worlds and studies as it says), `locate` the crossing for which cells
     are chosen out of the grid (None: all of it). `composed` holds one checked config for each combination of the
     options on axes; cells patch the other axes' values into copies of them. `kept` are the places of the cells that

@@ -2,6 +2,9 @@
 
 Agreement of pairs of raters on the order of systems, the scores of each rater, each rater beside those who rated the
 same outputs (leniency, sharpness, time, failed controls), and the hours that they worked.
+
+Call `measure_agreement` on a table, or `agreement` on a world: both return an `Agreement`. `predict_hours` predicts the
+hours of one table from the times of another.
 """
 
 from __future__ import annotations
@@ -186,7 +189,7 @@ def _mean(kind: str, taus: Sequence[float], documents: int, comparisons: int, un
 
 @dataclass(frozen=True, slots=True)
 class AvailableRatings:
-    """Ratings that a table has, flat."""
+    """Ratings, one entry each: indices of rater, system and document, the score, the number of errors marked."""
 
     rater: Ints
     system: Ints
@@ -216,7 +219,7 @@ def describe_scores(name: str, given: AvailableRatings, own: Bools) -> RaterScor
 
 
 def compare_with_others(ratings: Ratings, cut: float = CUT) -> tuple[RaterBesideOthers, ...]:
-    """Describe every rater who rated anything; time between answers is cut at `cut` seconds."""
+    """Compare every rater with others on the same outputs; answers count `cut` seconds of time at most."""
     rated = keep_pairable(number_outputs(ratings))
     total = np.bincount(rated.output, rated.score)
     count = np.bincount(rated.output)
@@ -249,7 +252,7 @@ def _compare(
 
 
 def mean_by_cluster(value: Floats, cluster: Ints) -> tuple[float, float, float]:
-    """Return a mean and its 95 % interval, by t over clusters; NaN for what cannot be told.
+    """Return a mean and its 95 % interval, by t over the clusters `cluster[value]`; NaN for what cannot be told.
 
     The variance is that of a ratio of sums over clusters (Cochran 1977, section 9A.2).
     """
@@ -275,7 +278,7 @@ def slope_by_cluster(x: Floats, y: Floats, cluster: Ints) -> tuple[float, float,
 
 
 def _add_interval(value: float, influence: Floats) -> tuple[float, float, float]:
-    """Return an estimate with the interval that the influence of each cluster gives it."""
+    """Return an estimate with its 95 % interval; `influence[cluster]` is what each cluster adds to its error."""
     n = len(influence)
     if n < 2:
         return value, math.nan, math.nan
@@ -320,8 +323,10 @@ def add_hours(times: Times | None, cut: float) -> Iterator[HoursWorked]:
 
 
 def predict_hours(known: Times | None, times: Times | None, cut: float, named: str) -> HoursPredicted:
-    """Predict the hours of a table from the times of another.
+    """Predict the hours of a table from the speeds of the people of another.
 
+    `times` are those of the table, `known` those of the other, which errors call `named`; `cut` is the most seconds
+    that an answer counts. The hours that the table really took are returned beside their prediction.
     Raises InputError, beginning with `named`, where either has none.
     """
     learnt = fitted_speeds(known, cut)
@@ -345,7 +350,7 @@ def predict_hours(known: Times | None, times: Times | None, cut: float, named: s
 
 
 def describe_rule(times: Times, cut: float) -> str:
-    """Return what the hours and seconds of a table are."""
+    """Return the sentence that says how the hours and seconds of a table are measured."""
     return f"{RULES[times.rule]}; raters' seconds are means with gaps cut at {cut:g} s."
 
 

@@ -1,6 +1,7 @@
 """Compute Krippendorff's alpha and intraclass correlations, from ratings with gaps.
 
-Intraclass correlations come from variance components of outputs and raters.
+Intraclass correlations come from variance components of outputs and raters. Call `coefficients` on a table; intervals
+come from resampled documents. An output is a system's answer to an item.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ ALPHA_RESAMPLES, ICC_RESAMPLES = 2000, 300
 
 
 class RatedOutputs(NamedTuple):
-    """Ratings, flat, by the number of the output, and the document of each output."""
+    """Ratings, one entry each of `output`, `rater` and `score`; `document[output]` numbers each output's document."""
 
     output: Ints
     rater: Ints
@@ -85,7 +86,7 @@ def _alpha(rated: RatedOutputs, level: Level) -> Coefficient:
 
 
 def _statistic(rated: RatedOutputs, level: Level) -> Callable[[Floats], Floats]:
-    """Return what computes alpha from `weights[sample, document]`, how often each document is there."""
+    """Return a function that computes alpha `[sample]` from `weights[sample, document]`, how often each is drawn."""
     return _alpha_by_squares(rated) if level == "interval" else _alpha_by_coincidences(rated, level)
 
 

@@ -2,7 +2,7 @@
 
 Tables are described by what a study depends on: scores, systems, raters, agreement, conclusions. A law that is right
 should fail hardly any pilot, whatever the number of these traits: the limit is the one that 95 % of the simulated
-tables, each held against the others, keep in all traits at once (Westfall and Young 1993, single step).
+tables, each held against the others, keep in all traits at once (Westfall and Young 1993, single step). Call `checks`.
 """
 
 from __future__ import annotations
@@ -75,7 +75,8 @@ class Check(NamedTuple):
 class FitChecks:
     """Checks of single traits, and what figures show: survival of scores, means of raters and systems.
 
-    `survival[table, score]`, `raters[table, rater]` and `systems[table, system]` have the real table first.
+    `erring` compares conclusions of a real study with simulated ones. `survival[table, score]` are the shares of scores
+    above those of `grid`; like `raters[table, rater]` and `systems[table, system]` it has the real table first.
     """
 
     traits: tuple[Check, ...]
@@ -175,8 +176,8 @@ def _means(table: Ratings, name: str) -> Floats:
 class CheckPoints:
     """Points at which tables are compared, as the pilot has it: thresholds, ends of the scale, halves of the documents.
 
-    `first[split, document]` marks a half; `pairs[2, pair]` are pairs of systems; `raters[2, pair]` pairs of raters who
-    share outputs.
+    `first[split, document]` marks a half; `pairs[2, pair]` are pairs of systems; `shared[2, pair]` pairs of ratings of
+    one output by two raters.
     """
 
     thresholds: tuple[float, ...]
@@ -187,7 +188,7 @@ class CheckPoints:
 
 
 def look_at(rng: np.random.Generator, pilot: Ratings) -> CheckPoints:
-    """Fix where all tables of a pilot's design are looked at."""
+    """Choose, from the pilot, the points at which all tables of its design are compared."""
     # Thresholds are scores that occur, so that a share above one is a share of whole categories.
     values = np.quantile(pilot.score, POINTS, method="inverted_cdf")
     edges = {float(pilot.score.min()), float(pilot.score.max()), 0.0}
@@ -204,7 +205,7 @@ def look_at(rng: np.random.Generator, pilot: Ratings) -> CheckPoints:
 
 
 def traits(table: Ratings, look: CheckPoints) -> dict[str, float]:
-    """Describe a table; NaN for what its design cannot show."""
+    """Return the traits of a table by name; NaN for what its design cannot show."""
     score = table.score
     means = _mean_by_index(table.system, score, table.n_systems)
     document = table.document[table.item]
@@ -290,7 +291,10 @@ def _cells(table: Ratings, document: Ints) -> tuple[Floats, Bools]:
 
 
 def conclusions(cell: Floats, rated: Bools, look: CheckPoints) -> dict[str, float]:
-    """Test all pairs of systems by a paired t test over documents: on all, and on one half held against the other."""
+    """Test all pairs of systems by a paired t test over documents: on all, and on one half held against the other.
+
+    `cell[document, system]` are mean scores, `rated` marks those that there are. Returns `CONCLUSIONS` by name.
+    """
     i, j = look.pairs
     if cell.shape[0] < FEWEST_DOCUMENTS or not len(i):
         return dict.fromkeys(CONCLUSIONS, float("nan"))

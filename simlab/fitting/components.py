@@ -5,7 +5,8 @@ in points, are those of a random-effects analysis of variance: a count, a catego
 and floor and ceiling are in it. Documents are always drawn anew. Raters are *drawn* (a study has raters like the
 pilot's, other people) or *fixed* (these raters, and what they favour counts as true). All raters of a document rate all
 its outputs. Source: Brennan (2001), Generalizability Theory, chapters 1, 3, 4 and 7 (E rho^2 for comparing systems, Phi
-for their scores as they stand).
+for their scores as they stand). Call `components`, then `coefficients` for dependability, and `trade` to weigh ratings
+of an output against documents.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ class PilotComponents:
 
 
 def components(law: FittableLaw, fitted: Fitted, seed: int = 0) -> PilotComponents:
-    """Analyse what each draw of a law answers to a balanced design, raters drawn anew."""
+    """Return the components of the answers that each draw of a fitted law gives to a balanced design, by new raters."""
     pilot = fitted.ratings
     size = len(pilot.document) / pilot.n_documents
     n_segments = 1 if size < 1.5 else min(MOST_SEGMENTS, round(size))
@@ -147,7 +148,7 @@ def variances(score: Floats) -> dict[str, Floats]:
 
 
 def other_raters(rng: np.random.Generator, effects: Any, spread: Mapping[str, float], n: int) -> Any | None:
-    """Put n raters at large in the place of the pilot's, None where the law does not say how these are.
+    """Replace the pilot's raters in a draw of a law by n at large; None where the law does not say how these are.
 
     What is drawn has exactly the spread that it should have, so that it adds no noise of its own to a component.
     """
@@ -194,7 +195,7 @@ def _draw_standardised(rng: np.random.Generator, n: int) -> Floats:
 
 
 class StudySize(NamedTuple):
-    """Size of a study: documents, raters of each document, raters in all."""
+    """Size of a study: documents, raters of each document (`each`), raters in all."""
 
     documents: float
     each: float

@@ -34,6 +34,7 @@ def compare(
 ) -> list[LawScore]:
     """Score laws on held-out documents, the best first; laws that a fold refuses are left out.
 
+    `advance` is called with the name of each law that is done.
     The predictive probability of a held-out rating is the share of simulated ratings, by the same rater of the same
     system on new documents, that fall on its value: on a common grid, so that counts, categories and numbers compare.
     """

@@ -1,4 +1,7 @@
-"""List the laws that can be fitted to ratings; a new one is one entry here."""
+"""List the laws (distributions of answers) that can be fitted to ratings; a new one is one entry here.
+
+`laws` returns them as `FittableLaw`; its `fit` takes a table, the pilot, and returns `Fitted`: draws of parameters.
+"""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ EFFECT = {"system": "system_effect"}
 def points(priors: Priors, system: Any, document: Any, rater: Any, score: Any) -> None:
     """State the law `gaussian` where scores have no ends and no steps, and a document is one segment.
 
+    `system`, `document` and `rater` are indices `[rating]`, `score` the scores.
     Effects are standard normal times their spreads. The residual is normal, or Student of one of some degrees of
     freedom for all ratings alike, over which is summed.
     """

@@ -10,7 +10,8 @@ scores are to be drawn). It has these sites:
   Sites in the plates `documents`, `segments` and `ratings` are drawn anew with other documents, sites in the plate
   `raters` with other raters, both from what the model says given all the rest; all else keeps its posterior draw.
 
-What is drawn is rounded to the steps of the table's scores and held between the ends of its scale.
+What is drawn is rounded to the steps of the table's scores and held between the ends of its scale. Call `own_law` with
+the path of the function; it returns a `FittableLaw`.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ class OwnEffects:
     scale: Scale
 
     def forget_raters(self) -> OwnEffects:
-        """Let raters be drawn, as the model says that they are at large."""
+        """Leave out the sites of raters, so that other raters are drawn as the model says of raters at large."""
         return replace(self, sites={name: value for name, value in self.sites.items() if name not in self.of_raters})
 
 
@@ -148,7 +149,7 @@ def fit(path: str, model: Model, ratings: Ratings, *, seed: int = 0, draws: int 
 
 
 def arguments(model: Model, design: Ratings, score: Floats | None) -> dict[str, Any]:
-    """Return what a model is called with for a design, and the scores given (None: they are drawn)."""
+    """Return the arguments that a model takes of a design and of its scores `[rating]` (None: they are drawn)."""
     every = {
         "n_systems": design.n_systems,
         "n_documents": design.n_documents,
@@ -267,7 +268,7 @@ class _Simulator:
     def __call__(
         self, rng: np.random.Generator, effects: OwnEffects, design: Ratings, each: int = 1
     ) -> tuple[Floats, OwnEffects]:
-        """Draw scores `[each, rating]`; the effects that come back know the documents, too, for other raters."""
+        """Draw scores `[each, rating]`; return with them effects that fix the documents, to ask other raters about."""
         import jax
 
         key = jax.random.PRNGKey(int(rng.integers(2**31)))
@@ -312,7 +313,7 @@ def _no_world(*given: Any, **named: Any) -> Any:
 
 
 def content(path: str, simulate: _Simulator, fitted: Fitted) -> Mapping[str, Any]:
-    """Return what the file of the world says: answers to documents that the model draws, one set for each draw."""
+    """Return the content of the world's file: answers to documents that the model draws, one set for each draw."""
     pilot, rng = fitted.ratings, stream(0, "fit", "own", "kept")
     n_draws = min(KEPT_DRAWS, len(fitted.effects))
     sizes = np.bincount(pilot.document, minlength=pilot.n_documents)

@@ -1,4 +1,4 @@
-"""Take parts of a table of ratings: some of its documents, the raters that both parts know."""
+"""Cut a table of ratings: keep some ratings or documents, or hold out parts of the documents in turn (`folds`)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Fold(NamedTuple):
 
 
 def keep_ratings(ratings: Ratings, rows: Bools) -> Ratings:
-    """Keep some ratings; items and documents without any are left out, systems and raters keep their indices."""
+    """Keep the ratings that `rows[rating]` marks, and their items and documents; systems and raters keep indices."""
     items, item = np.unique(ratings.item[rows], return_inverse=True)
     documents, document = np.unique(ratings.document[items], return_inverse=True)
     return replace(
@@ -68,7 +68,7 @@ def replace_scores(ratings: Ratings, score: Floats) -> Ratings:
 
 
 def folds(rng: np.random.Generator, ratings: Ratings, most: int = MOST_FOLDS) -> Iterator[Fold]:
-    """Hold out every document once, `most` parts at most; ratings by raters whom no other part knows are not asked."""
+    """Hold out every document once, in `most` parts at most; leave out ratings of raters or systems new to the rest."""
     n = ratings.n_documents
     part = rng.permutation(n) % min(most, n)
     of_rating = ratings.document[ratings.item]

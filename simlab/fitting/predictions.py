@@ -14,7 +14,8 @@ _SPREADS, _ERRORS = np.linspace(0, 3, 61)[:, None], np.exp(np.linspace(-1.2, 1.2
 def prediction_interval(values: Floats, errors: Floats, noise: float = 0.0) -> tuple[float, float]:
     """Return the 90 % interval of what simulated worlds predict: `values[world]` with standard errors.
 
-    `s_b = theta_b + e_b` spreads by `Var(theta) + mean v_b`, so that percentiles of s_b are too wide: twice, where the
+    World b's value is its true value and an error of simulation of variance `v_b = errors[b]^2`: `s_b = theta_b + e_b`.
+    Values spread by `Var(theta) + mean v_b`, so that percentiles of s_b are too wide: twice, where the
     noise is twice the spread. Values are drawn to their mean by `sqrt(S2 / Var(s_b))`, S2 as `spread_of_truth` has it.
     To be held against a truth that was measured with an error, too, its variance `noise` is added back to S2.
     Percentiles are those between which a further value of the same law lies as often as they say.

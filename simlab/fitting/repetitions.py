@@ -2,6 +2,7 @@
 
 What is drawn anew decides what a repetition means: the same people may rate the same outputs once more, or other
 documents; other people may rate; and systems may be made equal, for whoever wants to know how often nothing is found.
+Call `table_world`; methods of the `TableWorld` return new scores `[rating]`, given one of its draws by number.
 """
 
 from __future__ import annotations

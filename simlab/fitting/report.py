@@ -1,4 +1,8 @@
-"""Put together what a fit tells of its pilot: its law, its checks, what makes scores differ, what is not known."""
+"""Fit a law to a table of ratings, and report its checks, variance components, dependability and what is not known.
+
+Call `report` on a table; `FitReport.answer` is the answer of `simlab fit`, `FitReport.content` the file of the world.
+`say` is called with each line of progress.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +52,7 @@ SPANS = ("seconds_per_answer", "median_seconds", "rater_sd", "login_sd", "screen
 
 
 def disagreement(diagnosis: Mapping[str, Any]) -> tuple[str, ...]:
-    """State that chains disagree, and that transitions diverged; nothing where all is well."""
+    """State that chains disagree, and that transitions diverged, by the `diagnosis` of a fit; () where all is well."""
     r_hat, stray = float(diagnosis.get("r_hat", 1.0)), int(diagnosis.get("divergences", 0))
     sentences = []
     if r_hat > AGREE:
@@ -124,11 +128,11 @@ class FitReport:
 
     @property
     def listed(self) -> list[Component]:
-        """List what makes scores differ."""
+        """List the components that make scores differ."""
         return self.components.list_components()
 
     def answer(self, read: Mapping[str, Any]) -> answers.Fit:
-        """Return what is said of the fit, and of what was `read` of the table."""
+        """Return the answer of `simlab fit`; `read` is the record of how the table was read."""
         return answers.Fit(
             read=read_record(ReadTable, read, "read"),
             law=self.law.name,
@@ -203,7 +207,7 @@ def examine_fit(
     seed: int,
     say: Say = ignore_message,
 ) -> FitReport:
-    """Look at a fit: check it against its pilot, and say what makes scores differ."""
+    """Check a fit against its pilot and estimate what makes scores differ; return the report, without speeds."""
     say(f"checking {law.name} against the pilot")
     parts = components(law, fitted, seed)
     ratings = fitted.ratings
@@ -269,7 +273,7 @@ def content(
     speeds: Mapping[str, Any],
     timing: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Put together what the file says."""
+    """Return the content of the file of a fitted world; `about` names the table."""
     ratings, own = fitted.ratings, dict(law.content(fitted))
     spreads = {f"{one.name}_sd": _spread(one) for one in components}
     # Counts of errors have estimates of their own, and fewer are always better.
@@ -310,7 +314,7 @@ def seats(ratings: Ratings) -> list[list[int]]:
 
 
 def text(world: Mapping[str, Any]) -> str:
-    """Write the file as text."""
+    """Return the file of a fitted world as YAML."""
     import yaml
 
     dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
@@ -353,7 +357,7 @@ def _round_digits(value: float) -> float:
 
 
 def speed_content(fitted: FittedSpeeds) -> dict[str, Any]:
-    """Return what the file of a world says: the rule, what was there, estimates, and a draw for each world."""
+    """Return the section `timing` of a world's file: the rule, counts, estimates, and a draw for each world."""
     draws = fitted.draws[:KEPT].T.tolist()
     names = ("log_mean", "rater_sd", "login_sd")
     drawn = {name: [_round_digits(value) for value in column] for name, column in zip(names, draws, strict=True)}

@@ -1,4 +1,8 @@
-"""Learn how fast people work at large from a few of them: lognormal speeds with a rater effect, by quadrature."""
+"""Learn how fast people in general work from a few of them: lognormal speeds with a rater effect, by quadrature.
+
+`posterior` takes the times of logins; `log_score` measures how well these predict other people. A person may have
+worked under several logins; a screen is the answers given in a row about one output.
+"""
 
 from __future__ import annotations
 
@@ -91,7 +95,7 @@ class SpeedPosterior:
 
 
 def posterior(worked: LoginTimes, *, flat: bool = False) -> SpeedPosterior:
-    """Weigh every pair of spreads by the logins, log_mean integrated out; `flat`: people do not differ (rater_sd is 0).
+    """Weigh pairs of spreads (rater_sd, login_sd) by the logins, log_mean integrated out; `flat`: rater_sd is 0.
 
     Given the spreads the logins of a person have covariance `rater_sd^2 + diag(d)`, with `d = login_sd^2 + noise`; by
     Sherman and Morrison the person's precision about log_mean is `S / (1 + rater_sd^2 S)` with `S = sum 1 / d`.

@@ -1,4 +1,8 @@
-"""Estimate how long raters take, by rater and for people at large, and predict the hours of other people."""
+"""Estimate how long raters take, by rater and for people at large, and predict the hours of other people.
+
+`speed_by_rater` takes a table. `fitted_speeds` takes the times of its answers; `predicted_hours` predicts from its
+draws, `FittedSpeeds.speeds_by_world`.
+"""
 
 from __future__ import annotations
 
@@ -283,7 +287,7 @@ class HoursPrediction(NamedTuple):
 
 
 def compare_predicted_hours(known: FittedSpeeds, times: Times) -> HoursPrediction | None:
-    """Predict the hours of another table's logins from what one table says, under its cut, and look; None: no times.
+    """Predict the hours of another table's logins from speeds of a first, and compare with its own; None: no times.
 
     Who answered how much is taken from the other table, what they are like from the first: none of them is known.
     """

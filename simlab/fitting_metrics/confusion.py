@@ -1,4 +1,8 @@
-"""Estimate a metric's mixture matrix: what it says of two outputs when humans say `>`, `=` or `<`."""
+"""Estimate a metric's mixture matrix: what it says of two outputs when humans say `>`, `=` or `<`.
+
+`mixture_of_outputs` takes scored outputs, `mixture_of_preferences` human comparisons, `mixture_of_trials` corrupted
+sentences; each returns a `Mixture`, or None where nothing can be learned.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +35,8 @@ class Mixture:
     `counts` are those divided by the `design_effect[column]`: comparisons of one item (of one document, where these are
     named), or of one kind of corruption, go together, and know less than as many independent ones. With `mirrored` the
     order of two systems means nothing: the column `<` is `>` upside down and `=` its own mirror image. `concentration`
-    says how closely the matrices of pairs of systems follow it (None: no difference was found).
+    says how closely the matrices of pairs of systems follow it (None: no difference was found). Scores of the
+    metric that differ by up to `margin` are draws, those of humans by up to `human_margin` (None: humans compared).
     """
 
     observed: Floats

@@ -43,8 +43,9 @@ class Correlation:
 
 
 def correlation(outputs: JudgedOutputs, name: str, *, signs: tuple[int, int]) -> Correlation | None:
-    """Correlate a metric with human scores over the outputs of a system, the same for all systems.
+    """Correlate the metric `name` with human scores over the outputs of a system, the same for all systems.
 
+    `signs` turn (human, metric) scores so that more is better.
     Both are taken from their system's mean. Errors are by a jackknife that leaves out groups of items, so that outputs
     of the same item (document, where these are named) may go together. None where nothing varies, or fewer than 8
     outputs have both scores.

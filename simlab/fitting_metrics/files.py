@@ -26,7 +26,7 @@ OUTCOMES = (">", "=", "<")
 
 
 def text(learned: Learned, fit: MetricFit, source: str, digest: str, *, signs: tuple[int, int]) -> str:
-    """Return the YAML of a metric: its sections, and the systems of the table."""
+    """Return the YAML of a metric and of the table's systems; `source` names the table, `digest` is its SHA-256."""
     lines = [
         f"# What `simlab fit-metric` learned of {_plain_name(learned.name)}; worlds draw from it (simlab show metric).",
         *(f"{key}: {value}" for key, value in schemas.head_of_fitted("metric").items()),

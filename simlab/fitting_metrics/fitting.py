@@ -1,4 +1,8 @@
-"""Fit whatever a table tells of metrics and systems, and list what it does not tell."""
+"""Fit whatever a table tells of metrics and systems, and list what it does not tell; call `fit`.
+
+rho and eta are the probabilities that a metric calls adequate outputs adequate, and others inadequate; mu is its
+mixture matrix, what it says of two outputs given what humans say. Notes are sentences for the user.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +33,12 @@ _USELESS = 1.02
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Options of a fit; scores are turned so that more is better, margins are in their units."""
+    """Options of a fit, in the units of the scores.
+
+    Differences up to `margin` (metric) or `human_margin` are draws; outputs are adequate from the human score
+    `adequate_from` on, and called adequate beyond the metric's `threshold` (None: the best one). `keep_order`: what the
+    metric says when humans say `<` need not mirror what it says when they say `>`.
+    """
 
     margin: float = 0.0
     human_margin: float = 0.0
@@ -47,7 +56,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """Fit of one metric; None where the data do not tell. `notes` say what, and why not."""
+    """Fit of one metric; parts are None where data do not tell. `transported`: learned from corruptions."""
 
     name: str
     transported: bool

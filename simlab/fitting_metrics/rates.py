@@ -1,4 +1,4 @@
-"""Estimate how often a metric is right about adequate outputs, and about others, at its best threshold."""
+"""Estimate how often a metric is right about adequate outputs (rho) and others (eta) at a threshold; call `rates`."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def rates(
     """Estimate rho and eta of `score[output]` against `adequate[output]`, the probability that an output is adequate.
 
     `threshold=None` chooses the one that makes rho + eta largest; by what the same outputs then say too much is found
-    from items held out in turn (`optimism`), and taken off. Labels without
+    from items held out in turn (`threshold_bias`), and taken off. Labels without
     error are 0 or 1; of others (`noisy`) rho and eta are the regression of what the metric says on the probability,
     which no error of the labels biases. Where adequacy is a bound on a noisy score, a metric knows more than that it is
     above; then `position[:, output]`, its mean and standard deviation above the bound, takes the place of the labels

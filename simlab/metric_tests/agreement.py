@@ -32,6 +32,7 @@ class TrialVerdicts(NamedTuple):
 def metric_agreement(pairs: Sequence[ScorePairs], *, tolerance: float, near_tie: float = 0.0) -> MetricAgreement:
     """Return how far each two metrics agree, by number of references and corruption; `all` pools the corruptions.
 
+    `tolerance` and `near_tie` decide which trials pass (`pass_rates.passes`).
     There is no correlation where a metric's verdict is the same for all trials, and no error where there is nothing
     that it could be estimated from.
 

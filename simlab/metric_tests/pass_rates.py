@@ -32,7 +32,8 @@ NEAR = 1e-6
 def passes(pairs: ScorePairs, *, tolerance: float, near_tie: float = 0.0) -> Bools:
     """Return for each trial whether the metric passes it; what has no scores does not.
 
-    Altering and disrupting corruptions must score worse than their originals, preserving ones must score alike.
+    Altering and disrupting corruptions must score worse than their originals, preserving ones must score alike, up to
+    the share `tolerance` of the original's score.
     Differences up to the share `near_tie` of the scores are ties; with 0, the published rule, rounding alone is.
     """
     if pairs.trials.kind == "preserving":

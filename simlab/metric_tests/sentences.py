@@ -1,4 +1,7 @@
-"""Make trials of plain sentences: each of them corrupted by every rule that fits it, with its own references."""
+"""Make trials that test a metric: plain sentences, each corrupted by every rule that fits it, with its references.
+
+Call `read`, `make` and `text`; the text is a file of trials as `plain.read` reads them.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class CorruptedSentences:
-    """Trials as they are written, and how many `sentences` there were for each corruption."""
+    """Trials, each with the keys of a line of their file, and how many `sentences` each corruption was tried on."""
 
     trials: tuple[Mapping[str, object], ...]
     sentences: int

@@ -1,4 +1,4 @@
-"""Trials of metrics and the kinds of corruptions in them, read from a folder or a file."""
+"""Trials of metrics (a sentence, its corruption, references), the kinds of corruptions, and help for their readers."""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
 """Carry out the same studies in many worlds at once, and measure what they conclude.
 
+Call `sums` on worlds, `campaigns` on these sums and dealt studies, and `measure_worlds` on the conclusions. A *set* is
+studies of the same documents; a pair is one of systems i < j.
+
 Fixed ratings are added up once, so that a study picks sums of documents instead of ratings. Normalisations, the
 permutation test and the measures are those of `analysis.normalization`, `analysis.significance` and `measures`.
 """
@@ -37,6 +40,8 @@ PAIRWISE = ("srp", "confirmed", "kendall")
 class Campaigns:
     """Conclusions of studies: `claim` and `direction` are `[world, set, study, pair]` of +1, 0, -1.
 
+    `direction` is +1 where the first system of a pair looks better, `claim` the same where it is significant, else 0.
+
     `truth[world, pair]` is the true direction, None where nobody knows it.
     """
 
@@ -46,7 +51,7 @@ class Campaigns:
 
 
 def campaigns(sums: DocumentSums, dealt: DealtStudies, normalizations: Sequence[str]) -> dict[str, Campaigns]:
-    """Carry out studies, concluding once for each normalisation of the same ratings."""
+    """Carry out studies; return their conclusions by normalisation, all of the same ratings."""
     concluded: dict[str, list[tuple[Floats, Floats]]] = {name: [] for name in normalizations}
     up = -1.0 if sums.frame.lower_is_better else 1.0
     for study in range(len(dealt.document)):
@@ -85,7 +90,7 @@ class DocumentSums:
 
 @dataclass(frozen=True, slots=True)
 class PickedSums:
-    """Sums that a study asks of every world: `value[world, system, k, rating]`, squares and errors alike.
+    """Sums of what one study collects in every world: `value[world, system, k, rating]`, squares and errors alike.
 
     `rater[system, k, rating]` answered about the k-th document, which has `segments[k]`; `n_raters` are in the pool.
     """
@@ -124,7 +129,7 @@ def sums(worlds: Sequence[World]) -> DocumentSums:
 
 
 def pick_sums(sums: DocumentSums, dealt: DealtStudies, study: int) -> PickedSums:
-    """Pick what a study asks."""
+    """Pick the sums of the ratings that study number `study` collects."""
     slot, document = dealt.slot[study], dealt.document[study]
     at = slice(None), np.arange(len(slot))[:, None, None], document[None, :, None], slot
     return PickedSums(
@@ -195,7 +200,7 @@ def _count(picked: PickedSums) -> Floats:
 
 
 def find_significant_pairs(total: Floats, patterns: Floats, level: float) -> tuple[Bools, Floats]:
-    """Return what is significant and the difference of both systems' sums, each `[world, pair]`.
+    """Test all pairs of systems; return which differ significantly, and differences of sums, `[world, pair]`.
 
     `total[world, document, system]` is complete; `patterns[pattern, document]` are the signs of the test.
     """
@@ -225,7 +230,7 @@ def _ratios(total: Floats, difference: Floats) -> Floats:
 
 
 def _passes(gap: Floats, least: Floats, patterns: Floats, level: float) -> Bools:
-    """Test the pairs that need it, `gap[pair, document]`.
+    """Test the pairs that need it, by `gap[pair, document]`; `least[pair]` is the least sum that is as extreme.
 
     Single precision decides, unless a sum so close to the difference that it may be rounded matters.
     """

@@ -1,7 +1,8 @@
-"""Name a design among candidates of equal cost from what a pilot lets one expect, and judge what was named.
+"""Choose a design among candidates of equal cost from predictions of a pilot, and compare it with real studies.
 
-All candidates ask for the same number of ratings. What is named is what a plan names for a given budget: the design
-that tells most pairs of systems apart among those whose claims a repetition confirms.
+All candidates ask for the same number of ratings. The choice is that of a plan for a given budget: the design that
+tells most pairs of systems apart among those whose claims a repetition confirms. Call `advise` for each split of the
+documents, and `summarize_rules` on all that it returns.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class AdviceCandidate(NamedTuple):
 
 
 class Worth(NamedTuple):
-    """Worth of a candidate: how much of what is wanted, and the share of its claims that is confirmed.
+    """Worth of a candidate: its mean of the measure to maximise, and the share of its claims that is confirmed.
 
     NaN where nothing was claimed, so that there was nothing to confirm.
     """
@@ -117,7 +118,7 @@ def shortfall(observed: Mapping[AdviceCandidate, Worth], chosen: AdviceCandidate
 def worth_by_candidate(
     result: StudyMeasures, of: Sequence[AdviceCandidate], gain: Measure
 ) -> dict[AdviceCandidate, Worth]:
-    """Average measures of candidates over worlds."""
+    """Average over worlds the measure `gain` and the confirmed share of the candidates `of`."""
     return {
         candidate: Worth(*(_mean_over_worlds(result, candidate, measure) for measure in (gain, "confirmed")))
         for candidate in of
@@ -140,7 +141,7 @@ def _key(candidate: AdviceCandidate) -> tuple[str, int, str]:
 
 
 def advise(plan: BacktestRun, split: int) -> list[JudgedCandidate]:
-    """Name a design from a split's pilot, and carry out all candidates on the real ratings of the other documents."""
+    """Choose a design from a split's pilot; return all candidates with real studies on the other documents."""
     target = target_world(plan, split, "held_out")
     of, size = candidates(target), plan.size
     effects = fit_effects(plan, PredictionSource(split, "fit"))

@@ -1,4 +1,7 @@
-"""List the studies that a table allows: who gets what, how many documents and ratings, how scores are normalised."""
+"""List the study designs that a table of ratings allows, and deal studies of one: documents, raters, signs of tests.
+
+Call `designs` on the table as a world, then `deal_studies` for a design.
+"""
 
 from __future__ import annotations
 
@@ -49,10 +52,11 @@ class BacktestDesign:
 
 @dataclass(frozen=True, slots=True)
 class DealtStudies:
-    """Deals of some studies, `[study, ...]`, whatever anybody answers.
+    """Studies dealt before anybody answers, `[study, ...]`.
 
-    `document[study, k]` are their documents, `slot[study, system, k, rating]` who answers, `rater[...]` the same as
-    raters of the pool, `patterns[study]` the signs of its test. Studies of one set stand together, `per_set` of them.
+    `document[study, k]` are their documents, `slot[study, system, k, rating]` the slots of the frame whose raters
+    answer, `rater[...]` the indices of these raters, `patterns[study]` the signs `[pattern, document]` of its
+    permutation test. Studies of one set ask about the same documents and stand together, `per_set` of them.
     """
 
     document: Ints
@@ -121,7 +125,7 @@ def _raters_by_seat(frame: Frame) -> Ints:
 
 
 def prepare_studies(design: BacktestDesign, seed: int = 0, per_set: int = 1) -> PreparedRatings:
-    """Bind the parts of the studies of a design."""
+    """Return studies of a design as the engine runs them, with the permutation test and level of the paper."""
     return PreparedRatings(
         seed=seed,
         design=RatingsDesign(design.documents, design.ratings_per_item, studies_per_document_set=per_set),

@@ -1,4 +1,9 @@
-"""Carry out a backtest: fit to pilots, observe real studies, predict them, compare the two, and sum up the errors."""
+"""Carry out a backtest: fit to pilots, observe real studies, predict them, compare the two, and sum up the errors.
+
+For the tasks of `planning.tasks` call `fit_effects` (once a source), `observe` (once a target), `predict` and `compare`
+in this order, and `build_backtest` on all predictions. Studies are carried out on a target: `all` documents, or those
+`held_out` of the pilot.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +45,7 @@ NUMBERS = ("predicted", "low", "high", "observed", "observed_mcse", "judged_low"
 
 @dataclass(frozen=True, slots=True)
 class BacktestRun:
-    """Data shared by all parts of a backtest: the table, also as a world, the law, and how much is done."""
+    """Data shared by all parts of a backtest: the table, its ratings as a world, the law, how much is simulated."""
 
     world: World
     law: FittableLaw
@@ -51,7 +56,7 @@ class BacktestRun:
 
 
 def fit_effects(plan: BacktestRun, source: PredictionSource) -> Sequence[Any]:
-    """Fit the law to what a source has seen; return draws of its effects."""
+    """Fit the law to the pilot (method `fit`), or to the documents held out (`own`); return draws of its effects."""
     in_pilot = split_documents(plan.world, plan.pilot_share, source.split, plan.seed)
     seen = in_pilot if source.method == "fit" else ~in_pilot
     seed = plan.seed + 1000 * source.split
@@ -68,12 +73,12 @@ def target_world(plan: BacktestRun, split: int, target: Target) -> World:
 
 
 def observe(plan: BacktestRun, split: int, target: Target) -> StudyMeasures:
-    """Carry out real studies."""
+    """Carry out studies on the real ratings of a target; return their measures, as those of a single world."""
     return observe_world(target_world(plan, split, target), plan.size, plan.seed + 1)
 
 
 def predict(plan: BacktestRun, task: PredictionTask, effects: Sequence[Any]) -> StudyMeasures:
-    """Carry out studies in worlds that a source lets one expect."""
+    """Carry out a task's studies in worlds of the fitted `effects` (draws), or, if `naive`, of the pilot's means."""
     (split, method), target = task.source, target_world(plan, task.source.split, task.target)
     rng, n = stream(plan.seed, "backtest", "worlds", split, task.target, method), plan.size.worlds
     if method == "naive":
@@ -92,7 +97,7 @@ def pilot(plan: BacktestRun, split: int) -> Ratings:
 def compare(
     plan: BacktestRun, task: PredictionTask, expected: StudyMeasures, real: StudyMeasures
 ) -> Iterator[Prediction]:
-    """Compare predictions with what was observed."""
+    """Yield a prediction beside what was observed, for each design, normalisation and measure of a task."""
     law = "" if task.source.method == "naive" else plan.law.name
     for (design, name, measure), values in expected.items():
         outcome = real[design, name, measure]
@@ -170,7 +175,7 @@ def run_studies(
 def run_designs(
     worlds: Sequence[World], real: World, chosen_designs: Sequence[BacktestDesign], seed: int, sets: int, per_set: int
 ) -> StudyMeasures:
-    """Carry out studies of the designs that are asked for, and measure them; `real` says who can be asked what."""
+    """Carry out studies of the chosen designs in all worlds and measure them; `real` says who can rate what."""
     totals, names = sums(worlds), list_normalizations(real)
     measures: dict[tuple[BacktestDesign, str, Measure], MeasuredWorlds] = {}
     for design in chosen_designs:

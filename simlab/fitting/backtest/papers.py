@@ -2,7 +2,8 @@
 
 The documents of the table are cut into parts. On each part both designs are studied, by re-revealing the ratings that
 there are, and the difference of the two is one value: errors are over parts, so that more studies of the same documents
-make nothing surer than documents like these allow.
+make nothing surer than documents like these allow. Call `cut_parts`, `find_setting` for an advice, `measure_arm` for
+both of its arms (designs) on each part, or in each of `draw_worlds`, and `judge` on the results.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ ONE_RATER = "an output needs ratings by two people or more"
 
 
 class Arm(NamedTuple):
-    """One way of asking; `share` of a part's documents are asked about, `metric` is whether one is mixed in."""
+    """One of two designs compared: `share` of a part's documents are rated; `metric`: a metric is a control variate."""
 
     grouping: str = "pseudo_side_by_side"
     share: float = 1.0
@@ -153,7 +154,7 @@ def _allows_arm(part: World, arm: Arm, documents: int, same: bool) -> bool:
 def measure_arm(
     world: World, arm: Arm, setting: AdviceSetting, test: TestName, seed: int, studies: int
 ) -> ArmMeasures | str:
-    """Carry out studies of a design; return what they show, or why it cannot be carried out."""
+    """Carry out studies of an arm on a part or world; return its measures, or why it cannot be carried out."""
     design = arm.design(setting.documents)
     world = world if arm.metric else replace(world, metric=None)
     # All documents, or all but one where their number is odd: all studies then share one set.
@@ -178,7 +179,7 @@ def measure_arm(
 
 
 def _bind_arm(studies: PreparedRatings, arm: Arm, test: TestName) -> PreparedRatings:
-    """Bind what an arm does otherwise: loads, normalisation, and the test."""
+    """Set the loads, normalisation and test of an arm."""
     normalise = partial(normalization.zscore, ddof=1) if arm.normalization == "zscore" else normalization.none
     design = studies.design._replace(load_entropy=arm.load_entropy, load_tolerance=0.05, load_tries=1000)
     studies = studies._replace(design=design, normalise=normalise)
@@ -232,8 +233,9 @@ def judge(
     answers: int,
     price: float = float("nan"),
 ) -> AdviceTest:
-    """Judge an advice by what it and its alternative showed, part by part or world by world.
+    """Judge an advice by `results`, the measures of its own arm and of the other, for each part or world.
 
+    `source` is "recorded" (parts of the table) or "fitted" (worlds, two of each draw of the law).
     `answers` are those of one study; an answer takes `per_answer` seconds and costs `price`, NaN where that is not
     known.
     """

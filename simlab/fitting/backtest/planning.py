@@ -1,4 +1,8 @@
-"""List what a backtest has to fit, observe and predict, and split the documents of its table."""
+"""List what a backtest has to fit, observe and predict, and split the documents of its table.
+
+Call `tasks`; `sources` lists the fits that these need. `split_documents` marks a split's pilot, `select_documents` and
+`flatten_ratings` cut the table to it.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +52,7 @@ QUICK = SimulationSize(30, 4, 8, 6, 20, (3,), (1,), own=False)
 
 
 class PredictionSource(NamedTuple):
-    """Source of a prediction: a fit to the pilot or to the documents held out, or no law at all."""
+    """Source of a prediction: a fit to the pilot (`fit`) or to the documents held out (`own`), or no law (`naive`)."""
 
     split: int
     method: Method
@@ -80,12 +84,12 @@ def tasks(world: World, pilot_share: float, splits: int, size: SimulationSize) -
 
 
 def sources(wanted: list[PredictionTask]) -> list[PredictionSource]:
-    """List what is fitted, once for all targets."""
+    """List the fits that tasks need, each once: `naive` predictions need none."""
     return list(dict.fromkeys(task.source for task in wanted if task.source.method != "naive"))
 
 
 def steps(size: SimulationSize, what: str) -> int:
-    """Return about how many thousands of studies take as long as a fit, as what is observed, or as a prediction."""
+    """Return the steps of progress, about a thousand studies each, of what is `fitted`, `observed` or `predicted`."""
     shapes = len(size.thirds) * len(size.ratings_per_item)
     studies = {
         "observed": size.observed_sets * size.observed_per_set * shapes,
@@ -113,7 +117,7 @@ def pilot_documents(n_documents: int, share: float) -> int:
 
 
 def split_documents(world: World, share: float, split: int, seed: int) -> Bools:
-    """Draw the documents of the pilot, spread over the buckets as evenly as possible."""
+    """Draw the documents of a split's pilot, `[document]`, spread over the buckets as evenly as possible."""
     n = world.frame.n_documents
     rng = stream(seed, "backtest", "split", split)
     return draw_documents(rng, world.frame.bucket, np.ones(n, bool), pilot_documents(n, share))

@@ -1,4 +1,6 @@
-"""Fit a law to a pilot in seconds: moments, a synthetic likelihood, and shrunken margins.
+"""Fit the law of MQM error counts to a pilot in seconds: moments, a synthetic likelihood, and shrunken margins.
+
+Call `fit`; it returns a `FastFit`.
 
 What is said of single systems and raters is empirical Bayes: their margins are shrunk towards their mean by the error
 that margins of simulated tables have, so that draws of systems spread as far as systems do, not as far as estimates. A
@@ -99,7 +101,7 @@ def _fit(pilot: MqmPilot, seed: int, draws: int, rounds: tuple[int, ...]) -> Fas
 
 
 def _margins(rng: np.random.Generator, observed: Margins, units: Mapping[str, Units], theta: Floats) -> list[Margins]:
-    """Draw what units may be, a set for each row of parameters; before anything is known, they are as observed."""
+    """Draw possible true margins for each row of `theta`; before `units` are estimated, they are those observed."""
     sizes = synthetic.sizes(theta)
     drawn = {
         name: draw(rng, one, sizes, rng.integers(len(one.error), size=len(theta)))[0] for name, one in units.items()
@@ -108,7 +110,7 @@ def _margins(rng: np.random.Generator, observed: Margins, units: Mapping[str, Un
 
 
 def _proposals(rng: np.random.Generator, theta: Floats, n: int) -> Floats:
-    """Scatter parameters around draws, wider than these, so that the surface is learnt beyond them."""
+    """Scatter parameters `[n, parameter]` around draws `theta`, wider than these: surfaces are learnt beyond them."""
     centre, spread = theta.mean(0), np.maximum(1.5 * theta.std(0), 0.25 * theta.mean(0) + 0.05)
     tried: Floats = np.abs(centre + spread * rng.standard_normal((n, len(centre))))
     tried[:, synthetic.SPREADS] = np.minimum(tried[:, synthetic.SPREADS], 1.5)
@@ -141,7 +143,7 @@ def _prior(rng: np.random.Generator, n: int) -> Floats:
 
 
 def build_effects(pilot: MqmPilot, margins: Margins, theta: Floats) -> Effects:
-    """Put margins and spreads together to a law.
+    """Put margins of systems and raters and one row of `theta` together to a draw of the law.
 
     Margins of raters are those of scores; how many errors they mark follows from these and from how many are major.
     """
@@ -188,7 +190,10 @@ def _simulate_margins(rng: np.random.Generator, pilot: MqmPilot, centre: Margins
 def estimate(
     field: str, observed: Margins, truths: Sequence[Margins], tables: Sequence[Margins], theta: Floats
 ) -> Units:
-    """Correct and weigh one kind of margins by what became of `truths` in tables simulated with them and `theta`."""
+    """Correct one field of `Margins` by its errors in simulated `tables`, and estimate how these errors vary.
+
+    `truths[k]` and `theta[k]` are the margins and parameters that `tables[k]` was simulated with.
+    """
     simulated, true = (np.array([np.atleast_1d(getattr(one, field)) for one in those]) for those in (tables, truths))
     error = simulated - true
     known = MINOR_SLOPE if field == "minor_sharpness" else None
@@ -263,7 +268,7 @@ def _points(effects: Effects, share: float) -> float:
 def population(
     rng: np.random.Generator, effects: Effects, system_sd: float, leniency_sd: float, severity_sd: float
 ) -> PopulationSpread:
-    """Return how systems and raters at large are, from those that are known."""
+    """Return the mean score and the spreads of systems and raters at large, given those that are known."""
     logs = np.log(effects.system_mean)
     mean = logs.mean() + system_sd / np.sqrt(len(logs)) * rng.standard_normal() + system_sd**2 / 2
     return PopulationSpread(float(np.exp(mean)), system_sd, leniency_sd, severity_sd)

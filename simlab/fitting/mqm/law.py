@@ -1,4 +1,4 @@
-"""Offer the law of MQM error counts to whatever fits, checks and compares laws, with what a pilot does not identify."""
+"""Offer the law of MQM error counts as a `FittableLaw`, `MQM`, and list what a pilot does not identify of it."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def answer(rng: np.random.Generator, effects: Effects, design: Ratings) -> Float
 
 
 def content(fitted: Fitted) -> Mapping[str, Any]:
-    """Return what the file of a fitted world says of the draws; numbers keep five digits."""
+    """Return the part of a fitted world's file that depends on the law; numbers keep five digits."""
     effects, columns = fitted.effects, fitted.components
     draws: dict[str, Any] = {name: [_row(getattr(one, name)) for one in effects] for name in PER_UNIT}
     single = {name: np.array([getattr(one, name) for one in effects]) for name in SINGLE}

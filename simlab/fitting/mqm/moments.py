@@ -2,7 +2,7 @@
 
 All factors of the law are independent with mean 1, so the mean product of two ratings, each divided by what is expected
 of its system and its rater, is the product of `exp(sd ** 2)` over the factors that the two share. Kinds of pairs (same
-document? same segment? same system? same rater?) tell the spreads apart.
+document? same segment? same system? same rater?) tell the spreads apart. Call `margins` on a pilot.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Margins(NamedTuple):
 
 
 def margins(pilot: MqmPilot) -> Margins:
-    """Reduce a table; half an error is added where a system or rater has none."""
+    """Reduce a table to its margins and pairs; half an error is added where a system or rater has none."""
     by_system, by_rater, fitted = multiplicative_fit(pilot)
     centre = np.log(by_rater).mean()
     severity, punctuation = _rater_kinds(pilot)
@@ -151,7 +151,7 @@ NEXT |= {12: (10,), 13: (12,), 14: (12,), 15: (10,), 16: (15,), 17: (15,)}
 
 
 def pair_statistics(pilot: MqmPilot, expected: Floats) -> Floats:
-    """Return what is found of pairs, `[kind]` in the order of PAIRS; `expected` of each rating by system and rater."""
+    """Return the statistics of PAIRS, `[kind]`; `expected[rating]` is the score by system and rater."""
     products = mean_products(pilot, pilot.score, expected)
     return np.concatenate([products, kinds(pilot), _zeros(pilot), [_mean_root(pilot)], agreement(pilot)])
 

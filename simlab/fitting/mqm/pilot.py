@@ -1,4 +1,7 @@
-"""Lay out the ratings of a pilot flat: which errors a rater marked, and which pairs of ratings share what."""
+"""Turn a table of ratings into a pilot for the MQM law: the errors of each rating, and which ratings share what.
+
+`pilot_from_ratings` takes a table, `pilot_from_world` a recorded world, `lay_out_design` a design without answers.
+"""
 
 from __future__ import annotations
 
@@ -92,7 +95,7 @@ def pilot_from_ratings(ratings: Ratings, where: str) -> MqmPilot:
 
 
 def lay_out_design(design: Ratings) -> MqmPilot:
-    """Lay out who rates what for answers that are still to be drawn; scores and errors are those of nobody."""
+    """Make a pilot of a design whose answers are still to be drawn: all scores and errors are 0."""
     n = len(design.score)
     names = tuple(design.system_names), tuple(design.rater_names)
     seats = tuple(() for _ in range(design.n_documents))

@@ -3,7 +3,8 @@
 A synthetic likelihood (Wood 2010; Price et al. 2018): near the answer, the mean products of pairs are about normal,
 with a mean that is linear in the variances (their logarithm is a sum of them) and a spread that grows with them. Both
 are regressed on simulated tables, so what the design of the pilot does to the moments (few documents, gaps, raters who
-share outputs, estimated margins) is in them. A spread that no pair speaks of keeps its prior.
+share outputs, estimated margins) is in them. A spread that no pair speaks of keeps its prior. `theta[..., parameter]`
+are parameters in the order of `NAMES`. Call `regress` on simulated tables, then `sample` on the observed moments.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ class Surface:
 
 
 def features(theta: Floats) -> Floats:
-    """Return what moments are linear in: variances of factors, dispersion, noise, and their product."""
+    """Return the terms that moments are linear in: variances of factors, dispersion, noise, and their product."""
     variance, (dispersion, share) = theta[..., SPREADS] ** 2, np.moveaxis(theta[..., 6:8], -1, 0)
     size = np.log1p(variance.sum(-1))
     skew = theta[..., 11] * variance[..., 1]
@@ -71,7 +72,7 @@ def features(theta: Floats) -> Floats:
 
 
 def sizes(theta: Floats) -> Floats:
-    """Return what variances of errors add up from: a constant, variances of factors, and what counts scatter by."""
+    """Return the terms of variances of errors: a constant, variances of factors, and two of the scatter of counts."""
     dispersion, share = theta[..., 6], theta[..., 7]
     one = np.ones((*theta.shape[:-1], 1))
     return np.concatenate([one, theta[..., SPREADS] ** 2, np.stack([dispersion, dispersion * share], -1)], axis=-1)
@@ -131,6 +132,7 @@ def log_posterior(theta: Floats, surface: Surface, observed: Floats) -> Floats:
 def sample(rng: np.random.Generator, surface: Surface, observed: Floats, start: Floats) -> Floats:
     """Sample the posterior with an ensemble of walkers that stretch towards each other (Goodman and Weare 2010).
 
+    `observed` are the same moments of the real table.
     `start[parameter]` is where walkers begin, scattered. Returns draws `[draw, parameter]`, thinned.
     """
     n = len(NAMES)

@@ -1,1 +1,4 @@
-"""Fit a latent scale with ties to a table of comparisons, check it, and hold its predictions against real studies."""
+"""Fit the law of preferences, a latent scale with ties, to a table of comparisons; check it; backtest its predictions.
+
+Call `fitting.fit` on the table, `checks.checks` on the fit, `backtest.backtest` on the table.
+"""

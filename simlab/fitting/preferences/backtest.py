@@ -52,7 +52,7 @@ def backtest(
     size: PreferenceSize = FULL,
     chains: ChainEffort | None = None,
 ) -> Iterator[Prediction]:
-    """Split the items, fit to the one part, and predict what studies on the other conclude; go through the records.
+    """Split the items, fit to one part, predict what studies on the other conclude; yield predictions and outcomes.
 
     Raises InputError before anything is fitted for a share that leaves too few items, and for a table whose pilots do
     not hold the systems together.
@@ -107,7 +107,7 @@ def predict_split(
 
 
 def fitted_tables(rng: np.random.Generator, fit: PreferenceFit, design: PreferencePilot, n: int) -> Ints:
-    """Draw what a fit lets one expect of other items, `[table, comparison]`; the raters are those of the pilot."""
+    """Draw n tables of outcomes on other items from a fit, `[table, comparison]`; the raters are those of the pilot."""
     return np.array([simulate(rng, fit, k % fit.n_draws, design) for k in range(n)])
 
 
@@ -129,7 +129,7 @@ def naive_tables(rng: np.random.Generator, fit: PreferenceFit, design: Preferenc
 def compare(
     tables: Ints, rest: PreferencePilot, number: int, method: Method, seed: int, size: PreferenceSize
 ) -> Iterator[Prediction]:
-    """Carry out the same studies on the real comparisons and on drawn ones, and compare.
+    """Carry out the same studies on the real comparisons `rest` and on drawn `tables[table, comparison]`, and compare.
 
     Outputs are compared side by side: items are what a study counts, each pair of outputs is compared once.
     """

@@ -42,7 +42,7 @@ class PreferenceCheck(NamedTuple):
 
 
 class PreferenceChecks(NamedTuple):
-    """Checks of a fit of preferences: all traits, and those that failed."""
+    """Checks of a fit of preferences; `every` lists those that passed and those that failed."""
 
     every: list[PreferenceCheck]
 
@@ -52,7 +52,7 @@ class PreferenceChecks(NamedTuple):
         return [check for check in self.every if not check.inside]
 
     def content(self) -> dict[str, Any]:
-        """Return what the file says of them."""
+        """Return the section `checks` of the file of the fit."""
         failed = [{name: getattr(one, name) for name in ("name", "real", "low", "high")} for one in self.failed]
         return {"passed": len(self.every) - len(failed), "failed": failed}
 
@@ -87,7 +87,7 @@ def _intervals(values: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def simulate(rng: np.random.Generator, fit: PreferenceFit, draw: int, design: PreferencePilot) -> Ints:
-    """Draw outcomes of the same comparisons on new items, by the pilot's raters, as one draw of the parameters says."""
+    """Draw outcomes `[comparison]` of a design on new items by the pilot's raters, by one draw of the fit."""
     law, n = fit.law(draw), design.n_items
     # Items stretch differences and have mean 1, so that strengths keep their meaning.
     factor = np.exp(law.item_sd * rng.standard_normal(n) - law.item_sd**2 / 2)
@@ -105,7 +105,7 @@ def simulate(rng: np.random.Generator, fit: PreferenceFit, draw: int, design: Pr
 
 
 def traits(pilot: PreferencePilot, outcome: Ints) -> dict[str, float]:
-    """Describe a table by what a study depends on; NaN where the table does not have it."""
+    """Return the traits, by name, of a pilot's comparisons with `outcome[comparison]`; NaN: there is no such trait."""
     score, tie = 1 - outcome / 2, outcome == 1
     return {
         "share of ties": float(tie.mean()),

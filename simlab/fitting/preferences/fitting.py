@@ -1,5 +1,7 @@
 """Fit the law of preferences to a table of comparisons: draws of all parameters from their posterior.
 
+Call `fit` on a table, or `fit_pilot` on a pilot; both return a `PreferenceFit`.
+
 The prior is standard normal in what is sampled, by Hamiltonian Monte Carlo in several chains side by side. Trajectories
 have random lengths, steps are as long as makes most proposals acceptable, and the mass matrix is learnt while warming
 up: dense for the parameters that all data share, diagonal for the others. Sources: Neal 2011 (Handbook of MCMC, chapter
@@ -88,7 +90,7 @@ class PreferenceFit:
         return Spreads(*(float(self.spreads[name][draw]) for name in OF_RATERS))
 
     def pool(self, draw: int, whole_items: bool) -> RaterPool:
-        """Return the raters of the pilot in one draw."""
+        """Return the raters of the pilot in one draw; `whole_items`: a rater makes all comparisons of an item."""
         return RaterPool(self.sharpness[draw], self.rater_ties[draw], self.taste[draw], whole_items)
 
 
@@ -128,7 +130,7 @@ def fit_pilot(
 def _settle_chains(
     rng: np.random.Generator, pilot: PreferencePilot, density: PreferencePosterior, effort: ChainEffort
 ) -> tuple[dict[str, Floats], dict[str, float]]:
-    """Run chains until they agree, for at most so many rounds; their draws, `[draw, chain, ...]`, and how it went."""
+    """Run chains until they agree, for some rounds at most; return draws `[draw, chain, ...]` and the diagnosis."""
     at, (chains, warmup, kept, rounds) = density.layout, effort
     running = begin(rng, density, density.scale(), at.n_shared, chains=chains, warmup=warmup)
     thetas, shares = [], []
@@ -356,7 +358,7 @@ def begin(
 
 
 def go_on(chains: RunningChains, draws: int, kept: int) -> tuple[Floats, float]:
-    """Run chains on: draws of the first entries, `[draw, entry, chain]`, and the share of accepted proposals."""
+    """Run chains on; return draws of the first `kept` entries, `[draw, entry, chain]`, and the share accepted."""
     thetas, shares = [], []
     for _ in range(draws):
         chains.state, accepted = _move(chains.rng, chains.density, chains.state, chains.mass, chains.step)

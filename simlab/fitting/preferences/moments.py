@@ -1,4 +1,7 @@
-"""Fit a world to votes by moments, fast: strengths, ties, what raters prefer beyond them, what outputs differ.
+"""Fit a world to votes by moments, fast: strengths, ties, spreads of raters' tastes and of outputs.
+
+Call `fit_world` on votes and their fitted strengths; the `VoteWorld` that it returns draws other votes.
+
 
 Votes of one rater on the same systems resemble each other by what the rater prefers, votes on the same outputs by what
 these are worth. What residuals of a strength for each system have in common, over what their law would let them have,
@@ -103,7 +106,8 @@ def _first_place(votes: Votes, fitted: Strengths) -> float:
 def own_effects(rng: np.random.Generator, votes: Votes, of: Ints, sd: float, fitted: Strengths) -> Floats:
     """Draw what the table's own raters prefer, or its outputs are worth, given votes: `[of, system]`.
 
-    `of[vote]` numbers raters, or items. Normal around one Newton step from strengths alone.
+    `of[vote]` numbers raters, or items; `sd` is the spread of their effects. They are normal around one Newton
+    step from strengths alone.
     """
     n = votes.n_systems
     chance = probabilities(distances(fitted.value), fitted.log_ties)

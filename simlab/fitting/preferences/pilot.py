@@ -1,4 +1,4 @@
-"""Table of comparisons as the law sees it: counts of outcomes by two outputs and rater."""
+"""Turn a table of comparisons into the pilot that the law of preferences is fitted to; call `build_pilot`."""
 
 from __future__ import annotations
 

@@ -4,7 +4,10 @@ The parameters, their priors and the place of each in the vector that is sampled
 absolute value of its entry times its scale; the entry is standard normal, so that the spread is half-normal and 0 is no
 boundary. Units (systems, raters, outputs, items) differ by `y * spread / root`, where the entry `y` is N(0, root^2) and
 `root^2 = spread^2 + error^2`: with an `error` as large as the data leave it, entries hardly depend on the spread,
-whether the data say much of a unit or little.
+whether the data say much of a unit or little. Call `build_posterior` on a pilot.
+
+A `PreferencePosterior` is a function of `theta[entry, chain]`. A cell is all comparisons of two outputs (or systems) by
+one rater.
 """
 
 from __future__ import annotations
@@ -49,7 +52,7 @@ _ERROR, _LARGE = 2.5, 4.0
 
 
 class Side(NamedTuple):
-    """Look up what cells are about: `value[entry]` is added, `value[other]` taken away; `back` sums over cells."""
+    """Units of each cell: `value[entry]`, less `value[other]` if given; `back[unit, cell]` sums over cells likewise."""
 
     entry: Ints
     other: Ints | None
@@ -108,7 +111,7 @@ class PreferencePosterior:
 
 
 class Unit(NamedTuple):
-    """Deviations of units, `value = entry * spread / root`; see `parameters`."""
+    """Deviations of units, `value = entry * spread / root`; see the head of the module."""
 
     value: Floats
     spread: Floats
@@ -133,7 +136,7 @@ class _CellDistances(NamedTuple):
 
 
 def build_posterior(pilot: PreferencePilot) -> PreferencePosterior:
-    """Lay out a pilot."""
+    """Return the posterior density of the parameters, given a pilot."""
     items = has_repeated_items(pilot)
     cells = build_cells(pilot, items)
     compared, system_of, n_outputs = _outputs(pilot, cells) if items else (_systems(pilot, cells), None, 0)
@@ -167,7 +170,7 @@ def _systems(pilot: PreferencePilot, cells: Cells) -> Side:
 
 
 def _outputs(pilot: PreferencePilot, cells: Cells) -> tuple[Side, Side, int]:
-    """Number the outputs that were compared; say which cells compare them, and which system made each."""
+    """Number the outputs that were compared; return which each cell compares, the system of each, and how many."""
     n, size = pilot.n_systems, len(cells.first)
     both = np.concatenate([cells.item * n + cells.first, cells.item * n + cells.second])
     names, output = np.unique(both, return_inverse=True)
@@ -188,7 +191,7 @@ def spread(layout: ParameterLayout, theta: Floats, name: str) -> Floats:
 
 
 def unit_values(layout: ParameterLayout, theta: Floats, name: str) -> Unit:
-    """Return what units differ by, `[unit, chain]`."""
+    """Return the deviations of the units of a parameter, `[unit, chain]`."""
     sd = spread(layout, theta, UNITS[name])
     root = np.sqrt(sd**2 + layout.error[name] ** 2)
     return Unit(layout.entries(theta, name) * (sd / root), sd, root)

@@ -228,7 +228,7 @@ def refresh(model: ChainModel, state: ChainState) -> None:
 
 
 def start(rng: np.random.Generator, model: ChainModel, seen: LatentBounds, tables: int) -> ChainState:
-    """Start somewhere under the priors."""
+    """Return a random start under the priors for so many `tables`, side by side; `seen` bounds latent values."""
     n = len(model.rater)
     sd = np.abs(rng.standard_normal((len(model.terms.names), tables))) * np.where(model.latent, 0.5, 1.0)
     sd *= np.where(np.isfinite(model.scale), model.scale, 0.0)

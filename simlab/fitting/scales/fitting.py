@@ -1,4 +1,4 @@
-"""Fit a law of ratings on a scale to a table: chains that run until they agree, and what they tell.
+"""Fit a law of ratings on a scale to a table by chains that run until they agree; call `fit`.
 
 How well chains mixed follows Gelman et al., Bayesian Data Analysis, 3rd edition, 11.4 and 11.5.
 """
@@ -113,7 +113,7 @@ def _posterior(model: ChainModel, scale_draws: ScaleDraws, scale: Scale, ratings
 
 
 def scale_of(law: LawName, ratings: Ratings) -> Scale:
-    """Return how a law turns latent values into the scores of a table; thresholds are those of a first look."""
+    """Return how a law turns latent values into the scores of a table; thresholds still to be sampled are 0."""
     if law == "gaussian":
         return gaussian_scale(ratings)
     if law == "normal_scores":
@@ -136,7 +136,7 @@ def choose_priors(law: LawName, ratings: Ratings) -> Priors:
 def prepare(
     law: LawName, ratings: Ratings, scale: Scale, priors: Priors, tables: int
 ) -> tuple[ChainModel, LatentBounds]:
-    """Set up what is sampled, for so many chains of one table."""
+    """Return the model and the bounds of latent values, `[rating, table]`: one table in so many chains side by side."""
     model = build_model(law, ratings, priors, len(scale.values))
     score = np.repeat(ratings.score[:, None], tables, axis=1)
     return model, seen_scores(score, scale, priors)
@@ -169,7 +169,7 @@ def seen_scores(score: Floats, scale: Scale, priors: Priors) -> LatentBounds:
 
 
 def settle_chains(chains: ResumableChains, rounds: int | None = None) -> tuple[ScaleDraws, dict[str, float]]:
-    """Run chains on until they agree, for at most so many rounds; their draws, and how it went."""
+    """Run chains on until they agree, for at most so many rounds; return their draws and the diagnosis."""
     *_, kept, usual = current_effort().scales
     rounds = rounds or usual
     rounds_drawn = [go_on(chains, kept)]
@@ -208,7 +208,7 @@ def _list_parameters(draws: ScaleDraws) -> Iterator[Floats]:
 def assemble_effects(
     rng: np.random.Generator, model: ChainModel, scale_draws: ScaleDraws, scale: Scale, draws: int, n_systems: int
 ) -> list[ScaleEffects]:
-    """Put evenly spaced draws together to laws."""
+    """Turn so many evenly spaced draws of the chains into draws of the law."""
     return [_effects(rng, model, scale_draws, scale, n_systems, at) for at in pick_draws(scale_draws, draws)]
 
 

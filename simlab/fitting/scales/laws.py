@@ -1,4 +1,4 @@
-"""Offer the laws of ratings on a scale to whatever fits, checks and compares laws, and write their draws."""
+"""Offer the laws of ratings on a scale as `FittableLaw`: gaussian, normal scores, ordinal and binary."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ DIGITS = 6
 
 
 def gaussian_refusal(ratings: Ratings) -> str | None:
-    """Explain why a table is no matter of points: None, or that too few different scores are given."""
+    """Explain why a table does not allow the law `gaussian`: too few different scores. None: it does."""
     n = len(np.unique(ratings.score))
     return None if n >= LEAST else f"scores in points need at least {LEAST} different scores; the table has {n}"
 
 
 def normal_scores_refusal(ratings: Ratings) -> str | None:
-    """Explain why a table is no matter of ranks: None, or that errors are counted, or too few or many scores differ."""
+    """Explain why a table does not allow `normal_scores`: sums of errors, too few or many scores. None: it does."""
     open_above = ratings.scale is None or not np.isfinite(ratings.scale[1])
     if ratings.lower_is_better and open_above and ratings.score.min() >= 0:
         return "sums of errors have a law of their own, mqm"
@@ -41,7 +41,7 @@ def normal_scores_refusal(ratings: Ratings) -> str | None:
 
 
 def ordinal_refusal(ratings: Ratings) -> str | None:
-    """Explain why a table is no matter of categories: None, or that it has too few or too many different scores."""
+    """Explain why a table does not allow the law `ordinal`: too few or too many different scores. None: it does."""
     n = len(np.unique(ratings.score))
     if n < LEAST:
         return f"categories in order need at least {LEAST} different scores; the table has {n}"
@@ -50,7 +50,7 @@ def ordinal_refusal(ratings: Ratings) -> str | None:
 
 
 def binary_refusal(ratings: Ratings) -> str | None:
-    """Explain why a table is no matter of yes and no: None, or that it has not two different scores."""
+    """Explain why a table does not allow the law `binary`: it has not two different scores. None: it does."""
     n = len(np.unique(ratings.score))
     return None if n == 2 else f"yes and no need exactly 2 different scores; the table has {n}"
 

@@ -1,4 +1,4 @@
-"""Estimate effects of a pilot's own outputs, for a repetition by other people that is about the same ones."""
+"""Estimate the effects of a pilot's own outputs, so that the same outputs can be rated again; call `fit_outputs`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FORGOTTEN = 1.02
 
 
 class OutputDraw(NamedTuple):
-    """A draw of a law, and of the effects of the pilot's documents: `seen[system, item]`, for `draw_world`."""
+    """A draw of a law, and `seen[system, item]`: what raters share of outputs beyond their system, for `draw_world`."""
 
     effects: ScaleEffects
     seen: Floats
@@ -67,7 +67,7 @@ def _draw_until_starts_are_forgotten(chains: ResumableChains, effort: ManyChains
 def add_outputs(
     rng: np.random.Generator, model: ChainModel, draws: ScaleDraws, effects: list[ScaleEffects], ratings: Ratings
 ) -> list[OutputDraw]:
-    """Add to laws, assembled of such draws, what these say of outputs."""
+    """Add to `effects`, laws assembled from `draws`, the effects of the pilot's own outputs."""
     places = fitting.pick_draws(draws, len(effects))
     return [
         OutputDraw(law, _sum_document_effects(rng, model, draws, law, ratings, at))

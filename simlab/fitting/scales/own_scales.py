@@ -19,7 +19,7 @@ AIM = 0.4
 
 
 def draw_sharpness(rng: np.random.Generator, model: ChainModel, state: ChainState) -> None:
-    """Draw the sharpness of raters and its spread, given all effects and given the product of the two."""
+    """Draw raters' sharpness and its spread given all effects; then a factor that sharpness gains and effects lose."""
     square, product = _sharpness_evidence(model, state)
     spread = state.sharp_sd
 

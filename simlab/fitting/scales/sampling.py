@@ -1,6 +1,7 @@
 """Sample the parameters of a law, for many tables of one design side by side (or several chains of one table).
 
-A sweep draws in turn latent values, tails of the residual, all effects at once, and shifts between nested terms.
+A sweep draws in turn latent values, tails of the residual, all effects at once, and shifts between nested terms. Call
+`begin` (warm-up), then `go_on` for `ScaleDraws`; the steps of a sweep change `state`, the latest draw, in place.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ class ResumableChains:
 
 
 def begin(rng: np.random.Generator, model: ChainModel, seen: LatentBounds, warmup: int) -> ResumableChains:
-    """Start chains and let them find where the draws lie."""
+    """Start a chain for each column of `seen`, the bounds of latent values, and warm it up by so many sweeps."""
     chains = ResumableChains(model, seen, seen.open, start(rng, model, seen, seen.low.shape[1]), rng)
     for _ in range(warmup):
         sweep(chains, tune=True)

@@ -1,4 +1,7 @@
-"""Draw standard deviations: of the noise, and of each term whatever its effects."""
+"""Draw standard deviations: of the noise, and of each term (effects of one kind) with its effects integrated out.
+
+Functions `draw_...` are steps of a Markov chain that change `state` in place; the last axis is the table, or chain.
+"""
 
 from __future__ import annotations
 
@@ -137,9 +140,10 @@ def find_rows(model: ChainModel, names: tuple[str, ...]) -> Ints:
 
 @dataclass(frozen=True, slots=True)
 class EffectPrecision:
-    """Precisions of a term's effects in the ratings, `[effect, table]`, and precisions times what is seen.
+    """Evidence of the ratings on a term's effects, `[effect, table]`.
 
-    `left` is what they tell beside the effects as they are.
+    `exact` are precisions, `seen` precisions times the estimates of the effects, `left` the same of what the current
+    effects leave.
     """
 
     exact: Floats

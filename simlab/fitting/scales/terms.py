@@ -1,4 +1,4 @@
-"""Find the effects that ratings have, and those among them that a table cannot tell apart."""
+"""Find the effects that ratings have, and those among them that a table cannot tell apart; call `find_terms`."""
 
 from __future__ import annotations
 
