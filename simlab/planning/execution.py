@@ -1,4 +1,7 @@
-"""Carry out a plan: search, ask whether the advice holds, look at what is named in worlds that no choice has seen."""
+"""Carry out a plan: search, confirm the advice in fresh worlds, and ask how far it holds in others.
+
+`carry_out_plan` takes a `PlanSearch` and returns the plan and the composed study of its design.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +50,8 @@ class PlanSearch:
     """Search for a plan: the ground, the designs, what is wanted, and where campaigns are kept.
 
     `book` is the ledger of the search's campaigns, which holds the folder `out` for this plan alone.
-    `scenarios` are other worlds in which the advice is asked about, `given` what a user said beside the worlds.
+    `scenarios` are files of other worlds in which the advice is asked about (with `force` also of those that failed
+    their checks), `given` what a user typed beside the worlds. `jobs` are processes.
     """
 
     ground: Ground
@@ -63,7 +67,7 @@ class PlanSearch:
 
     @property
     def clock(self) -> bool:
-        """True if people work on a clock."""
+        """True if the study has a clock: its campaigns take hours."""
         return "_target_" in Composer(self.ground.words)(())["design"]["collection"]
 
     @property
@@ -75,7 +79,7 @@ class PlanSearch:
 def carry_out_plan(plan: PlanSearch, began: float, say: Say) -> tuple[StudyPlan, Mapping[str, Any]]:
     """Search for the design to buy, and answer with it and with its composed study.
 
-    `began` is when patience began, `say` is told who leads.
+    `began` is when the command began (`time.monotonic`), `say` gets a line on who leads.
 
     Campaigns are kept below the plan's folder, where the same plan goes on. Raises InputError where that holds another
     plan's.

@@ -1,4 +1,9 @@
-"""Families of designs that differ in their size only: costs and measures as functions of size."""
+"""Families of designs that differ in their size only: costs and measures as functions of size.
+
+`families` sorts designs; each `DesignFamily` records what was measured of some sizes, and its `costs`, `path` and
+`reaches` say what all sizes come to, in each resample of the simulated worlds (a Bayesian bootstrap: `Chance`). In
+shapes `size` counts the designs of a family, from the smallest on.
+"""
 
 from __future__ import annotations
 
@@ -78,7 +83,11 @@ class Chance:
 
 
 def path(log_size: Floats, at: Ints, shares: Floats, shape: CurveShape, normals: Floats) -> Floats:
-    """Draw what all sizes reach, `[resample, size]`, from the shares `[resample, look]` of those that were seen."""
+    """Draw a measure at all sizes, `[resample, size]`, from the shares `[resample, look]` of sizes that were seen.
+
+    Those are the sizes `log_size[at[look]]`; the curve has a Gaussian process of this shape as its prior on the probit
+    scale, drawn by `normals[resample, size]`.
+    """
     z = ndtri(shares)
     x = log_size - log_size[at].mean()
     prior = shape.slope * x + (z.mean(0) - shape.slope * x[at]).mean()
@@ -140,7 +149,7 @@ class DesignFamily:
         return len(self.designs)
 
     def record_look(self, k: int, looked: MeasuredDesign, worlds: int) -> None:
-        """Take note of what was measured."""
+        """Record what was measured of the k-th design in so many worlds."""
         if self.worlds.get(k) == worlds:
             return
         self.known[k], self.worlds[k] = looked, worlds
@@ -203,9 +212,9 @@ class DesignFamily:
         return np.asarray(np.min([path - bound for path, bound in zip(paths, least, strict=True)], axis=0))
 
     def path(self, measure: str, chance: Chance) -> Floats:
-        """Return what every design reaches of a measure, in each resample: `[resample, size]`.
+        """Return a measure of every design, in each resample: `[resample, size]`.
 
-        A design of which it was looked for and has no value does not reach a target.
+        A design that was looked at and has no value of it has -1, which reaches no target.
         """
         if measure not in self.paths:
             self.paths[measure] = self._path(measure, chance)
@@ -257,7 +266,7 @@ def families(designs: Sequence[Design]) -> list[DesignFamily]:
 
 
 def list_measured_designs(all_of_them: Sequence[DesignFamily]) -> Iterator[tuple[Design, MeasuredDesign]]:
-    """Go through all designs that were looked at."""
+    """Go through all designs that were looked at, with their measures."""
     for group in all_of_them:
         for k in sorted(group.known):
             yield group.designs[k], group.known[k]

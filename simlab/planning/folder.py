@@ -1,4 +1,8 @@
-"""Keep a plan in the folder of its study: what others read of it, and whether a folder is that of another plan."""
+"""Keep a plan in the folder of its study: what others read of it, and whether a folder is that of another plan.
+
+`lock` holds the folder while a plan is made, `freeze_study` makes a composed study one that the folder can hold, and
+`write` writes both into it.
+"""
 
 from __future__ import annotations
 
@@ -102,7 +106,7 @@ def refuse_begun(out: Path) -> None:
 
 @contextmanager
 def lock(out: Path, requested: Asked) -> Iterator[Ledger]:
-    """Hold a folder alone for a plan, by the ledger of its campaigns, which is handed out.
+    """Hold a folder alone for a plan, by the ledger of its campaigns, which is yielded.
 
     Raises InputError where another plan holds it, for what `check` refuses, and for a study that is under way. What was
     made for a plan that ends before anything was carried out is taken away again.

@@ -1,4 +1,8 @@
-"""Choose the designs that a plan compares: the levers that a world has, those that are typed, or a list of designs."""
+"""Choose the designs that a plan compares: the levers that a world has, those that are typed, or a list of designs.
+
+A *lever* is a key in which designs differ, with its values. `choose_designs` returns all combinations of their values,
+or the designs of a file, each composed and checked.
+"""
 
 from __future__ import annotations
 
@@ -50,6 +54,8 @@ Compose = Callable[[Design], Config]
 def choose_designs(ground: Ground, compose: Compose, over: str | None, candidates: Path | None) -> list[Design]:
     """Return the designs to choose between, each of them checked.
 
+    `over` are levers as typed (`KEY=A,B` or `KEY=A..B`), `candidates` is a file of designs; `compose` makes the config
+    of a design.
     Raises InputError for a lever that there is not, and for designs that contradict themselves.
     """
     if over is not None and candidates is not None:
@@ -77,7 +83,7 @@ def make_room(ground: Ground, config: Config, over: str | None, candidates: Path
     """Let the worlds of a plan hold as many documents as the largest of the designs asks for, and no more.
 
     `config` is composed of the ground's words. Where nobody says how large designs are, worlds stay as they are. Raises
-    InputError as `chosen` does.
+    InputError as `choose_designs` does.
     """
     if candidates is not None:
         sizes = [int(size) for design in read_designs(candidates) if isinstance(size := dict(design).get(SIZE), int)]
@@ -205,7 +211,7 @@ def _largest_size(config: Config) -> int:
 
 
 def _seats(config: Config) -> int:
-    """Count who sits together in the bucket that has the fewest."""
+    """Count the raters of the bucket (documents that the same few people rate) that has the fewest."""
     return int((draw_world(config, 0).frame.rater >= 0).any(axis=0).sum(1).min())
 
 

@@ -1,4 +1,8 @@
-"""Find the limit that stops a plan, remedies for missed targets, and effects of other money or prices."""
+"""Find the limit that stops a plan, remedies for missed targets, and effects of other money or prices.
+
+Throughout `search` is the result of a search, `bench` simulates further designs, `ground` is the study that all designs
+share and `wanted` the request.
+"""
 
 from __future__ import annotations
 
@@ -73,7 +77,7 @@ def find_binding_limit(
 
 
 def front(tried: Mapping[Design, MeasuredDesign], wanted: PlanRequest) -> tuple[TriedDesign, ...]:
-    """Return all that was looked at, cheapest first, and mark what nothing beats in money, days and the measure."""
+    """Return all designs that were tried, cheapest first, and mark the Pareto front of money, days and first target."""
     measure = first_target(wanted).measure
     measured = {design: looked for design, looked in tried.items() if measure in looked and "money" in looked}
     ordered = sorted(
@@ -265,9 +269,10 @@ def _cut(looked: MeasuredDesign) -> bool:
 def _find_cheapest_design(
     money: float, paid: Sequence[tuple[Curve, int]], fewest: int, search: SearchResult, wanted: PlanRequest
 ) -> tuple[Design | None, float]:
-    """Return the cheapest design that reaches the targets for the money, among those looked at, else by the lines.
+    """Return the cheapest design that reaches the targets for the money, of those tried, else by fitted curves.
 
-    A line that is above the target everywhere advises the `fewest` documents.
+    `paid` holds curves of families with the largest size that the money pays. A curve that is above the target
+    everywhere advises the `fewest` documents.
     """
     slack = money * (1 + 1e-9)
     fine = {
