@@ -24,7 +24,7 @@ LATELY = 5
 
 @contextmanager
 def progress(total: int, *, quiet: bool, of: str = "campaigns", left: Left = lambda: None) -> Iterator[Advance]:
-    """Yield a function that is told how many campaigns (or what else is counted) were just finished."""
+    """Yield a function that takes how many campaigns (or other things, `of`) were just finished, and shows it."""
     if quiet or total == 0:
         yield lambda campaigns: None
     elif sys.stderr.isatty():
@@ -90,8 +90,8 @@ def _rate(done: int, seconds: float) -> str:
 class Remaining:
     """Learn from blocks as they come what a campaign of each cell takes.
 
-    `todo` counts the campaigns of each cell that are to be carried out, by so many `workers`. What is asked for again
-    and again is added up as blocks come: there may be a hundred thousand cells.
+    `todo` counts the campaigns of each cell that are to be carried out, by so many `workers`. Sums are
+    kept up to date as blocks come: there may be a hundred thousand cells.
     """
 
     def __init__(self, todo: Mapping[str, int], workers: int) -> None:
@@ -102,7 +102,7 @@ class Remaining:
         self._unknown = sum(self._left.values())
 
     def record_blocks(self, finished: Sequence[Finished]) -> None:
-        """Take note of blocks; those that say not how long they took are only counted."""
+        """Take note of blocks; those without a time are only counted."""
         for block in finished:
             cell, count = block.address.cell, block.address.count
             self._count(cell, -1)

@@ -29,7 +29,7 @@ CELLS = f"SELECT {SEALED['cells']} FROM cells ORDER BY position"  # noqa: S608 (
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """Result of a merge: blocks that are there now, those of them that came.
+    """Result of a merge: the number of blocks that are there now, and of those that the merge added.
 
     `failures` are of all that the folder holds, `notes` lines that a user should read; torn blocks are among these.
     """
