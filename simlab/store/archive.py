@@ -1,7 +1,7 @@
 """Put a store into one file, and read such a file, whoever made it: nothing of it is unpacked to the disk.
 
 The store lies at the root of the file, so that zarr and xarray open it without simlab; readers of Zarr pass over what
-lies beside it.
+lies beside it. `write` makes an archive, with the texts of `describe` beside the store; `reading` opens one.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _AGAIN = "export the archive again"
 
 
 def write(file: Path, store: Path, beside: Mapping[str, str]) -> None:
-    """Write the files of a store, and those `beside` it, to an archive; the same files give the same bytes."""
+    """Write the files of a store, and the texts `beside` it, by file name; the same give the same bytes."""
     with zipfile.ZipFile(file, "w") as archive:
         for name, text in beside.items():
             _add(archive, name, text.encode(), zipfile.ZIP_DEFLATED)
@@ -71,8 +71,9 @@ def write(file: Path, store: Path, beside: Mapping[str, str]) -> None:
 
 
 def describe(about: Mapping[str, Any], folder: Path, stored: StoredSweep, labels: Labels) -> dict[str, str]:
-    """Return the texts beside a store, from its attributes and its folder: whoever has the archive has no ledger.
+    """Return the texts beside a store, by file name: whoever has the archive has no ledger.
 
+    `about` are the attributes of the store, which lies in `folder`; `stored` is its entry in the catalogue.
     The sweep file is that of the ledger; a calculation, which has none, is written from what its store declares.
     """
     declared = {**json.loads(about["sweep"]), "base": json.loads(about["config"])}

@@ -1,4 +1,7 @@
-"""Run and merge sweeps into stores."""
+"""Run and merge sweeps into stores.
+
+`fill` runs a sweep and `merge` joins folders of one; both then compute the measures of all cells and lay the store.
+"""
 
 from __future__ import annotations
 
@@ -41,8 +44,9 @@ def fill(
 ) -> engine.RunSummary:
     """Carry out what is missing of a sweep and lay its store: `engine.run`, then the measures of every cell.
 
-    A sweep that has a target is run by `engine.precision_rounds`, one that locates a crossing by `engine.locating`, to
-    which `choose` says which cells come next.
+    A sweep that has a target is run by `engine.precision_rounds`, one that locates a crossing by `engine.locating`,
+    whose cells `choose` names round by round. `measures` are functions of outcomes and `labels` their attributes, by
+    name; `block` and `check` are those of `engine.run`.
     """
     finish = partial(
         materialise, measures=measures, labels=labels or {}, command=sweep.command, jobs=count_jobs(sweep, jobs)
@@ -59,7 +63,7 @@ def fill(
 
 
 class Looking(NamedTuple):
-    """Measure cells from what a ledger holds of them."""
+    """Measure cells from the campaigns that a ledger holds of them."""
 
     measures: Measures
 

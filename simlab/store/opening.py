@@ -1,4 +1,4 @@
-"""Open stores, and take from them what their outcomes say."""
+"""Open stores, and take from them the outcomes, measures and settings of their cells."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Reservations on the figures of a store: what they hold fixed, and which cells hide something."""
+"""Reservations on the figures of a store: what they hold fixed, and which cells cannot be trusted.
+
+`words` and `add_notes` name the systems, raters or documents that all campaigns of a measure share; `undivided_warning`
+and `skewness_warning` are lines for the user.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 HELD_FIXED = "held_fixed"
-"""Attribute of measures, and field of records."""
+"""Attribute of measures, and field of records: what all campaigns share."""
 
 NOTHING = "nothing but the law"
 TABLE = "the systems, raters and documents of the table"
@@ -30,7 +34,7 @@ ANEW = {"documents": "raters", "raters": "documents", "study": NOTHING}
 RECORDED, OPTION = name_target(recorded), "recorded"
 
 UNDIVIDED = "undivided"
-"""Attribute of a store that has such cells; others lack it."""
+"""Attribute of a store with cells in which most campaigns give all systems one estimate (`Undivided`)."""
 
 MOST_UNDIVIDED = 0.5
 """A cell is named where more than this share of its campaigns tell no system from another."""
@@ -93,7 +97,7 @@ def _values(sweep: Mapping[str, Any], config: Mapping[str, Any], key: str) -> se
 
 
 def words(measure: str, of: Replication) -> str:
-    """State what a measure holds fixed; nothing of one that simlab does not know.
+    """Name what a measure holds fixed, which is not drawn anew; an empty text for one that simlab does not know.
 
     >>> words("srp", Replication(50)), words("srp_new_raters", Replication(50, 2)), words("power", Replication(1))
     ('raters, documents', 'documents', 'systems, raters, documents')
@@ -145,7 +149,7 @@ def _documents(of: Replication, draws: int) -> list[str]:
 
 
 class Undivided(NamedTuple):
-    """Number of campaigns of a cell in which all systems have the same estimate, `value` in the first of them."""
+    """Number of campaigns of a cell, of `total`, in which all systems have the same estimate, `value` in the first."""
 
     campaigns: int
     total: int

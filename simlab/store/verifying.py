@@ -1,4 +1,7 @@
-"""Check that a folder holds what it should: every block sound, every chunk there, the store as the ledger says."""
+"""Check that a folder holds what it should: every block sound, every chunk there, the store as the ledger says.
+
+`verify` does all of it and returns a `StoreReport`.
+"""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ GONE = (
     f"its {FILE} is gone, so nothing can be mended: bring back a copy of the folder, or run the sweep again with "
     "another --out"
 )
-"""What is said of a store of studies that nobody can lay anew."""
+"""Remedy for a store of studies that nobody can lay anew."""
 
 _WIDTHS = {"bool": 1, "int8": 1, "int16": 2, "int32": 4, "int64": 8, "float32": 4, "float64": 8}
 _WIDTHS |= {f"u{name}": width for name, width in _WIDTHS.items() if name.startswith("int")}
