@@ -48,11 +48,11 @@ class Fitting:
     blocks: BlocksFunction | None = None
 
     def __call__(self, config: Mapping[str, Any], places: Sequence[Place]) -> BlockLike:
-        """Carry out a block, and hold it against what its config declares."""
+        """Carry out a block, and check it against the outcomes that its kind of study declares."""
         return self._check_fit(self.block(config, places), config, places)
 
     def run_together(self, configs: Sequence[Mapping[str, Any]], places: Sequence[Place]) -> list[Ended]:
-        """Carry out blocks of several cells at the same places, and hold each against what its config declares."""
+        """Carry out blocks of several cells at the same places, and check each as `__call__` does."""
         if self.blocks is None:
             return [_try_block(self, config, places) for config in configs]
         ended = self.blocks(configs, places)
@@ -165,7 +165,7 @@ def _system_sizes(n_systems: int) -> dict[str, int]:
 
 
 def _read_system_sizes(n_systems: int | None, arrays: Mapping[str, Array]) -> dict[str, int]:
-    """Size what lies along systems; where cells differ a block has to agree with itself, and is looked at again."""
+    """Return the sizes along systems and pairs; where cells differ, by the block itself, which is checked again."""
     if n_systems is not None:
         return _system_sizes(n_systems)
     estimate = arrays.get("estimate")

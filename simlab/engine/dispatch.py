@@ -20,7 +20,7 @@ LONGEST_SECONDS = 2.5
 SHORTEST_SECONDS = 0.1
 """Towards the end bundles get shorter, so that workers end together, down to this."""
 OLD = 0.5
-"""What is known of the seconds of earlier campaigns counts so much beside those of the last bundle."""
+"""Weight of the seconds of earlier bundles beside those of the last one."""
 
 ALIKE = 4.0
 """Cells whose campaigns take so many times as long at most are not put into another order."""

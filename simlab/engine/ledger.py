@@ -145,7 +145,7 @@ class Ledger:
         self._read: dict[str, dict[str, Any]] = {}
 
     def declaration(self) -> dict[str, Any] | None:
-        """Return what the folder's sweep has come to declare; None for a new folder.
+        """Return the declaration of the folder's sweep, as far as it has grown; None for a new folder.
 
         Raises InputError where that is damaged.
         """
@@ -153,7 +153,7 @@ class Ledger:
         return declared
 
     def extend_declaration(self, requested: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what the folder will declare once it has taken in what is asked; raise InputError if it cannot."""
+        """Return the folder's declaration joined with the requested one; raise InputError if they contradict."""
         if self.is_damaged("sweep"):
             return self._replace_declaration(requested)
         stored = self.declaration()
@@ -162,7 +162,7 @@ class Ledger:
         return dict(requested) if stored is None else grow(stored, requested, str(self.folder))
 
     def _replace_declaration(self, requested: Mapping[str, Any]) -> dict[str, Any]:
-        """Let what is asked take the place of a declaration that is lost; `check` refuses cells of another sweep."""
+        """Return the requested declaration in place of a lost one; `check` refuses cells of another sweep."""
         shape = tuple(len(axis["values"]) for axis in requested["axes"])
         for place in self.cells():
             if len(place) != len(shape) or any(k >= n for k, n in zip(place, shape, strict=True)):
@@ -332,7 +332,7 @@ class Ledger:
         self.note(seen=[by, self.state()])
 
     def state(self) -> str:
-        """Name what the blocks and cells are, by their checksums, and what is declared."""
+        """Digest the checksums of blocks and cells, the declaration and the versions."""
 
         def read() -> str:
             seals = "SELECT seal FROM cells UNION ALL SELECT seal FROM meta WHERE key IN ('sweep', 'provenance')"
@@ -419,7 +419,7 @@ class Ledger:
         return gaps(kept.get((cell, at.world, at.pool, at.draw), ()), studies)
 
     def read_requested_sizes(self) -> RequestedSizes:
-        """Return what is wanted of each cell: what was ever asked, and all that the sweep declares where that is lost.
+        """Return the sizes wanted of each cell: all that were ever asked, or those of the sweep where these are lost.
 
         Raises InputError where what the sweep declares is damaged.
         """
@@ -432,7 +432,7 @@ class Ledger:
         return RequestedSizes(sizes, lost, list_crossings(declared))
 
     def _list_unrequested(self) -> tuple[str, ...]:
-        """List the cells of which it is lost what was asked."""
+        """List the cells whose requested sizes are lost."""
         cells = {cell for (cell,) in self._select("SELECT DISTINCT cell FROM cells")}
         return tuple(sorted(cells.difference(*self.requests().values())))
 
@@ -461,7 +461,7 @@ class Ledger:
         return lost if lost or known else {"": 0}
 
     def record(self, blocks: Sequence[Finished]) -> None:
-        """Commit finished blocks, all of them or none; what earlier failures at the same studies said is replaced.
+        """Commit finished blocks, all of them or none; they replace earlier failures at the same studies.
 
         The disk is waited for once: blocks that take milliseconds are handed over several at a time.
         """

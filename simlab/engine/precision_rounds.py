@@ -72,7 +72,7 @@ from simlab.types import Array, Estimate, InputError, Place
 
 MOST_CELLS = 6
 BLOCK_SECONDS = 0.004
-"""What a block costs beside its studies: to be handed over, packed, committed, read again."""
+"""Seconds of a block beside its studies: to be handed over, packed, committed, read again."""
 BASE = 4.0
 """Costs are told apart by powers of that: the number of studies depends on the root, and loses an eighth at most."""
 
@@ -88,7 +88,7 @@ class CellMeasurer(Protocol):
 
 @dataclass(slots=True)
 class _Rounds:
-    """Data shared by rounds; `sets` are numbers of studies that share documents, `looked` what was measured when.
+    """Data shared by rounds; `sets` are numbers of studies that share documents, `looked` the last size and estimates.
 
     `pace` are the seconds that a campaign took last, with all jobs.
     """

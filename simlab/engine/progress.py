@@ -19,7 +19,7 @@ Advance = Callable[[int], None]
 Left = Callable[[], float | None]
 """Estimates the seconds that are left; None where that is not known, and the rate so far has to do."""
 LATELY = 5
-"""Of so many last blocks of a cell the one in the middle says what a campaign takes: a first one is soon outvoted."""
+"""A campaign takes the median seconds of so many last blocks of its cell: a slow first one is soon outvoted."""
 
 
 @contextmanager
@@ -88,7 +88,7 @@ def _rate(done: int, seconds: float) -> str:
 
 
 class Remaining:
-    """Learn from blocks as they come what a campaign of each cell takes.
+    """Estimate the seconds that are left, from the times of blocks as they come.
 
     `todo` counts the campaigns of each cell that are to be carried out, by so many `workers`. Sums are
     kept up to date as blocks come: there may be a hundred thousand cells.
@@ -115,7 +115,7 @@ class Remaining:
             self._count(cell, 1)
 
     def _count(self, cell: str, times: int) -> None:
-        """Add what is left of a cell to what is left of all, or take it away."""
+        """Add the campaigns left of a cell to the sums over all cells, or subtract them (`times` -1)."""
         if cell in self._usual:
             self._seconds += times * self._left[cell] * self._usual[cell]
         else:

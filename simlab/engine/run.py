@@ -254,7 +254,7 @@ def list_missing(
 
 
 def sweep_sizes(sweep: Sweep, entries: Sequence[LedgerEntry]) -> SweepSizes:
-    """Return the sizes of a whole sweep, from which follows what is whose shard."""
+    """Return the sizes of a whole sweep, which decide the shard of each block."""
     cells = len({entry.cell for entry in entries})
     return SweepSizes(
         sweep.worlds, sweep.pools, sweep.document_draws, sweep.studies, cells, engine_settings(sweep)["block"]

@@ -90,7 +90,7 @@ class SweepSizes:
 
 
 def read(text: str) -> Shard:
-    """Read which shard is wanted, as it is typed; raise InputError for what is none.
+    """Read a shard as it is typed; raise InputError for what is none.
 
     >>> read("3/16")
     Shard(number=3, n_shards=16)

@@ -160,7 +160,7 @@ def _name_subjects(question: str, collected: Collected, log: Log) -> dict[int, s
 
 
 def _name(question: str, frame: Frame, unit: int, item: int) -> str:
-    """Name what an answer is about: the document of a rating, the two systems of a comparison, a system judged."""
+    """Name the subject of an answer: the document of a rating, the two systems of a comparison, a system judged."""
     if question == RATE:
         return str(int(frame.document[item]))
     if question == COMPARE:

@@ -55,7 +55,7 @@ class BlockLimits:
 
 
 def read_limits(engine: Mapping[str, Any]) -> BlockLimits:
-    """Take the limits from the settings of an engine; what it does not set has none."""
+    """Read the limits from the settings of an engine; those that are not set are None."""
     return BlockLimits(engine.get("block_seconds"), engine.get("worker_memory"), engine["retries"])
 
 

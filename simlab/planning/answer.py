@@ -91,7 +91,7 @@ class RatersNeeded(Protocol):
 
     @property
     def measures(self) -> MeasuredDesign:
-        """Return what was measured of it."""
+        """Return the measures of that design."""
 
 
 def answer(
@@ -329,7 +329,7 @@ def _measure_designs(designs: Sequence[Design], fresh: Bench, wanted: PlanReques
 def _wanted_worlds(
     rows: Mapping[Design, MeasuredDesign], own: MeasuredDesign, worlds: int, wanted: PlanRequest
 ) -> dict[Design, int]:
-    """Return how many worlds tell rows that have met so many from the advice, where these do not tell yet."""
+    """Return, for rows not yet told from the advice by their `worlds`, how many worlds would tell them from it."""
     measure, enough, wants = first_target(wanted).measure, error_that_tells(len(rows), wanted), dict[Design, int]()
     for design, looked in rows.items():
         if measure in looked and measure in own:
@@ -368,7 +368,7 @@ def _gap(rival: MeasuredDesign, advice: MeasuredDesign) -> float:
 
 
 def _missed_targets(search: SearchResult, wanted: PlanRequest, fresh: Mapping[str, Figure]) -> tuple[MissedTarget, ...]:
-    """Return what the best design misses where nothing reaches all targets: in fresh worlds, else while searching."""
+    """Return the targets that the best design misses where none reaches all: in fresh worlds, else in the search."""
     if search.advice is not None:
         return ()
     return list_missed_targets(fresh, wanted) or list_missed_targets(figures(search.tried[search.chosen]), wanted)

@@ -77,7 +77,7 @@ MEASURED: Mapping[str, Mapping[str, tuple[float, float]]] = {
     "raters=esa": {"leniency_sd": (4.5, 12.8), "rater_system_sd": (1.5, 4.1), "residual_sd": (10.1, 11.1)},
     "raters=expert_pool": {"rater_system_sd": (0.0, 0.3)},
 }
-"""Ranges that the YAML of a preset tells of the campaign that it is from; of noise less that of outputs."""
+"""Ranges of spreads in the campaign that a preset is from, as its YAML has them; of noise less that of outputs."""
 
 
 def truth_unit(world: World) -> str:
@@ -133,7 +133,7 @@ def check_people(n_systems: int, n_raters: int) -> None:
 
 
 def loads(config: Mapping[str, Any]) -> Loads | None:
-    """Return what the campaigns of a composed study ask of raters; None where none of those dealt could be."""
+    """Return the work that campaigns of a composed study are for raters; None where none could be carried out."""
     dealt = [campaign for study in range(CAMPAIGNS) if (campaign := _deal_campaign(config, study)) is not None]
     if not dealt:
         return None
@@ -162,7 +162,7 @@ def _deal_campaign(config: Mapping[str, Any], study: int) -> Collected | None:
 
 
 def _covers(config: Mapping[str, Any]) -> str:
-    """Return what one rating is about, without how many there are."""
+    """Return the line on what one rating covers, without the numbers."""
     lines = describe_scope(config)
     return lines[0].partition(":")[0] if lines else ""
 
@@ -256,7 +256,7 @@ def list_assumptions(config: Mapping[str, Any], unit: str) -> Iterator[Assumptio
 
 
 def _list_pilot_spreads(systems: Mapping[str, Any], world: AnyWorld) -> Iterator[Assumption]:
-    """Go through the spreads that the draws of a pilot tell, those left out that it says nothing of."""
+    """List the spreads of a world fitted to a pilot, but for those that its draws do not vary."""
     for name, column in _columns(world).items():
         key, span = f"systems.assumed_{name}", _range_of_draws(column)
         named = _make_name(name, _unit(world))

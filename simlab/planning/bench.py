@@ -111,12 +111,12 @@ def is_within_limits(looked: MeasuredDesign, wanted: PlanRequest) -> bool:
 
 
 def reaches(looked: MeasuredDesign, wanted: PlanRequest) -> bool:
-    """True if the values of all targets are at least what is wanted."""
+    """True if the measures of all targets are at least the values wanted."""
     return all(measure_value(looked, target.measure) >= target.least for target in wanted.targets)
 
 
 def reaches_nearly(looked: MeasuredDesign, wanted: PlanRequest) -> bool:
-    """True if the values of all targets are at least what is wanted, less the margin."""
+    """True if the measures of all targets are at least the values wanted, less the margin."""
     return all(measure_value(looked, target.measure) >= target.least - wanted.margin for target in wanted.targets)
 
 

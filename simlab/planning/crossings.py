@@ -34,7 +34,7 @@ RIVALS = 3
 """So many designs beside the advice are followed: those that are nearest to taking its place."""
 TIMES, LONGEST = 300, 8192
 ASSUMED = "systems.assumed_"
-"""Settings that take the place of what differs by draw: setting the value that is assumed is a change by itself."""
+"""Settings that fix a spread which differs between posterior draws: to set its assumed value is a change, too."""
 
 
 class AssumptionScale(NamedTuple):
@@ -90,10 +90,10 @@ class Track(NamedTuple):
 
 
 class NearestEvent(NamedTuple):
-    """Nearest event on a side, as a distance of at least 0: by what was measured, and by `again[time]`.
+    """Nearest event on a side, as a distance of at least 0: by the measures, and in each resample (`again[time]`).
 
-    Where there is none it is infinite. `first` is the design that is the event's, by its place, `near` are all that may
-    be, and the first.
+    Where there is none it is infinite. `first` is the index of the design whose event it is, `near` those of all
+    designs whose event it may be, and 0.
     """
 
     at: float
@@ -305,7 +305,7 @@ class FollowedDesigns:
     def points(
         self, of: Assumption, x: Sequence[float], worlds: int, designs: Sequence[Design]
     ) -> list[dict[Design, Constraints]]:
-        """Return the conditions of designs at distances; at 0 what the search knows of them."""
+        """Return the conditions of designs at distances; at 0 those by the measures of the search."""
         known = self._conditions({design: self.result.tried[design] for design in (self.designs[0], *designs)}, designs)
         away = [at for at in x if at != 0]
         by_distance = dict(zip(away, self._simulate_constraints(of, away, worlds, designs), strict=True))

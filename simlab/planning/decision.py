@@ -25,14 +25,14 @@ FIRST, MOST = 32, 1500
 PRECISION, COARSEST = 0.4, 0.02
 """Standard errors of targets are at most such a share of the margin (.008 of .02), and at most so large."""
 TINY = 1e-12
-"""What rounding leaves of a zero."""
+"""Numbers below this are taken for 0 with a rounding error."""
 HOPELESS = 2.5
 """Standard errors by which a first look may fall short of what would show the targets before a round is given up."""
 
 SEARCHING, SEARCHING_ON = 0.35, 0.25
 """Shares of the patience that is left which a search may take before fresh worlds decide, first and in later rounds."""
 ROWS = 0.6
-"""Share of what is left then that the rows beside the advice may take."""
+"""Share of the patience left then that the rows of the page beside the advice may take."""
 ROUNDS = 20
 """So many times at most fresh worlds decide."""
 FEW, TIED = 8, 64
@@ -211,7 +211,7 @@ def _take_simplest(search_result: SearchResult, search: Search, first: Bench, wa
 
 
 def _end_undecided(search_result: SearchResult, search: Search, leading: Design) -> SearchResult:
-    """Return what a search came to where patience ended before its choice was shown to reach the targets."""
+    """Return the result of a search whose patience ended before its choice was shown to reach the targets."""
     return replace(
         search_result, advice=None, leading=leading, open=search.find_undecided_sizes(leading), why="patience is over"
     )

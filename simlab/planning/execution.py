@@ -40,7 +40,7 @@ NEAREST = 3
 FRESH, SCENARIOS = "fresh", "scenarios"
 """Folders below a plan's that keep more campaigns: those of the headline, those of other worlds."""
 OTHER_SEED = 1_000_003
-"""What is added to the seed for worlds that no choice has seen."""
+"""Number that is added to the seed, times the round, for fresh worlds."""
 
 Say = Callable[[str], None]
 
@@ -72,7 +72,7 @@ class PlanSearch:
 
     @property
     def measures(self) -> Measures:
-        """Bind what is measured of each design."""
+        """Bind the measures of each design, by name."""
         return request.measures(self.wanted.targets, self.wanted.smallest, clock=self.clock)
 
 
@@ -147,7 +147,7 @@ def _count_patience(opened: AbstractContextManager[Bench], patience: Patience, p
 
 
 def _choose_replicates(plan: PlanSearch) -> Replicates:
-    """Return what of each world the targets need; raise InputError where these raters are all."""
+    """Return the replicates that the targets need; raise InputError for new raters where there are too few of them."""
     needed = request.choose_replicates(plan.wanted.targets)
     if needed.pools > 1 and plan.ground.these_raters:
         named = next(target.measure for target in plan.wanted.targets if target.measure.endswith(request.RATERS_ANEW))

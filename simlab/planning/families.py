@@ -20,7 +20,7 @@ from simlab.planning.terms import Design, MeasuredDesign, PlanRequest, family, s
 from simlab.types import Bools, Estimate, Floats, Ints
 
 RISING = frozenset(("power", "power_at", "significant_share"))
-"""Measures that rise with size, unless what is seen says otherwise."""
+"""Measures that rise with size, unless measurements contradict that."""
 SURE = 4.0
 """Standard errors by which a measure must fall with size before it is taken for one that does not rise."""
 NEVER = -1.0
@@ -165,7 +165,7 @@ class DesignFamily:
         return ended >= ENDED and (money is None or looked["money"].value <= money * (1 + ROUNDING))
 
     def costs(self, wanted: PlanRequest, chance: Chance | None = None) -> Floats:
-        """Return the money of every design: what was measured, and a line through sizes where that is inexact.
+        """Return the money of every design: as measured where that is exact, else by a line over size.
 
         `[size]`, or, with random numbers, in each resample of worlds `[resample, size]`. Campaigns that money or
         deadline cut say nothing of what a design costs.
@@ -245,7 +245,7 @@ class DesignFamily:
 
 
 def _line(size: Floats, at: np.ndarray, money: Floats, worlds: Sequence[int]) -> Floats:
-    """Lay a line through what sizes cost, `[resample, size]`; through 0 where one size was seen."""
+    """Fit lines to the money of some sizes, `[resample, size]` at all; through 0 where one size was seen."""
     if len(at) == 1:
         return np.asarray(money * size / size[at])
     # Errors of money grow with it.

@@ -42,7 +42,7 @@ from simlab.world.files.fitted_scales import FittedScales
 from simlab.world.files.fitted_world import failed_checks, read_world
 
 MOST_SEARCHED = 4000
-"""So many letters of a file tell what it is."""
+"""So many letters of a file are searched for the name of its format."""
 USUAL_SYSTEMS = 6
 PER_BUCKET = 3
 FITTED, RECORDED, USUAL = "fitted", "recorded", "esa"

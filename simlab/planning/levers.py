@@ -183,7 +183,7 @@ def geometric_sizes(low: int, high: int) -> list[int]:
 
 
 def _values(key: str, config: Config, ground: Ground) -> list[Any]:
-    """Return the values that a lever has where nobody says which."""
+    """Return the values of a lever for which none were typed."""
     if key == SIZE:
         most = _largest_size(config)
         return geometric_sizes(min(FEWEST_DOCUMENTS, most), most)
@@ -216,7 +216,7 @@ def _seats(config: Config) -> int:
 
 
 def draw_other_raters(design: Design, ground: Ground, raters: int) -> Design:
-    """Return a design of so many raters drawn from raters at large, judged by what these say."""
+    """Return a design with so many raters, drawn from raters at large, and targets for raters at large."""
     fitted = "systems=fitted" in ground.words
     own = {
         (OWN_POOL if fitted else POOL): raters,

@@ -34,7 +34,7 @@ DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sun
 FEWEST_LETTERS = 3
 """A day of the week may be cut to so many letters."""
 BESIDE = {"--price": "budget.price_per_rating", "--budget": "budget.total", "--by": "budget.deadline"}
-"""What newcomers type, and the key that it stands for."""
+"""Options for newcomers, and the key that each stands for."""
 
 USUAL = (Target(measure="power", least=0.8), Target(measure="no_wrong_claim", least=0.95))
 FINDING = ("power", "power_from", "power_at", "significant_share")
@@ -46,10 +46,10 @@ ON_A_CLOCK = ("hours", "days", "ended_by_nobody")
 CROSSED = ("srp_new_study", "confirmed_new_study", "srp_new_documents")
 """Measures that need other raters, or other documents, for the same systems."""
 SAME_AGAIN = ("srp", "srp_given_any", "srp_disjoint", "srp_both_significant", "confirmed")
-"""Measures of what the same raters say of the same documents again."""
+"""Measures that need the same raters to rate the same documents again."""
 RATERS_ANEW, DOCUMENTS_ANEW = ("_new_raters", "_new_study"), ("_new_documents", "_new_study")
 WITHIN = 1.6
-"""Pairs that truly differ by up to so many times the smallest difference, or as little, say what power there is."""
+"""`power_at` is measured on pairs whose true difference is within this factor of the smallest one that matters."""
 
 
 def split_words(words: Sequence[str]) -> tuple[Path | None, tuple[str, ...]]:

@@ -26,7 +26,7 @@ TIE, SAME_COST = 0.05, 1.01
 """Designs whose probabilities of being right differ by so little, and whose costs do, are alike."""
 EVEN = 0.5
 PLAIN = {"design.grouping": "pseudo_side_by_side", "analysis.normalization": "none"}
-"""What is simplest to carry out and to explain: ties go to it."""
+"""Values that are simplest to carry out and to explain: ties go to them."""
 
 At = tuple[int, int]
 """The number of a family and the place of a design in it."""

@@ -53,7 +53,7 @@ _ALWAYS = (1980, 1, 1, 0, 0, 0)
 """When each file was written, so that the same store gives the same bytes."""
 _NO_ARCHIVE = "it is no archive of simlab; name one that `simlab export DIR --as archive` wrote"
 _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, struct.error)
-"""What zipfile makes of files that it does not understand."""
+"""Errors of zipfile for files that it does not understand."""
 _AGAIN = "export the archive again"
 
 
@@ -178,7 +178,7 @@ def _names(archive: zipfile.ZipFile, file: Path) -> list[str]:
 
 
 def _describe_fault(entry: zipfile.ZipInfo) -> str | None:
-    """State in what a file is none that an archive of simlab has."""
+    """State why no archive of simlab has such a file; None where one may have it."""
     parts = entry.filename.rstrip("/").split("/")
     if len(parts) == 1 and not entry.is_dir() and parts[0] not in (METADATA, *BESIDE):
         return "is none of its files"

@@ -22,7 +22,7 @@ HOLDS, BLANK = "holds", "blank"
 """Attributes: the type of the outcome itself, and its value in a campaign that has none."""
 
 ABSENT = "absent"
-"""Attribute: where cells lie that have no such outcome, as JSON, since NetCDF has no attribute of several rows."""
+"""Attribute: indices of the cells that lack the outcome, as JSON, since NetCDF has no attribute of several rows."""
 
 
 def absence_attributes(positions: Sequence[Sequence[int]]) -> dict[str, str]:
@@ -31,7 +31,7 @@ def absence_attributes(positions: Sequence[Sequence[int]]) -> dict[str, str]:
 
 
 def absent_cells(attributes: Mapping[Any, Any]) -> list[list[int]]:
-    """Return where cells lie that have no such outcome, `[cell, axis]`."""
+    """Return the indices of the cells that lack an outcome, `[cell, axis]`, from its attributes."""
     return json.loads(attributes.get(ABSENT, "[]"))  # type: ignore[no-any-return]
 
 

@@ -82,7 +82,7 @@ class Looking(NamedTuple):
 
 
 class MergeAnswer(NamedTuple):
-    """Result of a merge, and a line that says what is missing, where something is."""
+    """Result of a merge, and a line on what is missing, if anything is."""
 
     merged: Merged
     missing: str | None
@@ -132,7 +132,7 @@ def _measure_sections(book: Ledger, plugins: Sequence[str]) -> dict[str, dict[st
 
 
 def _describe_missing(book: Ledger) -> list[str]:
-    """State what a merged folder lacks of what was asked of those that were merged."""
+    """Return a line on the campaigns that a merged folder lacks of those asked of its parts; none where it is whole."""
     there, wanted = book.shortfall()
     if there >= wanted:
         return []

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 NO_MEAN = frozenset(["document_set", "twin_significant"])
-"""An index, and what is unknown where no twin was possible."""
+"""Outcomes without a mean: an index, and one that is unknown where no twin was possible."""
 
 LESS_IS_BETTER = frozenset([
     *("cost", "human_cost", "ratings_used", "item_ratings_used", "metric_used", "used", "rounds"),
@@ -57,7 +57,7 @@ OF_TABLE = {"pools": "one pool of raters", "document_draws": "one set of documen
 SUFFIXES = ("_mcse", "_n", "_influence", "_low_if_failed", "_high_if_failed")
 
 LARGEST_ERROR = "largest_mcse"
-"""The attribute of a store that says how precise its first measure is."""
+"""Attribute of a store: the largest Monte-Carlo standard error of its first measure."""
 LONGEST_REASON = 300
 MOST_CAMPAIGNS = 2**31
 
@@ -117,7 +117,7 @@ def has_mean(name: str, outcome: Outcome) -> bool:
 
 
 def explain_undefined(dataset: xr.Dataset, measure: str) -> str:
-    """State why a measure is undefined in studies such as these."""
+    """Return the reason why a measure is undefined in the studies of a store."""
     anew = measure.partition("_new_")[2]
     if anew in ANEW and {"sweep", "config"} <= dataset.attrs.keys():
         return _name_missing_keys(anew, replication(*(json.loads(dataset.attrs[name]) for name in ("sweep", "config"))))
@@ -133,7 +133,7 @@ def explain_undefined(dataset: xr.Dataset, measure: str) -> str:
 
 
 def explain_empty(measure: str) -> str:
-    """State what did not occur where a measure of simlab has nothing to count."""
+    """Return the reason why a measure of simlab has nothing to count in a cell."""
     if measure == "power":
         return NONE_DIFFER
     return NO_CLAIM if measure.startswith("confirmed") or measure == "srp_given_any" else EMPTY

@@ -201,7 +201,7 @@ def _rows_of_lists(part: xr.Dataset, dim: str, kept: Array) -> Array:
 
 
 def _nest(rows: Array, wanted: pa.DataType) -> pa.Array:
-    """Turn what further dimensions there are into lists of lists."""
+    """Turn further dimensions into lists of lists."""
     if rows.ndim == 1:
         return _convert_values(rows, wanted, None)
     inner = _nest(rows.reshape(-1, *rows.shape[2:]), wanted.value_type)

@@ -29,7 +29,7 @@ NOTHING = "nothing but the law"
 TABLE = "the systems, raters and documents of the table"
 SAME_PEOPLE = "the systems, raters (the same people) and documents of the table"
 ANEW = {"documents": "raters", "raters": "documents", "study": NOTHING}
-"""What a measure holds fixed whose name ends in `_new_...`."""
+"""Things held fixed by a measure whose name ends in `_new_...`, by that ending."""
 
 RECORDED, OPTION = name_target(recorded), "recorded"
 
@@ -60,7 +60,7 @@ class Replication:
 
 
 def replication(sweep: Mapping[str, Any], config: Mapping[str, Any]) -> Replication:
-    """Read from what a store says of its sweep, and of what its cells share, how often everything is drawn.
+    """Read how often everything is drawn from the attributes of a store: its sweep, and the config of its cells.
 
     Test sets of studies that compare or judge come from the law, unless they are fixed.
     """
@@ -83,7 +83,7 @@ def is_from_table(sweep: Mapping[str, Any], config: Mapping[str, Any]) -> bool:
 
 
 def find_entry(config: Mapping[str, Any], key: str) -> Any:
-    """Return what stands under a dotted key; None where nothing does."""
+    """Return the value of a dotted key; None where there is none."""
     value: Any = config
     for part in key.split("."):
         value = value.get(part) if isinstance(value, Mapping) else None
@@ -117,7 +117,7 @@ def words(measure: str, of: Replication) -> str:
 
 
 def add_notes(dataset: xr.Dataset, measures: Iterable[str]) -> xr.Dataset:
-    """Let measures of an open store say in an attribute what they hold fixed; calculations have no studies."""
+    """Add to measures of an open store the attribute of what they hold fixed; a calculation stays as it is."""
     if not {"sweep", "config"} <= dataset.attrs.keys():
         return dataset
     sweep, config = (json.loads(dataset.attrs[name]) for name in ("sweep", "config"))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 KEY, LAW = "key", "law"
-"""Attributes of such a variable."""
+"""Attributes of a variable of drawn values: its key and its law."""
 DRAWN = "drawn"
 """The attribute of a store that names the law of each drawn key."""
 PREFIX = "drawn_"

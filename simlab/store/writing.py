@@ -142,7 +142,7 @@ def lay(where: Path | zarr.abc.store.Store, attributes: Mapping[str, Any], varia
 
 
 def attributes(book: Ledger, drawn: Collection[str] = ()) -> dict[str, Any]:
-    """Return where a store comes from: the sweep, the config that its cells share, seed and versions.
+    """Return the attributes of a store: its sweep, the config that its cells share, seed and versions.
 
     What is `drawn` is named among the coordinates.
     """
@@ -218,7 +218,7 @@ class OutcomeArrays:
             self._arrays[name].update_attributes(_describe_outcome(name, names, self._size, tally))
 
     def _lay_whole(self, names: Sequence[str], whole: Cut) -> None:
-        """Lay in one chunk what might have been large and is not."""
+        """Lay arrays again, in one chunk, where they turn out to be small."""
         for name in names:
             values = self._arrays[name][...]
             self._drop(name)

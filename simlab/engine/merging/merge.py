@@ -183,7 +183,7 @@ def _different_code(name: str, first: SourceFolder, there: set[str], source: Sou
 
 
 def note_versions(book: Ledger, sources: Sequence[SourceFolder]) -> None:
-    """Note of all that is merged which versions it comes from, and what was checked and is still to be."""
+    """Note the versions of all folders, the cells that were checked, and whether a sample is still to be repeated."""
     for source in sources:
         for versions in source.book.provenance():
             if versions not in book.provenance():
