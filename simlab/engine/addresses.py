@@ -1,4 +1,8 @@
-"""Name blocks of studies, find which are missing, and seal what became of each."""
+"""Name blocks of studies, find which are missing, and seal what became of each.
+
+A *block* is consecutive studies of one cell of a sweep, in one world, with one pool of raters and one draw of
+documents: `Address` names it, `Finished` is its result. Intervals of studies are `(first, count)`.
+"""
 
 from __future__ import annotations
 
@@ -86,7 +90,7 @@ class Finished:
 
 
 def pack(arrays: Mapping[str, Array]) -> bytes:
-    """Write arrays as bytes (a compressed npz, as numpy reads it); raise ValueError for objects, which none holds.
+    """Write arrays as bytes (a compressed npz, as numpy reads it); raise ValueError for an array of objects.
 
     `numpy.savez_compressed` and `numpy.load` write and read the header of each array anew, which takes more than the
     campaigns of a small block.
@@ -125,7 +129,7 @@ def _content(archive: zipfile.ZipFile, member: zipfile.ZipInfo, payload: bytes) 
 
 
 _HEADER, _LENGTHS = 30, 26
-"""How long the header before a member is, and where it says how long the name is, and what follows that."""
+"""Bytes of the header before a member, and where in it the lengths of the name and of the extra field stand."""
 
 
 @lru_cache(maxsize=1024)
@@ -162,7 +166,7 @@ def _read_header(header: bytes) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
 
 
 def gaps(done: Iterable[tuple[int, int]], stop: int) -> list[tuple[int, int]]:
-    """List what is left of 0, ..., stop - 1, as (first, count).
+    """List the studies of 0, ..., stop - 1 that are in none of the `done` intervals, as (first, count).
 
     >>> gaps([(0, 10), (30, 10)], 50)
     [(10, 20), (40, 10)]
@@ -176,7 +180,7 @@ def gaps(done: Iterable[tuple[int, int]], stop: int) -> list[tuple[int, int]]:
 
 
 def cut(interval: tuple[int, int], size: int) -> Iterator[tuple[int, int]]:
-    """Cut an interval into blocks.
+    """Cut an interval into blocks of at most `size` studies.
 
     >>> list(cut((10, 5), 2))
     [(10, 2), (12, 2), (14, 1)]

@@ -1,7 +1,8 @@
 """Decide how many worlds and studies a run to a precision carries out next: from errors and costs, never from values.
 
-A round is decided from all that the one before has carried out, so that the same command comes to the same campaigns
-whoever interrupts it and with however many jobs.
+`make_first_round` begins; after it `choose_studies` settles the studies of a world, and after each round `enlarge_goal`
+returns the next `Goal`. A round is decided from all that the one before has carried out, so that the same command comes
+to the same campaigns whoever interrupts it and with however many jobs.
 """
 
 from __future__ import annotations
@@ -42,15 +43,15 @@ SURE = 0.7
 """Of a number far away that share is gone to at first."""
 
 Estimates = Mapping[str, Mapping[str, Estimate]]
-"""What was measured, by cell and measure."""
+"""Estimates by cell and measure."""
 
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """Goal of a round: of each cell so many worlds (where there is one world only, studies of it).
+    """Goal of a round: `along[cell]` worlds of each cell (where there is one world only, studies of it).
 
-    `studies` of each world, which are `chosen` after the first round; a world costs as much as `ratio` studies. Of the
-    variance of a target's error the share in `worlds` is that of worlds, in the middle of all cells.
+    Each world has `studies`, whose number is `chosen` after the first round; a world costs as much as `ratio` studies.
+    Of the variance of a target's error the share in `worlds` is that of worlds, in the middle of all cells.
     """
 
     along: Mapping[str, int]
@@ -64,7 +65,7 @@ class Goal:
         return asdict(self)
 
     def describe_variance(self) -> str:
-        """State where the variance of errors lies; nothing where that is not known."""
+        """Return a line on where the variance of errors lies; an empty one where that is not known."""
         shares = ", ".join(f"{name} {share:.0%} and {1 - share:.0%}" for name, share in self.worlds.items())
         return f"variance of the error due to worlds, and to their {self.studies} studies each: {shares}" * bool(shares)
 
@@ -87,7 +88,7 @@ class ErrorQuestion(NamedTuple):
         return known if len(known) == len(self.cells) else None
 
     def standing(self, estimates: Estimates) -> ErrorProgress | None:
-        """Hold the error against the target; None where a cell has no value."""
+        """Compare the error with the target; None where a cell has no value."""
         known = self.find_estimates(estimates)
         if known is None:
             return None
@@ -98,13 +99,13 @@ class ErrorQuestion(NamedTuple):
 
 
 def combine_influence(known: Sequence[Estimate]) -> tuple[Floats, int]:
-    """Return the influence of clusters on a measure, or on the difference of two, and how many stand behind it."""
+    """Return `influence[cluster]` on a measure, or on the difference of two, and how many clusters it rests on."""
     first = known[0].influence
     return gap(first, known[1].influence) if len(known) > 1 else (first, int(np.isfinite(first).sum()))
 
 
 def questions(targets: Sequence[PrecisionTarget], entries: Sequence[LedgerEntry]) -> list[ErrorQuestion]:
-    """List what is asked: each target in each cell, or of each two cells that differ in the value on one axis."""
+    """List the questions: each target in each cell, or for each two cells that differ in the value on one axis."""
     neighbours = [
         (entry.cell, other.cell)
         for entry, other in combinations(entries, 2)
@@ -120,7 +121,7 @@ def questions(targets: Sequence[PrecisionTarget], entries: Sequence[LedgerEntry]
 def enlarge_goal(goal: Goal, questions: Sequence[ErrorQuestion], estimates: Estimates, step: int = 1) -> Goal | None:
     """Return the next goal: more of the cells that have not reached a target; None where all rest.
 
-    What grows grows by whole numbers of `step`. A cell without a value rests, too: more of the same would tell no
+    Sizes are multiples of `step` where they grow. A cell without a value rests, too: more of the same would tell no
     error.
     """
     wanted: dict[str, float] = {}
@@ -148,7 +149,10 @@ def _grow_size(n: int, factor: float) -> int:
 def choose_studies(
     goal: Goal, questions: Sequence[ErrorQuestion], halves: tuple[Estimates, Estimates], fits: Fits
 ) -> Goal:
-    """Choose how many studies a world has, for all cells: as few campaigns and worlds, by their costs, as will do."""
+    """Choose how many studies a world has, for all cells: the number at which the targets cost least.
+
+    `halves` are estimates from the first and the second half of the studies of each world.
+    """
     known = [
         (question, variance_parts)
         for question in questions
@@ -235,7 +239,7 @@ def whole_sets(studies: int, sets: frozenset[int]) -> bool:
 
 
 def first_studies(sweep: Sweep, sets: frozenset[int]) -> int:
-    """Return the studies of a world in the first round; where fewer are declared, or some are typed, as many."""
+    """Return the studies of a world in the first round: the number typed, or at most as many as are declared."""
     if sweep.until is not None and sweep.until.studies is not None:
         return sweep.until.studies
     if sweep.studies <= FIRST_STUDIES:

@@ -1,7 +1,7 @@
-"""Check blocks against what their cells declare: what does not fit is never committed, and given up where it was.
+"""Check blocks against what their cells declare: one that does not fit is never committed, and given up where it was.
 
 A store has one place for each outcome of each campaign. A block of another shape or type, without a status, or that
-speaks of other campaigns than its address, would bar the store for good.
+holds other campaigns than its address names, would bar the store for good.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from simlab.studies.outcomes import COMMON, IDENTITY
 from simlab.types import DESIGN_FAILED, IMPOSSIBLE, OK, Array, Outcome, Place
 
 NEEDED = ("world", "study", "document_set", "status")
-"""What every block has: which campaigns it holds, and what became of them."""
+"""Arrays that every block has: which campaigns it holds, and how each ended."""
 _TORN = "its checksum does not hold"
 ENDS = (OK, DESIGN_FAILED, IMPOSSIBLE)
 _CAMPAIGN = Outcome(("replicate",), "int32", -1, "where a campaign lives")
@@ -38,9 +38,9 @@ class BlockSchema(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Fitting:
-    """Carry out blocks of cells of `n_systems` (None: of several sizes); ValueError is the end of one that misfits.
+    """Carry out blocks of cells of `n_systems` (None: of several sizes); raise ValueError for one that misfits.
 
-    Those of several cells are carried out by `blocks` (None: one after the other).
+    `block` carries out the studies of one cell, `blocks` those of several cells (None: one after the other).
     """
 
     block: BlockFunction
@@ -48,11 +48,11 @@ class Fitting:
     blocks: BlocksFunction | None = None
 
     def __call__(self, config: Mapping[str, Any], places: Sequence[Place]) -> BlockLike:
-        """Carry out a block, and hold it against what its config declares."""
+        """Carry out a block, and check it against the outcomes that its kind of study declares."""
         return self._check_fit(self.block(config, places), config, places)
 
     def run_together(self, configs: Sequence[Mapping[str, Any]], places: Sequence[Place]) -> list[Ended]:
-        """Carry out blocks of several cells at the same places, and hold each against what its config declares."""
+        """Carry out blocks of several cells at the same places, and check each as `__call__` does."""
         if self.blocks is None:
             return [_try_block(self, config, places) for config in configs]
         ended = self.blocks(configs, places)
@@ -113,8 +113,8 @@ def find_unusable(
 ) -> Iterator[tuple[LedgerRow, str]]:
     """Go through all blocks of a ledger; yield those that cannot be used, and why.
 
-    Where they were all `seen` before, as they are, they are only held against their checksums. `declared` is what
-    the blocks of each cell can hold, where that is known.
+    Where a simlab has `seen` them all, as they are, only their checksums are tested. `declared` are the schemas of the
+    blocks, by cell, where they are known.
     """
     if seen:
         yield from ((row, _TORN) for row in book.blocks() if not row.sound)
@@ -132,7 +132,7 @@ def find_unusable(
 
 
 def read_schemas(book: Ledger) -> dict[str, BlockSchema]:
-    """Return what the blocks of each cell of a ledger can hold; nothing where its declaration is lost."""
+    """Return the schema of the blocks of each cell of a ledger; none where its declaration is lost."""
     stored = None if book.is_damaged("sweep") else book.declaration()
     if stored is None:
         return {}
@@ -165,7 +165,7 @@ def _system_sizes(n_systems: int) -> dict[str, int]:
 
 
 def _read_system_sizes(n_systems: int | None, arrays: Mapping[str, Array]) -> dict[str, int]:
-    """Size what lies along systems; where cells differ a block has to agree with itself, and is looked at again."""
+    """Return the sizes along systems and pairs; where cells differ, by the block itself, which is checked again."""
     if n_systems is not None:
         return _system_sizes(n_systems)
     estimate = arrays.get("estimate")

@@ -24,7 +24,7 @@ MOST_CAMPAIGNS = 2**31 - 1
 NEVER_REFUSED = 256 * 2**20
 """What is free changes from second to second, so small worlds are left to the machine."""
 PROCESS_BYTES = 120 * 2**20
-"""What a worker takes before it draws anything."""
+"""Bytes of a worker before it draws anything."""
 FEWEST_REFUSED = 64
 """So many processes are never refused: who asks for some more than there are cores may know why."""
 JOBS_PER_CORE = 4
@@ -34,7 +34,7 @@ _LIMITS = (("memory.max", "memory.current"), ("memory/memory.limit_in_bytes", "m
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Memory of a worker in bytes, all of it, in the cell that takes most, and what that is made of."""
+    """Memory of a worker in the cell that takes most, and of its world alone, in bytes; `keys` are those to lower."""
 
     worker: float
     world: float

@@ -2,6 +2,7 @@
 
 Some campaigns are carried out, each in a world of its own and with people of its own, since how quick people are
 differs more from pool to pool than anything else does. They run in a process that can be ended, for a few seconds.
+`quotes` returns a `Quote` a cell, `purchase` what one finished campaign bought.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ hardly depends on what else a machine does."""
 MOST_CELLS = 4
 """Of a sweep so many cells are quoted: the first, the last, and some between them."""
 LEVELS = (5.0, 50.0, 95.0)
-"""Which shares of the campaigns, in percent, stay below the ends and the middle of a quote."""
+"""Percentiles of campaigns that are the lower end, the middle and the upper end of a quote."""
 FEW = 20
 """Of fewer campaigns the ends are the least and the most: nobody knows what 5 % stay below."""
 TAKEN = ("cost", "work_hours", "campaign_days")
@@ -69,7 +70,7 @@ class Quote:
 
 
 class CampaignCosts(NamedTuple):
-    """Costs of campaigns, array by array, and why the first of those failed that did."""
+    """Costs of campaigns, `arrays[name][campaign]`, and the reason of the first that failed."""
 
     arrays: Mapping[str, Array]
     why: str = ""
@@ -108,7 +109,7 @@ def spread(cells: Sequence[Any], most: int) -> list[Any]:
 
 
 def quote(at: Mapping[str, Any], config: Mapping[str, Any], taken: CampaignCosts) -> Quote:
-    """Sum up what campaigns took, those that failed left out."""
+    """Sum up the costs of a cell's campaigns, those that failed left out; `at` are its values on the axes."""
     arrays = taken.arrays
     ok = arrays["status"] == OK if "status" in arrays else np.empty(0, bool)
     ended = arrays["ended_by"][ok] if "ended_by" in arrays else np.empty(0, int)

@@ -1,7 +1,9 @@
 """Declare the outcomes of the campaigns of a sweep, and their sizes.
 
-The kinds that are built in are known to every simlab. What a plug-in's kind declares is written into the sweep's own
-declaration, so that its folder can be read without the plug-in: nothing that a file names is imported.
+Each study has a *kind* (of ratings, of comparisons, ...), which declares its outcomes. `gather_conclusions` returns
+those of all cells of a sweep. The kinds that are built in are known to every simlab. What a plug-in's kind declares is
+written into the sweep's own declaration, so that its folder can be read without the plug-in: nothing that a file names
+is imported.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ class Conclusions(NamedTuple):
 
 
 def gather_conclusions(declared: Mapping[str, Any], configs: Sequence[Config]) -> Conclusions:
-    """Return what the campaigns of a declared sweep, whose cells have these configs, conclude."""
+    """Return the outcomes that campaigns of a declared sweep, whose cells have these configs, can have."""
     foreign = declared.get(FOREIGN)
     known = _conclusions([(kind, config) for config in configs if (kind := find_built_in(config))])
     if foreign is None:
@@ -43,7 +45,7 @@ def gather_conclusions(declared: Mapping[str, Any], configs: Sequence[Config]) -
 
 
 def join_declarations(stored: Mapping[str, Any], requested: Mapping[str, Any]) -> dict[str, Any]:
-    """Join what two declarations say of the kinds of plug-ins: a folder that grows keeps what its cells conclude."""
+    """Join the outcomes that two declarations have from plug-ins: a folder that grows keeps those of its cells."""
     declarations = [declared[FOREIGN] for declared in (stored, requested) if FOREIGN in declared]
     if len(declarations) < 2:
         return {FOREIGN: declarations[0]} if declarations else {}
@@ -53,7 +55,7 @@ def join_declarations(stored: Mapping[str, Any], requested: Mapping[str, Any]) -
 
 
 def describe_plugin_kinds(configs: Sequence[Config]) -> dict[str, Any]:
-    """Write down what the kinds of plug-ins among the cells conclude; nothing where all kinds are built in."""
+    """Return the declaration of the outcomes of plug-ins' kinds as plain data; empty where all are built in."""
     if not any(config.get("plugins") for config in configs):
         return {}
     of_cells = [(identify_kind(config), config) for config in configs]

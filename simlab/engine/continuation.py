@@ -1,4 +1,8 @@
-"""Declare a sweep, and decide whether it continues the sweep that a folder already holds."""
+"""Declare a sweep, and decide whether it continues the sweep that a folder already holds.
+
+`declare` writes a sweep as plain data, `grow` joins that with the declaration of a folder, and `refuse_mixture`
+compares the cells of both; `positions` finds the new cells on the grown grid. `where` is the folder, as errors name it.
+"""
 
 from __future__ import annotations
 
@@ -68,13 +72,13 @@ def merge_crossings(*declared: Mapping[str, Any]) -> dict[str, int]:
 
 
 def determining_settings(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Keep the part of a config that determines numbers."""
+    """Return the part of a config on which the numbers of its campaigns depend."""
     kept: dict[str, Any] = json.loads(canonical_text(config))
     return kept
 
 
 def cell_key(config: Mapping[str, Any], written: Written | None = None) -> str:
-    """Name a cell by what determines its numbers, wherever its files lie; see `canonical_text` for `write_until`."""
+    """Name a cell by the settings that determine its numbers; `written` is the cache of `canonical_text`."""
     return sha256(canonical_text(config, written, placed=False).encode()).hexdigest()
 
 
@@ -138,7 +142,7 @@ def position(grown: Declaration, declaration: Declaration, values: Sequence[Any]
 
 
 def positions(grown: Declaration, declaration: Declaration) -> Callable[[Sequence[Any]], tuple[int, ...]]:
-    """Return what finds cells of the asked sweep on the grid of the grown one, however long its axes are."""
+    """Return a function that finds cells of the asked sweep, by axis values, on the grid of the grown one."""
     keys = [axis["key"] for axis in declaration["axes"]]
     axes = [(keys.index(axis["key"]), axis["values"], _number_values(axis["values"])) for axis in grown["axes"]]
 
@@ -197,7 +201,7 @@ def refuse_mixture(
 
 
 def _residuals(axes: Sequence[Mapping[str, Any]], cells: Sequence[Placed]) -> dict[tuple[Any, ...], dict[str, Any]]:
-    """Return what determines numbers beside the values that are patched in, for each combination of options."""
+    """Return the settings that determine numbers, without those on axes, for each combination of options."""
     residuals: dict[tuple[Any, ...], dict[str, Any]] = {}
     for position, config in cells:
         own = dict(flatten(determining_settings(config)))

@@ -1,4 +1,7 @@
-"""Bundle blocks that share what they can, hand them to worker processes, and find the block that kills its worker."""
+"""Bundle blocks that share what they can, hand them to worker processes, and find the block that kills its worker.
+
+A *bundle* is the blocks that a worker carries out in one call. `dispatch` is the function to call.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ LONGEST_SECONDS = 2.5
 SHORTEST_SECONDS = 0.1
 """Towards the end bundles get shorter, so that workers end together, down to this."""
 OLD = 0.5
-"""What is known of the seconds of earlier campaigns counts so much beside those of the last bundle."""
+"""Weight of the seconds of earlier bundles beside those of the last one."""
 
 ALIKE = 4.0
 """Cells whose campaigns take so many times as long at most are not put into another order."""
@@ -26,7 +29,7 @@ WORKER_DIED = "worker died"
 
 
 class Bundles:
-    """Deal blocks out, in their order, as bundles that take about as long; `shares` are under way at a time.
+    """Deal blocks out, in their order, as bundles that take about equally long; `shares` are under way at a time.
 
     Until the first bundle has shown how long campaigns take, each is one block. Those of one place (the same studies of
     several cells) stay together where that is not too long, else they are cut evenly, those of cells that take longest
@@ -120,7 +123,7 @@ def dispatch(
     limits: BlockLimits,
     accept: Callable[[Sequence[Finished]], None],
 ) -> None:
-    """Carry out blocks by a backend and pass them on as they are finished, several at a time, each once.
+    """Carry out blocks by a backend and pass them to `accept` as they are finished, several at a time, each once.
 
     Where a worker dies, or is ended since it took too long or too much, the blocks that were under way in it are
     suspects: when all others are done, each is run again alone, at most `retries` times, and is accepted as failed if

@@ -52,10 +52,11 @@ LOOKING_SECONDS = 1.5
 class Forecast:
     """Forecast of a run: its size, its time, its memory and its costs.
 
-    Blocks and campaigns of the whole sweep, and of them missing; seconds (`at_least`: that is a lower bound); bytes
-    that are stored; bytes of memory that a process takes, and what these are made of; `purchases` are what a campaign
-    buys in each of the cells that were looked at, `quotes` what a campaign takes in some of those that have prices.
-    `describe_scope` says what one answer covers, and how money cuts a design, in the first cells.
+    Cells and campaigns of the whole sweep, and blocks and campaigns that are missing; seconds (`at_least`: that is a
+    lower bound); bytes that are stored; bytes of memory that a process takes, and what these are made of; `purchases`
+    are what a campaign buys in each of the cells that were looked at, `quotes` what a campaign takes in some of those
+    that have prices. `covered` are lines on what one answer covers, and how money cuts a design, in the first cells.
+    `how` is the basis of the time.
     """
 
     cells: int

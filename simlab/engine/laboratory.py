@@ -2,7 +2,8 @@
 
 A sweep knows its cells beforehand; a search finds out which it needs. Here a design becomes a cell when it is first
 looked at, and each look asks for so many worlds of it. Worlds have the same addresses in all designs, so designs are
-compared on the same worlds, and a folder that was begun goes on where it was.
+compared on the same worlds, and a folder that was begun goes on where it was. `open_laboratory` opens one;
+`Laboratory.look` simulates designs and returns their measures.
 """
 
 from __future__ import annotations
@@ -32,14 +33,15 @@ from simlab.types import Estimate, InputError, Place
 
 Design: TypeAlias = Hashable
 Measure = Callable[[Ledger, LedgerEntry, int], Mapping[str, Estimate]]
-"""Measures a cell from what the ledger holds of its first so many worlds."""
+"""Measures a cell from the campaigns in its first so many worlds that the ledger holds."""
 
 
 @dataclass(slots=True)
 class Laboratory:
     """Look at designs: carry out what is missing of their worlds, and measure them.
 
-    `compose` gives a design's study, `base` the pools and draws of documents of a world. Of each cell `worlds` were
+    `compose` makes the config of a design, `measure` its estimates, `base` has the pools and draws of documents of a
+    world. `cells` has the cell of each design, `seconds` is the patience. Of each cell `worlds` were
     asked for; a folder that holds more gives the same answers as one that is filled just now. What was `tried` and
     failed is not tried again while this laboratory is open.
     """
@@ -73,7 +75,7 @@ class Laboratory:
         return self.seconds_per_world
 
     def look(self, wants: Mapping[Any, int]) -> dict[Any, Mapping[str, Estimate]]:
-        """Carry out what is missing of so many worlds of each design, from the first on; measure these.
+        """Carry out what is missing of the first `wants[design]` worlds of each design, and measure these.
 
         Raises InputError, before anything is carried out, for a design whose keys contradict each other.
         """
@@ -116,7 +118,7 @@ class Laboratory:
             self.book.admit(self._declare_designs(list(known.values())), new, sizes)
 
     def _declare_designs(self, entries: Sequence[LedgerEntry]) -> dict[str, Any]:
-        """Write down what the folder holds: designs along one axis, named by their keys."""
+        """Return the declaration of the folder: designs along one axis, named by the keys of their cells."""
         axis = {"key": "design", "name": "design", "values": [entry.cell for entry in entries]}
         return declare(self.base) | describe_plugin_kinds([entry.config for entry in entries]) | {"axes": [axis]}
 

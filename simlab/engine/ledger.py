@@ -1,4 +1,7 @@
-"""Keep every finished block on disk: the truth of a sweep, asked for what is missing, handed what is finished.
+"""Keep every finished block of a sweep on disk, and find which are missing.
+
+`open_to_write` and `reading` open a `Ledger`: `admit` takes in a declaration and cells, `find_gaps` lists missing
+studies, `record` commits finished blocks and `blocks` reads them.
 
 One SQLite file per folder, written by the driver only. What a worker hands over at a time is one transaction, flushed
 to the disk before the next, so that neither a killed driver nor a power cut loses what was handed over. The driver
@@ -69,7 +72,7 @@ _AT = "cell = ? AND world = ? AND first = ? AND count = ? AND pool = ? AND draw 
 
 
 class StoreOrigin(NamedTuple):
-    """Origin of a store: what it was laid from and by (simlab, measures, blocks and cells), and what it then held."""
+    """Origin of a store: the simlab that laid it, its measures, and digests of blocks and cells and of its files."""
 
     by: str
     measures: str
@@ -80,7 +83,7 @@ class StoreOrigin(NamedTuple):
 class Known(NamedTuple):
     """Results that are not worked out again: the systems of the cells that were checked, by their `check_key`.
 
-    `sizes` are what it forecast of all cells of a sweep, `named` by these.
+    `sizes` are the memory and bytes that it forecast for the sweep whose cells and engine have the digest `named`.
     """
 
     systems: Mapping[str, tuple[str, ...]] = {}
@@ -131,10 +134,10 @@ def reading(folder: Path, patience: float | None = None, *, whole: bool = False)
 
 
 class Ledger:
-    """Answer what is finished and what is missing, and take in what is finished."""
+    """The blocks, cells and declaration of a folder: which campaigns are finished and which are missing."""
 
     def __init__(self, database: sqlite3.Connection, folder: Path, salvaged: Salvaged | None = None) -> None:
-        """`salvaged` says what was read of a damaged file, where this one has just taken its place."""
+        """Take an open file; `salvaged` is what was read of a damaged one, where this has just taken its place."""
         self._database = database
         self.folder = folder
         self.salvaged = salvaged
@@ -142,7 +145,7 @@ class Ledger:
         self._read: dict[str, dict[str, Any]] = {}
 
     def declaration(self) -> dict[str, Any] | None:
-        """Return what the folder's sweep has come to declare; None for a new folder.
+        """Return the declaration of the folder's sweep, as far as it has grown; None for a new folder.
 
         Raises InputError where that is damaged.
         """
@@ -150,7 +153,7 @@ class Ledger:
         return declared
 
     def extend_declaration(self, requested: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what the folder will declare once it has taken in what is asked; raise InputError if it cannot."""
+        """Return the folder's declaration joined with the requested one; raise InputError if they contradict."""
         if self.is_damaged("sweep"):
             return self._replace_declaration(requested)
         stored = self.declaration()
@@ -159,7 +162,7 @@ class Ledger:
         return dict(requested) if stored is None else grow(stored, requested, str(self.folder))
 
     def _replace_declaration(self, requested: Mapping[str, Any]) -> dict[str, Any]:
-        """Let what is asked take the place of a declaration that is lost; `check` refuses cells of another sweep."""
+        """Return the requested declaration in place of a lost one; `check` refuses cells of another sweep."""
         shape = tuple(len(axis["values"]) for axis in requested["axes"])
         for place in self.cells():
             if len(place) != len(shape) or any(k >= n for k, n in zip(place, shape, strict=True)):
@@ -219,7 +222,7 @@ class Ledger:
     def admit(
         self, grown: Mapping[str, Any], entries: Sequence[LedgerEntry], sizes: Mapping[str, tuple[int, int]]
     ) -> None:
-        """Take in what the folder will declare, cells, and how many worlds and studies are wanted of each cell.
+        """Take in the folder's new declaration, cells, and how many `(worlds, studies)` are wanted of each cell.
 
         Rows that are damaged are given up: what is asked is written anew. From now on the store is behind. A ledger
         that holds all this stays as it is.
@@ -259,7 +262,7 @@ class Ledger:
         return not lacking
 
     def adopt(self, grown: Mapping[str, Any], cells: Iterable[tuple[Any, ...]], requests: Requests) -> None:
-        """Take in what the folder will declare, and rows of cells and requests that other ledgers hold.
+        """Take in the folder's new declaration, and rows of cells and requests that other ledgers hold.
 
         From now on the store is behind. Rows that are there stay as they are.
         """
@@ -282,7 +285,7 @@ class Ledger:
         self._put("asked", [[*size, sorted(cells)] for size, cells in sorted(requests.items())])
 
     def requests(self) -> Requests:
-        """Return of which cells how many worlds and studies were asked; of none where that is lost."""
+        """Return the cells of which so many `(worlds, studies)` were asked; none where that is lost."""
 
         def read() -> Requests:
             return {(worlds, studies): frozenset(cells) for worlds, studies, cells in self.read_note("asked", ())}
@@ -329,7 +332,7 @@ class Ledger:
         self.note(seen=[by, self.state()])
 
     def state(self) -> str:
-        """Name what the blocks and cells are, by their checksums, and what is declared."""
+        """Digest the checksums of blocks and cells, the declaration and the versions."""
 
         def read() -> str:
             seals = "SELECT seal FROM cells UNION ALL SELECT seal FROM meta WHERE key IN ('sweep', 'provenance')"
@@ -340,7 +343,7 @@ class Ledger:
         return self._read_once("meta", "state", read)
 
     def read_known(self, by: str) -> Known:
-        """Return what a simlab has noted that it knows."""
+        """Return what the simlab with the digest `by` has noted that it knows."""
         kept = self.read_note("known")
         if kept is None or kept[0] != by:
             return Known()
@@ -360,7 +363,7 @@ class Ledger:
         return int(next(self._select("SELECT count(*) FROM blocks"))[0])
 
     def campaigns(self) -> dict[tuple[str, str], int]:
-        """Count the campaigns of each cell by the status of their blocks."""
+        """Count campaigns by cell and by the status of their block ('ok' or 'failed')."""
         rows = self._select("SELECT cell, status, sum(count) FROM blocks GROUP BY cell, status")
         return {(cell, status): count for cell, status, count in rows}
 
@@ -416,7 +419,7 @@ class Ledger:
         return gaps(kept.get((cell, at.world, at.pool, at.draw), ()), studies)
 
     def read_requested_sizes(self) -> RequestedSizes:
-        """Return what is wanted of each cell: what was ever asked, and all that the sweep declares where that is lost.
+        """Return the sizes wanted of each cell: all that were ever asked, or those of the sweep where these are lost.
 
         Raises InputError where what the sweep declares is damaged.
         """
@@ -429,7 +432,7 @@ class Ledger:
         return RequestedSizes(sizes, lost, list_crossings(declared))
 
     def _list_unrequested(self) -> tuple[str, ...]:
-        """List the cells of which it is lost what was asked."""
+        """List the cells whose requested sizes are lost."""
         cells = {cell for (cell,) in self._select("SELECT DISTINCT cell FROM cells")}
         return tuple(sorted(cells.difference(*self.requests().values())))
 
@@ -458,7 +461,7 @@ class Ledger:
         return lost if lost or known else {"": 0}
 
     def record(self, blocks: Sequence[Finished]) -> None:
-        """Commit finished blocks, all of them or none; what earlier failures at the same studies said is replaced.
+        """Commit finished blocks, all of them or none; they replace earlier failures at the same studies.
 
         The disk is waited for once: blocks that take milliseconds are handed over several at a time.
         """

@@ -36,7 +36,7 @@ CREATE TABLE blocks (
 """
 COLUMNS = "cell, world, first, count, status, reason, failures, checksum, payload, pool, draw"
 SEALED = {"meta": "key, value", "cells": "position, cell, config, systems"}
-"""The tables whose rows are sealed, and what of a row is; blocks seal themselves."""
+"""Tables whose rows are sealed, with the columns that the seal covers; blocks have checksums of their own."""
 
 _NEEDED = {
     "SQLITE_FULL": "free some space",
@@ -45,7 +45,7 @@ _NEEDED = {
     "SQLITE_CANTOPEN": "make its folder readable and writable, or give another --out,",
     "SQLITE_PERM": "make it writable",
 }
-"""What is needed where SQLite cannot read or write."""
+"""Remedies where SQLite cannot read or write, by how its error begins."""
 _SEALED = json.JSONEncoder(default=repr)
 ASIDE = f"{FILE}.damaged"
 SMALLEST_ROW = 40
@@ -213,7 +213,7 @@ def _start(database: sqlite3.Connection) -> None:
 
 @contextmanager
 def plain_errors(path: Path) -> Iterator[None]:
-    """Raise what SQLite says of a file as InputError: where, what, and what to do."""
+    """Raise errors of SQLite as InputError: the file, the error, and the remedy."""
     try:
         yield
     except sqlite3.Error as error:

@@ -1,4 +1,4 @@
-"""The rows of a ledger, as they are written and read: cells, blocks, and what was asked of each cell."""
+"""The rows of a ledger, as they are written and read: cells, blocks, and the sizes asked of each cell."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from simlab.engine.continuation import CROSSED
 from simlab.messages import clip
 
 Written = dict[tuple[str, int | str], str]
-"""What was written of the keys of configs, by where their sections are in memory, or what they hold."""
+"""Cache of sections of configs as JSON, by key and identity in memory (of plain values: by their text)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +39,14 @@ class LedgerRow:
 
 @dataclass(frozen=True, slots=True)
 class UnsoundRow:
-    """A row beside the blocks whose checksum does not hold: its table, its place, and what it was."""
+    """A row of cells or records whose checksum does not hold: its table, its row number, and its key."""
 
     table: str
     at: int
     key: str
 
     def __str__(self) -> str:
-        """Say what is damaged."""
+        """Name the damaged record or cell."""
         return clip(f"the {'record' if self.table == 'meta' else 'cell at'} {self.key}", 80)
 
 

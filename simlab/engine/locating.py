@@ -1,6 +1,6 @@
 """Carry out rounds of cells that are chosen along an axis, until those that locate a crossing have enough worlds.
 
-Which cells come next, and how many worlds of each, is told by a function of what the first worlds of cells give: a
+Which cells come next, and how many worlds of each, is decided by a function (`choose`) of the estimates so far: a
 folder that was left between two rounds comes to the same cells. The cells are those of the whole grid, so a grid that
 is asked for later finds them there.
 """
@@ -49,9 +49,9 @@ from simlab.types import Estimate
 
 Position: TypeAlias = tuple[int, ...]
 Worlds: TypeAlias = Mapping[Position, int]
-"""How many worlds are wanted of cells, by their places on the axes of the whole grid."""
+"""Numbers of worlds that are wanted of cells, by their places on the axes of the whole grid."""
 Choose: TypeAlias = Callable[[Mapping[Position, Estimate], Worlds], Worlds]
-"""Says what is wanted next, from what was measured of what was wanted; the same again if that is enough."""
+"""Returns the worlds that are wanted next, from the estimates and worlds so far; the same if they are enough."""
 
 
 @dataclass(slots=True)
@@ -109,7 +109,8 @@ def run(
 ) -> RunSummary:
     """Carry out the cells that locate a crossing (`sweep.locate`), round by round; as `engine.run` else.
 
-    Raises InputError as `engine.run` does: every cell of the whole grid is checked before anything is written.
+    `look` measures a cell, `choose` returns the cells of the next round. Raises InputError as `engine.run` does: every
+    cell of the whole grid is checked before anything is written.
     """
     if sweep.locate is None:
         raise ValueError("a sweep that locates nothing is run by simlab.engine.run")
@@ -155,6 +156,6 @@ def narrow_to(sweep: Sweep, wanted: Worlds) -> Sweep:
 
 
 def narrow_job(job: PreparedSweep, part: Sweep, cells: Mapping[Position, CheckedCell], wanted: Worlds) -> PreparedSweep:
-    """Return the job of a part of a sweep."""
+    """Return the checked cells of a part of a sweep, with the declaration of that part."""
     requested = job.declaration | {"axes": declare(part)["axes"], "worlds": part.worlds}
     return replace(job, declaration=requested, cells=tuple(cells[at] for at in sorted(wanted)))

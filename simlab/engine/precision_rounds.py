@@ -72,7 +72,7 @@ from simlab.types import Array, Estimate, InputError, Place
 
 MOST_CELLS = 6
 BLOCK_SECONDS = 0.004
-"""What a block costs beside its studies: to be handed over, packed, committed, read again."""
+"""Seconds of a block beside its studies: to be handed over, packed, committed, read again."""
 BASE = 4.0
 """Costs are told apart by powers of that: the number of studies depends on the root, and loses an eighth at most."""
 
@@ -88,7 +88,7 @@ class CellMeasurer(Protocol):
 
 @dataclass(slots=True)
 class _Rounds:
-    """Data shared by rounds; `sets` are numbers of studies that share documents, `looked` what was measured when.
+    """Data shared by rounds; `sets` are numbers of studies that share documents, `looked` the last size and estimates.
 
     `pace` are the seconds that a campaign took last, with all jobs.
     """
@@ -110,12 +110,12 @@ class _Rounds:
     pace: float = 0.0
 
     def size(self, goal: Goal, cell: str, end: int) -> tuple[int, int]:
-        """Return the worlds and studies of a cell on the way to a goal, up to an end."""
+        """Return the worlds and studies of a cell on the way to a goal, up to a world (of one world: a study)."""
         along = min(goal.along[cell], end)
         return (1, along) if self.one_world else (along, goal.studies)
 
     def unit(self, task: BlockTask) -> int:
-        """Return the end at which a block is carried out."""
+        """Return the smallest end of a step that includes a block."""
         at = task.address
         return at.first + at.count if self.one_world else at.world + 1
 
@@ -135,8 +135,8 @@ def run(
     """Carry out worlds until the targets of a sweep (`until`) are reached; as `engine.run` else.
 
     The first round is 30 worlds of each cell; after it the studies of a world are chosen, from what worlds and studies
-    add to the error and what they cost. A round that was begun is gone on with, whatever is then asked for. Raises
-    InputError as `engine.run` does, and where `--at-most` leaves nothing to be carried out.
+    add to the error and what they cost. `look` measures a cell. A round that was begun is gone on with, whatever is
+    then asked for. Raises InputError as `engine.run` does, and where `--at-most` leaves nothing to be carried out.
     """
     if sweep.until is None:
         raise ValueError("a sweep without a target is run by simlab.engine.run")
@@ -267,7 +267,7 @@ def _tasks(rounds: _Rounds, goal: Goal, end: int) -> list[BlockTask]:
 
 
 def _ask(rounds: _Rounds, goal: Goal, end: int) -> None:
-    """Want of each cell what a goal has up to an end."""
+    """Note in the ledger that of each cell the worlds and studies of a goal are wanted, up to an end."""
     if end == 0:
         return
     sizes = {entry.cell: rounds.size(goal, entry.cell, end) for entry in rounds.entries}

@@ -1,4 +1,7 @@
-"""Check a sweep before anything of it is carried out: sizes first, counted from the config, then each cell."""
+"""Check a sweep before anything of it is carried out: sizes first, counted from the config, then each cell.
+
+`prepare` returns a `PreparedSweep`: its declaration, its cells with their configs and systems, and their sizes.
+"""
 
 from __future__ import annotations
 
@@ -140,7 +143,7 @@ class Sizes(NamedTuple):
 class PreparedSweep:
     """A sweep whose cells have been checked: its declaration, its cells, and their sizes.
 
-    `known` is what the same simlab need not work out again of them.
+    `known` are results that the same simlab need not work out again.
     """
 
     declaration: dict[str, Any]
@@ -157,7 +160,8 @@ def prepare(
 ) -> PreparedSweep:
     """Check every cell of a sweep that is not known to have passed.
 
-    Raises InputError where the keys of one contradict each other, and, before anything is drawn, where there are too
+    `check` returns the shape of a cell (None: that of a study). Raises InputError where the keys of one contradict each
+    other, and, before anything is drawn, where there are too
     many blocks or a world of `jobs` processes would not fit into memory.
     """
     refuse_many_blocks(sweep)
@@ -204,7 +208,7 @@ def _digest(*values: object) -> str:
 
 
 def check_key(cell: str, config: Mapping[str, Any]) -> str | None:
-    """Name what the check of a cell depends on beside simlab itself; None where that is more than its config.
+    """Return the digest of a config by which its check is known again; None where a check depends on more than that.
 
     Plug-ins are somebody else's to change, and so are files, whose digest a config may be given.
     """

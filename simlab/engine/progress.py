@@ -19,12 +19,12 @@ Advance = Callable[[int], None]
 Left = Callable[[], float | None]
 """Estimates the seconds that are left; None where that is not known, and the rate so far has to do."""
 LATELY = 5
-"""Of so many last blocks of a cell the one in the middle says what a campaign takes: a first one is soon outvoted."""
+"""A campaign takes the median seconds of so many last blocks of its cell: a slow first one is soon outvoted."""
 
 
 @contextmanager
 def progress(total: int, *, quiet: bool, of: str = "campaigns", left: Left = lambda: None) -> Iterator[Advance]:
-    """Yield a function that is told how many campaigns (or what else is counted) were just finished."""
+    """Yield a function that takes how many campaigns (or other things, `of`) were just finished, and shows it."""
     if quiet or total == 0:
         yield lambda campaigns: None
     elif sys.stderr.isatty():
@@ -88,10 +88,10 @@ def _rate(done: int, seconds: float) -> str:
 
 
 class Remaining:
-    """Learn from blocks as they come what a campaign of each cell takes.
+    """Estimate the seconds that are left, from the times of blocks as they come.
 
-    `todo` counts the campaigns of each cell that are to be carried out, by so many `workers`. What is asked for again
-    and again is added up as blocks come: there may be a hundred thousand cells.
+    `todo` counts the campaigns of each cell that are to be carried out, by so many `workers`. Sums are
+    kept up to date as blocks come: there may be a hundred thousand cells.
     """
 
     def __init__(self, todo: Mapping[str, int], workers: int) -> None:
@@ -102,7 +102,7 @@ class Remaining:
         self._unknown = sum(self._left.values())
 
     def record_blocks(self, finished: Sequence[Finished]) -> None:
-        """Take note of blocks; those that say not how long they took are only counted."""
+        """Take note of blocks; those without a time are only counted."""
         for block in finished:
             cell, count = block.address.cell, block.address.count
             self._count(cell, -1)
@@ -115,7 +115,7 @@ class Remaining:
             self._count(cell, 1)
 
     def _count(self, cell: str, times: int) -> None:
-        """Add what is left of a cell to what is left of all, or take it away."""
+        """Add the campaigns left of a cell to the sums over all cells, or subtract them (`times` -1)."""
         if cell in self._usual:
             self._seconds += times * self._left[cell] * self._usual[cell]
         else:

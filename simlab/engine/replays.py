@@ -1,4 +1,7 @@
-"""Carry out finished campaigns once more, alone: to check them, and to have what was collected."""
+"""Carry out finished campaigns once more, alone: to check them, and to return the answers that were collected.
+
+`collect_campaign` returns the answers of one campaign; `withdraw_what_does_not_come_again` checks a sample of blocks.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +66,7 @@ def _campaign(kind: Kind, config: Mapping[str, Any], place: Place) -> Campaign:
 
 
 def differs(config: Mapping[str, Any], collected: Collected, finished: Finished, study: int) -> list[str]:
-    """Name the outcomes that a block holds of a study otherwise than they follow from what was collected."""
+    """Name the outcomes of a study in a block that differ from those concluded from the collected answers."""
     kind = identify_kind(config)
     concluded = kind.conclude(kind.prepare(config), [collected])
     block = unpack(finished.payload)

@@ -1,4 +1,8 @@
-"""Carry out what a sweep is missing, block by block, on all cores; nothing that goes wrong in a block stops it."""
+"""Carry out what a sweep is missing, block by block, on all cores; nothing that goes wrong in a block stops it.
+
+`run` does all of it and returns a `RunSummary`: it checks the cells (`prepare`), opens the folder's ledger, notes there
+what is wanted (`take_in`), carries out the missing blocks, and repeats a sample of them (`sample_again`).
+"""
 
 from __future__ import annotations
 
@@ -43,7 +47,8 @@ from simlab.types import Place
 class RunSummary:
     """Summary of a run: its cells, blocks and campaigns, and what is wrong in all that the folder holds.
 
-    `notes` are lines that a user should read beside that.
+    `blocks` and `campaigns` count those of this run, `torn` the damaged blocks that were given up; `notes` are lines
+    for the user.
     """
 
     cells: int
@@ -85,7 +90,8 @@ def run(
 ) -> RunSummary:
     """Carry out what is missing of a sweep, or of a `shard` of it, and keep it in the folder's ledger.
 
-    `jobs` processes (None: as the config says, else one per core). `finish` is called at the end, while no other
+    `block` carries out a block and `check` checks a cell (None: those of studies), by `jobs` processes (None: as the
+    config says, else one per core). `finish` is called at the end, while no other
     run can write to the folder; what it returns is noted. `allow_version` continues a folder whose numbers were
     computed by a simlab that gives others. Raises InputError, before anything is written, where the keys of a cell
     contradict each other, the sweep is too large, the folder holds another sweep or other numbers, or another run is
@@ -171,7 +177,7 @@ def sample_again(
 def take_in(
     sweep: Sweep, job: PreparedSweep, book: Ledger, *, allow_version: bool = False, shard: Shard | None = None
 ) -> LedgerWork:
-    """Let a ledger take in what is asked, and give up what of it cannot be used; return what is then to be done.
+    """Let a ledger take in the sweep that is asked, and give up blocks that cannot be used; return what is left to do.
 
     Raises InputError, before anything is written, where the folder holds another sweep, or what another program filled.
     """
@@ -248,7 +254,7 @@ def list_missing(
 
 
 def sweep_sizes(sweep: Sweep, entries: Sequence[LedgerEntry]) -> SweepSizes:
-    """Return the sizes of a whole sweep, from which follows what is whose shard."""
+    """Return the sizes of a whole sweep, which decide the shard of each block."""
     cells = len({entry.cell for entry in entries})
     return SweepSizes(
         sweep.worlds, sweep.pools, sweep.document_draws, sweep.studies, cells, engine_settings(sweep)["block"]

@@ -1,7 +1,8 @@
 """Deal the blocks of a sweep out to shards, which are carried out on machines that know nothing of each other.
 
 Which blocks are those of a shard follows from the whole sweep alone, never from what a folder already holds, so that
-every block is that of exactly one shard, whenever and wherever each of them is carried out.
+every block is that of exactly one shard, whenever and wherever each of them is carried out. A *place* of a sweep is a
+world with one pool of raters and one draw of documents; a *gap* are missing studies, `(first, count)`.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class SweepSizes:
         return product(range(self.worlds), range(self.pools), range(self.draws))
 
     def cut(self, gap: tuple[int, int], shard: Shard | None, place: int, cell: int) -> Iterator[tuple[int, int]]:
-        """Cut a gap into blocks, as (first, count).
+        """Cut a gap of the numbered cell, at the numbered place, into blocks, as (first, count).
 
         For a shard it is cut where the blocks of the whole sweep are cut, and only what is the shard's is kept.
         """
@@ -62,12 +63,12 @@ class SweepSizes:
                 yield begin, min(end, (k + 1) * self.block) - begin
 
     def owners(self, gap: tuple[int, int], of: int, place: int, cell: int) -> set[int]:
-        """Number the shards whose blocks lie in a gap."""
+        """Return the numbers of the shards, `of` so many, whose blocks lie in a gap."""
         first, end = gap[0], sum(gap)
         return {self.owner(place, k, cell, of) for k in range(first // self.block, -(-end // self.block))}
 
     def owner(self, place: int, k: int, cell: int, of: int) -> int:
-        """Number the shard of the k-th block of a cell's place.
+        """Return the number of the shard, `of` so many, that has the k-th block of a cell at a place.
 
         What cells share of a study is worked out once, so the same studies of all cells stay together as long as there
         are enough of them for all shards. Of those that are left over cells are dealt out, each time beginning with
@@ -80,7 +81,7 @@ class SweepSizes:
         return (cell + at * (self.cells % of or 1)) % of + 1
 
     def seal(self, cells: Iterable[str]) -> str:
-        """Name what the blocks of a shard follow from: the sizes, and the cells in their order."""
+        """Digest the facts that decide the blocks of a shard: the sizes, and the cells in their order."""
         sizes = [self.worlds, self.pools, self.draws, self.studies, self.block]
         sealed = blake2b(json.dumps(sizes).encode(), digest_size=16)
         for cell in cells:
@@ -89,7 +90,7 @@ class SweepSizes:
 
 
 def read(text: str) -> Shard:
-    """Read which shard is wanted, as it is typed; raise InputError for what is none.
+    """Read a shard as it is typed; raise InputError for what is none.
 
     >>> read("3/16")
     Shard(number=3, n_shards=16)

@@ -1,4 +1,7 @@
-"""Lay out who worked on what and when in one campaign: stretches of work, what became of it, nights, and the end."""
+"""Lay out who worked on what and when in one campaign: stretches of work, what became of it, nights, and the end.
+
+`timeline` returns it from a campaign's config and its collected answers.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from simlab.studies.money import deadline_hours
 from simlab.types import COMPARE, CONTROL, JUDGE, RATE, Bools, Collected, Floats, Frame, InputError, Ints, Log
 
 CAME, LEFT_OFF, VOID, OF_CONTROL = 0, 1, 2, 3
-"""What a stretch of work came to: it counts; its person dropped out in the midst of a task; its person was excluded;
+"""Fates of a stretch of work: it counts; its person dropped out in the midst of a task; its person was excluded;
 it was a control item. The first three are the fates of answers (`HANDED_IN`, `DROPPED_OUT`, `EXCLUDED`)."""
 
 TOGETHER = 1 / 60
@@ -112,7 +115,7 @@ def nights(begin: Floats, end: Floats, stop: float) -> list[tuple[float, float]]
 
 
 def _list_stretches(log: Log, order: Ints) -> tuple[Floats, Floats, Ints]:
-    """Return when people were at it, `[stretch]`, and whose entry of the log each is.
+    """Return when people worked, begin and end `[stretch]`, and the entry of the log of each.
 
     An answer that began before a rest and ended after it took less than the time between: half of what it took is drawn
     on either side, since a log does not say how it was divided.
@@ -137,7 +140,7 @@ def _find_starts(log: Log, whose: Ints, begin: Floats, end: Floats, what: Ints) 
 
 
 def _name_subjects(question: str, collected: Collected, log: Log) -> dict[int, str]:
-    """Return what tasks are about, by the answers of theirs that count: an answer is known by the hour when it came.
+    """Return the subject of each task, from its answers that count: an answer is known by the hour when it came.
 
     Where answers say who gave them, by that, too: two people may hand in at the same time.
     """
@@ -157,7 +160,7 @@ def _name_subjects(question: str, collected: Collected, log: Log) -> dict[int, s
 
 
 def _name(question: str, frame: Frame, unit: int, item: int) -> str:
-    """Name what an answer is about: the document of a rating, the two systems of a comparison, a system judged."""
+    """Name the subject of an answer: the document of a rating, the two systems of a comparison, a system judged."""
     if question == RATE:
         return str(int(frame.document[item]))
     if question == COMPARE:

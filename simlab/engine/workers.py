@@ -36,7 +36,7 @@ ONE_THREAD = dict.fromkeys(
     ),
     "1",
 )
-"""What tells a new process so, in its environment."""
+"""Environment variables that keep the numerical libraries of a new process on one thread."""
 
 HEARTBEAT_SECONDS = 0.5
 TURNS = 4
@@ -55,7 +55,7 @@ class BlockLimits:
 
 
 def read_limits(engine: Mapping[str, Any]) -> BlockLimits:
-    """Take the limits from the settings of an engine; what it does not set has none."""
+    """Read the limits from the settings of an engine; those that are not set are None."""
     return BlockLimits(engine.get("block_seconds"), engine.get("worker_memory"), engine["retries"])
 
 
@@ -202,7 +202,7 @@ def _return_or_raise(ended: Ended) -> BlockLike:
 
 
 def work_within(limits: BlockLimits, block: BlockFunction, tasks: Sequence[BlockTask]) -> BundleResult:
-    """Carry out a bundle of blocks in a worker process, which the bundle's end is, too, where it exceeds a limit.
+    """Carry out a bundle of blocks in a worker process, which ends where the bundle exceeds a limit.
 
     A block that was refused memory is not believed that it is to blame: others may have left too little. Nor is a
     bundle that takes longer than a block may: its blocks are tried again alone.

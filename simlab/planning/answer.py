@@ -1,6 +1,7 @@
 """Answer a plan's request: the design to buy, its rivals at equal cost, what binds, and what more would change.
 
-Figures of rows come from worlds that no choice has seen: the best of many noisy figures looks better than it is.
+`answer` returns the plan, `compare` its *page*: the designs that it shows, one a row, the advice first. Their figures
+come from *fresh* worlds, by which nothing was chosen: the best of many noisy figures looks better than it is.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ FAR = 3.5
 
 
 class PageDesigns(NamedTuple):
-    """Designs on a page, with their roles, and their figures in fresh worlds; the first leads."""
+    """Designs on a page, with their roles, and their measures in fresh worlds; the first is the advice."""
 
     roles: Mapping[Design, Role]
     looked: Mapping[Design, MeasuredDesign]
@@ -90,7 +91,7 @@ class RatersNeeded(Protocol):
 
     @property
     def measures(self) -> MeasuredDesign:
-        """Return what was measured of it."""
+        """Return the measures of that design."""
 
 
 def answer(
@@ -108,12 +109,13 @@ def answer(
     loads: Callable[[Design], Loads | None] = lambda design: None,
     config: Mapping[str, Any] | None = None,
 ) -> StudyPlan:
-    """Look at the advice and its rivals in fresh worlds, and say what they come to.
+    """Look at the advice and its rivals in fresh worlds, and return the plan with all that its page shows.
 
     `bench` is that of the search, `fresh` one with another seed and two pools and two draws of documents a world.
     Where targets are for these raters it has one pool, and `others` is such a bench with two, for raters that were not
-    asked. `compared` is what `compare` said of the same benches. `loads` counts what a design asks of people, `config`
-    is the advice's composed study.
+    asked. `compared` is what `compare` returned for the same benches. `robust` and `flips` are how far the advice
+    holds in other worlds, `pool` is how many raters claims about others need. `loads` counts what a design asks of
+    people, `config` is the advice's composed study.
     """
     roles, looked = compared or compare(search, bench, fresh, ground, wanted)
     rows = _rows({design: role for design, role in roles.items() if looked.get(design)}, looked)
@@ -179,7 +181,7 @@ def answer(
 
 
 def settings(config: Mapping[str, Any]) -> Settings:
-    """Return what a composed study says of the keys that are put in words, parts by their short names."""
+    """Return the values of the keys that a page shows from a composed study, parts by their short names."""
     design, analysis = config.get("design", {}), config.get("analysis", {})
     values = {SIZE: design.get("documents"), EACH: design.get("ratings_per_item")}
     values |= {GROUPING: _name(design.get("grouping")), NORMALIZATION: _name(analysis.get("normalization"))}
@@ -255,7 +257,7 @@ def rename_advice(compared: PageDesigns, named: Design, fresh: Bench) -> PageDes
 
 
 def _share_worlds(roles: Mapping[Design, Role], looked: Mapping[Design, MeasuredDesign]) -> PageDesigns:
-    """Let what the design with the most worlds says of these hold for those that are compared with it."""
+    """Carry the level of the design that met most worlds over to those that are compared with it."""
     most = max(looked, key=lambda one: max((len(of.influence) for of in looked[one].values()), default=0))
     return PageDesigns(
         roles,
@@ -327,7 +329,7 @@ def _measure_designs(designs: Sequence[Design], fresh: Bench, wanted: PlanReques
 def _wanted_worlds(
     rows: Mapping[Design, MeasuredDesign], own: MeasuredDesign, worlds: int, wanted: PlanRequest
 ) -> dict[Design, int]:
-    """Return how many worlds tell rows that have met so many from the advice, where these do not tell yet."""
+    """Return, for rows not yet told from the advice by their `worlds`, how many worlds would tell them from it."""
     measure, enough, wants = first_target(wanted).measure, error_that_tells(len(rows), wanted), dict[Design, int]()
     for design, looked in rows.items():
         if measure in looked and measure in own:
@@ -366,7 +368,7 @@ def _gap(rival: MeasuredDesign, advice: MeasuredDesign) -> float:
 
 
 def _missed_targets(search: SearchResult, wanted: PlanRequest, fresh: Mapping[str, Figure]) -> tuple[MissedTarget, ...]:
-    """Return what the best design misses where nothing reaches all targets: in fresh worlds, else while searching."""
+    """Return the targets that the best design misses where none reaches all: in fresh worlds, else in the search."""
     if search.advice is not None:
         return ()
     return list_missed_targets(fresh, wanted) or list_missed_targets(figures(search.tried[search.chosen]), wanted)

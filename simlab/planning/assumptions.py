@@ -1,4 +1,9 @@
-"""List what a plan takes for true of people, scores and prices, and how far each might be otherwise."""
+"""List what a plan takes for true of people, scores and prices, and how far each might be otherwise.
+
+`list_assumptions` returns an `Assumption` for each spread, speed and price of a composed study. The other functions
+read from such a config what a plan needs beside: how many documents money pays, how far systems lie apart, what raters
+have to do (`loads`), and how many raters claims about others need (`find_needed_raters`).
+"""
 
 from __future__ import annotations
 
@@ -38,7 +43,7 @@ REACH = 3.0
 """A flip is looked for up to so many times as far as the plausible range reaches, on the assumption's scale."""
 FACTOR = 2.0
 ENDS = (0.05, 0.5, 0.95)
-"""Quantiles of what a pilot tells: the ends of its plausible range, and the value between them."""
+"""Quantiles of posterior draws of a spread: the ends of its plausible range, and the value between them."""
 CAMPAIGN, ASSUMED, PILOT = "its campaign", "half to twice as much", "pilot"
 NAMES: Mapping[str, str] = {
     "rater_system_sd": "rater x system",
@@ -66,13 +71,13 @@ WORDS: Mapping[str, tuple[str, str, str, str]] = {
         "systems differ on single documents by {:.2g} (log of errors)",
     ),
 }
-"""What is said of each spread, by the unit that the law has for it."""
+"""Sentences on each spread, by the unit in which the law has it."""
 SPEED = "design.collection.seconds_per_answer"
 MEASURED: Mapping[str, Mapping[str, tuple[float, float]]] = {
     "raters=esa": {"leniency_sd": (4.5, 12.8), "rater_system_sd": (1.5, 4.1), "residual_sd": (10.1, 11.1)},
     "raters=expert_pool": {"rater_system_sd": (0.0, 0.3)},
 }
-"""Ranges that the YAML of a preset tells of the campaign that it is from; of noise less that of outputs."""
+"""Ranges of spreads in the campaign that a preset is from, as its YAML has them; of noise less that of outputs."""
 
 
 def truth_unit(world: World) -> str:
@@ -128,7 +133,7 @@ def check_people(n_systems: int, n_raters: int) -> None:
 
 
 def loads(config: Mapping[str, Any]) -> Loads | None:
-    """Return what the campaigns of a composed study ask of raters; None where none of those dealt could be."""
+    """Return the work that campaigns of a composed study are for raters; None where none could be carried out."""
     dealt = [campaign for study in range(CAMPAIGNS) if (campaign := _deal_campaign(config, study)) is not None]
     if not dealt:
         return None
@@ -157,7 +162,7 @@ def _deal_campaign(config: Mapping[str, Any], study: int) -> Collected | None:
 
 
 def _covers(config: Mapping[str, Any]) -> str:
-    """Return what one rating is about, without how many there are."""
+    """Return the line on what one rating covers, without the numbers."""
     lines = describe_scope(config)
     return lines[0].partition(":")[0] if lines else ""
 
@@ -175,7 +180,7 @@ def _documents(collected: Collected) -> int:
 class PoolNeeded(NamedTuple):
     """Fewest raters, of `POOLS`, with whom a design reaches the targets for raters at large.
 
-    `raters` is None where the most of them do not; `measures` are those of the design that is held.
+    `raters` is None where not even the most do; `design` has those raters (else the most), `measures` are its own.
     """
 
     raters: int | None
@@ -236,7 +241,7 @@ WORK: Mapping[str, _Named] = {
 
 
 def list_assumptions(config: Mapping[str, Any], unit: str) -> Iterator[Assumption]:
-    """List the assumptions of a composed study: spreads of its world, then work and price."""
+    """List the assumptions of a composed study: spreads of its world (their truths in `unit`), then work and price."""
     systems = config["systems"]
     fitted = str(systems.get("_target_", "")).startswith("simlab.world.fitted.")
     world = read_world(systems["path"], None) if fitted else None
@@ -251,7 +256,7 @@ def list_assumptions(config: Mapping[str, Any], unit: str) -> Iterator[Assumptio
 
 
 def _list_pilot_spreads(systems: Mapping[str, Any], world: AnyWorld) -> Iterator[Assumption]:
-    """Go through the spreads that the draws of a pilot tell, those left out that it says nothing of."""
+    """List the spreads of a world fitted to a pilot, but for those that its draws do not vary."""
     for name, column in _columns(world).items():
         key, span = f"systems.assumed_{name}", _range_of_draws(column)
         named = _make_name(name, _unit(world))

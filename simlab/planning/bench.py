@@ -38,7 +38,7 @@ ENDED = 0.9
 
 
 def figure(name: str, estimate: Estimate) -> Figure:
-    """Return a measure with its error and its 95 % interval, inside its range."""
+    """Return an estimate of the measure `name` as a figure: value, error, and 95 % interval inside its range."""
     within = measure_range(name)
     influence = np.asarray(estimate.influence, float)
     telling = None if estimate.telling is None else np.array(estimate.telling)
@@ -54,12 +54,12 @@ def figure(name: str, estimate: Estimate) -> Figure:
 
 
 def figures(looked: MeasuredDesign) -> dict[str, Figure]:
-    """Return all measures of a design with their errors."""
+    """Return all measures of a design as figures, by name."""
     return {name: figure(name, value) for name, value in looked.items()}
 
 
 def difference(name: str, first: Estimate, second: Estimate) -> Figure:
-    """Return first minus second, deleting the same world from both designs, with its 95 % interval."""
+    """Return a measure of one design minus that of another, paired by world, with its 95 % interval."""
     point, other = _point(name, first), _point(name, second)
     within = measure_range(name)
     bounds = None if within.least is None or within.greatest is None else (within.least, within.greatest)
@@ -77,7 +77,7 @@ def difference(name: str, first: Estimate, second: Estimate) -> Figure:
 def carry_over(measured: MeasuredDesign, advice: MeasuredDesign) -> MeasuredDesign:
     """Return a design's measures as those of the advice plus their paired difference, over the worlds that both met.
 
-    The advice met more worlds: what these say of it holds for designs that are compared with it, too.
+    The advice met more worlds, so its own level is known better than that of designs that are compared with it.
     """
     return {name: _add_difference(value, advice[name]) if name in advice else value for name, value in measured.items()}
 
@@ -111,12 +111,12 @@ def is_within_limits(looked: MeasuredDesign, wanted: PlanRequest) -> bool:
 
 
 def reaches(looked: MeasuredDesign, wanted: PlanRequest) -> bool:
-    """True if the values of all targets are at least what is wanted."""
+    """True if the measures of all targets are at least the values wanted."""
     return all(measure_value(looked, target.measure) >= target.least for target in wanted.targets)
 
 
 def reaches_nearly(looked: MeasuredDesign, wanted: PlanRequest) -> bool:
-    """True if the values of all targets are at least what is wanted, less the margin."""
+    """True if the measures of all targets are at least the values wanted, less the margin."""
     return all(measure_value(looked, target.measure) >= target.least - wanted.margin for target in wanted.targets)
 
 
@@ -126,16 +126,16 @@ def first_target(wanted: PlanRequest) -> Target:
 
 
 def shared_mean(first: Estimate, second: Estimate) -> tuple[float, float]:
-    """Return the means of two designs over the worlds that both met: costs are compared of the same documents."""
+    """Return two estimates over the worlds that both designs met: costs are compared of the same documents."""
     n = min(len(first.influence), len(second.influence))
     mean, other = (float(result.value + np.mean(result.influence[:n])) for result in (first, second))
     return mean, other
 
 
 def measure_extra_design(bench: Bench, design: Design, worlds: int) -> MeasuredDesign:
-    """Look at a design that nobody asked about.
+    """Look at one more design in so many worlds.
 
-    No measures where its keys do not go together, none of it came, or patience ends before.
+    No measures where its keys contradict each other, none of its campaigns could be carried out, or patience ends.
     """
     if worlds_in_time(bench, worlds) < worlds:
         return {}
@@ -155,7 +155,7 @@ class Composer:
     """Compose the studies of designs on the words that all of them share.
 
     A design that differs from one that is composed in plain values only is patched: composing takes a tenth of a
-    second. What a design says of a key takes the place of what the words say.
+    second. A design's value of a key takes the place of that of the words.
     """
 
     words: Sequence[str]
@@ -196,10 +196,10 @@ def _copy_config(config: Mapping[str, Any]) -> Config:
 
 
 class Measuring:
-    """Measure cells from what a ledger holds of them."""
+    """Measure a design from the campaigns that a ledger holds of it."""
 
     def __init__(self, measures: Measures) -> None:
-        """Take the measures by the names under which they are wanted."""
+        """Take the measures, functions of outcomes, by name."""
         self.measures = measures
 
     def __call__(self, book: Ledger, entry: LedgerEntry, worlds: int) -> MeasuredDesign:
@@ -228,8 +228,9 @@ def open_bench(
 ) -> Iterator[Laboratory]:
     """Open a bench whose campaigns are kept in a folder, or in a ledger that is open.
 
-    In each world so many `pools` and `draws` of documents cross.
-    With `studies` the same raters rate the same documents so often.
+    `words` are the KEY=VALUE settings that all designs share, `compose` makes the config of a design. In each world
+    every one of `pools` sets of raters rates every one of `draws` sets of documents, `studies` times. The bench has
+    `jobs` processes, and its patience ends after so many `seconds`.
     """
     base = replace(compose_sweep(RUN, list(words)), worlds=1, studies=studies, pools=pools, document_draws=draws)
     with open_laboratory(

@@ -1,4 +1,11 @@
-"""Follow designs along an assumption, and find how far it is from where the advice changes."""
+"""Follow designs along an assumption, and find how far it is from where the advice changes.
+
+`FollowedDesigns.choose` picks the advice and its rivals; its `crossing` looks at them at other values of an assumption,
+and returns the nearest *event*, where another design becomes the better advice. The *conditions* of a design are that
+it reaches each target, ends as planned, keeps to the money, and costs less than the advice; the *margin* of one is at
+least 0 where it holds (on the probit scale of shares, the log scale of money). *Distances* are those of
+`AssumptionScale`; a *side* is 1 above the value that is assumed, and -1 below.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +34,7 @@ RIVALS = 3
 """So many designs beside the advice are followed: those that are nearest to taking its place."""
 TIMES, LONGEST = 300, 8192
 ASSUMED = "systems.assumed_"
-"""Settings that take the place of what differs by draw: setting the value that is assumed is a change by itself."""
+"""Settings that fix a spread which differs between posterior draws: to set its assumed value is a change, too."""
 
 
 class AssumptionScale(NamedTuple):
@@ -83,10 +90,10 @@ class Track(NamedTuple):
 
 
 class NearestEvent(NamedTuple):
-    """Nearest event on a side, as a distance of at least 0: by what was measured, and by `again[time]`.
+    """Nearest event on a side, as a distance of at least 0: by the measures, and in each resample (`again[time]`).
 
-    Where there is none it is infinite. `first` is the design that is the event's, by its place, `near` are all that may
-    be, and the first.
+    Where there is none it is infinite. `first` is the index of the design whose event it is, `near` those of all
+    designs whose event it may be, and 0.
     """
 
     at: float
@@ -96,12 +103,15 @@ class NearestEvent(NamedTuple):
 
 
 def names(wanted: PlanRequest) -> list[str]:
-    """Name the conditions of a design, in their order."""
+    """Name the conditions of a design, in the order of `Constraints`."""
     return [*(target.measure for target in wanted.targets), *LIMITS]
 
 
 def evaluate_constraints(look: MeasuredDesign, wanted: PlanRequest, advice: MeasuredDesign | None) -> Constraints:
-    """Return the conditions of a design; with the advice's measures one is to cost less than that."""
+    """Return the conditions of a design by its measures `look`.
+
+    Without the measures of an advice the condition to cost less than it always holds.
+    """
     parts = [_share(look.get(target.measure), target.least, -CERTAIN) for target in wanted.targets]
     parts += [
         _share(look.get("ended_as_planned"), ENDED, CERTAIN),
@@ -114,9 +124,9 @@ def evaluate_constraints(look: MeasuredDesign, wanted: PlanRequest, advice: Meas
 
 
 def shift_constraints(constraints: Constraints, start: Constraints, known: Constraints) -> Constraints:
-    """Return conditions with what they differ by from those at the start added to what is known there.
+    """Return the conditions known at the start, changed by as much as simulated ones differ from those there.
 
-    What cannot be told at one of these is as it is.
+    A condition that is always or never met in one of the three stays as it was simulated.
     """
     plain: Bools = np.asarray((np.abs([constraints.margin, start.margin, known.margin]) < CERTAIN).all(axis=0))
     worlds = max(part.error.shape[1] for part in (constraints, start, known))
@@ -127,7 +137,7 @@ def shift_constraints(constraints: Constraints, start: Constraints, known: Const
 
 
 def track(points: Mapping[float, Mapping[Design, Constraints]], designs: Sequence[Design], *, advised: bool) -> Track:
-    """Put what designs reach at distances together."""
+    """Join the conditions of designs at several distances, `points[distance][design]`."""
     x = sorted(points)
     worlds = max(points[at][design].error.shape[1] for at in x for design in designs)
     margin = np.array([[points[at][design].margin for at in x] for design in designs])
@@ -136,7 +146,7 @@ def track(points: Mapping[float, Mapping[Design, Constraints]], designs: Sequenc
 
 
 def crossing(of: Track, side: int, span: tuple[float, float], worlds: Floats, *, straight: bool) -> NearestEvent:
-    """Return where the nearest event is on a side, between two distances.
+    """Return where the nearest event is on a side, within a span of distances.
 
     `worlds[time, world]` are standard normal numbers. A straight line goes through all points, else lines go from one
     to the next.
@@ -236,7 +246,10 @@ def _pad_error(error: Floats, worlds: int) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class FollowedDesigns:
-    """Follow designs, the first of which is the advice, else the best; `again[time, world]` draws worlds again."""
+    """Follow designs, the first of which is the advice, else the best.
+
+    `again[time, world]` are standard normal numbers that draw the worlds again, a resample in each row.
+    """
 
     bench: Bench
     result: SearchResult
@@ -246,7 +259,7 @@ class FollowedDesigns:
 
     @classmethod
     def choose(cls, bench: Bench, search: SearchResult, wanted: PlanRequest) -> FollowedDesigns:
-        """Choose the designs to follow."""
+        """Choose the designs to follow: the advice, and the rivals that are nearest to meeting their conditions."""
         chosen = search.chosen
         own = search.tried[chosen]
         ease = {
@@ -280,7 +293,7 @@ class FollowedDesigns:
     ) -> NearestEvent:
         """Return where the advice changes on a side, from a start on, by so many worlds at distances `x`.
 
-        `places` are the designs that are followed; what is returned counts all of them.
+        `places` are indices of the designs that are followed; those returned count in `designs`, too.
         """
         designs = [self.designs[k] for k in places]
         points = dict(zip(x, self.points(of, x, worlds, designs), strict=True))
@@ -292,7 +305,7 @@ class FollowedDesigns:
     def points(
         self, of: Assumption, x: Sequence[float], worlds: int, designs: Sequence[Design]
     ) -> list[dict[Design, Constraints]]:
-        """Return the conditions of designs at distances; at 0 what the search knows of them."""
+        """Return the conditions of designs at distances; at 0 those by the measures of the search."""
         known = self._conditions({design: self.result.tried[design] for design in (self.designs[0], *designs)}, designs)
         away = [at for at in x if at != 0]
         by_distance = dict(zip(away, self._simulate_constraints(of, away, worlds, designs), strict=True))

@@ -2,7 +2,7 @@
 
 A share is a straight line on the probit scale over the logarithm of the size, as the power of a test of means nearly is
 (its standard error falls with the root of the size until what raters differ in is left). Money is a straight line over
-the size itself.
+the size itself. `curves` fits one `Curve` to each family of the designs that were tried.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Curve(NamedTuple):
 
 
 def curves(tried: Mapping[Design, MeasuredDesign], measure: str, wanted: PlanRequest) -> list[Curve]:
-    """Fit a curve to each family of what was looked at; campaigns that ran out of something tell nothing here."""
+    """Fit a curve to each family of designs that were tried, but for those whose campaigns were often cut off."""
     groups: dict[Design, list[Design]] = {}
     for design, looked in tried.items():
         if size_of(design) is not None and measure in looked and "money" in looked and _end_probability(looked, wanted):
@@ -131,7 +131,7 @@ def _rise(sizes: Floats, estimates: Sequence[Estimate], figures: Sequence[Figure
 
 
 def _solve_line(x: Floats, y: Floats, errors: Floats) -> tuple[Floats, Floats]:
-    """Return the weighted least-squares line, and the matrix that makes it of the values."""
+    """Return the weighted least-squares line `(a, b)`, and the matrix `[2, point]` that makes it of `y`."""
     rows = np.column_stack([np.ones_like(x), x])
     weights = 1 / errors**2
     inverse: Floats = np.linalg.pinv(rows.T @ (weights[:, None] * rows)).astype(float)

@@ -1,4 +1,8 @@
-"""Decide what a plan advises: a search proposes, and fresh worlds that no choice has seen agree or send it on."""
+"""Decide what a plan advises: a search proposes a design, and worlds of other seeds confirm it or send the search on.
+
+`decide` returns the result of the search and the *page*: the designs that the answer shows, with their measures in
+*fresh* worlds, by which nothing was chosen. Each *round* of confirming has worlds of its own.
+"""
 
 from __future__ import annotations
 
@@ -21,14 +25,14 @@ FIRST, MOST = 32, 1500
 PRECISION, COARSEST = 0.4, 0.02
 """Standard errors of targets are at most such a share of the margin (.008 of .02), and at most so large."""
 TINY = 1e-12
-"""What rounding leaves of a zero."""
+"""Numbers below this are taken for 0 with a rounding error."""
 HOPELESS = 2.5
 """Standard errors by which a first look may fall short of what would show the targets before a round is given up."""
 
 SEARCHING, SEARCHING_ON = 0.35, 0.25
 """Shares of the patience that is left which a search may take before fresh worlds decide, first and in later rounds."""
 ROWS = 0.6
-"""Share of what is left then that the rows beside the advice may take."""
+"""Share of the patience left then that the rows of the page beside the advice may take."""
 ROUNDS = 20
 """So many times at most fresh worlds decide."""
 FEW, TIED = 8, 64
@@ -38,7 +42,7 @@ Say = Callable[[str], None]
 
 
 def level(k: float, wanted: PlanRequest) -> float:
-    """Return the level of the test in round k, counted from 1; m designs share round k as rounds k + log2(m)."""
+    """Return the level of the test in round k, counted from 1; of m designs in one round each has k + log2(m)."""
     # 1/2 + 1/4 + ... is 1: all rounds together err no more often than one test at that level (Bonferroni).
     return float((1 - wanted.confidence) / 2**k)
 
@@ -71,7 +75,7 @@ def _are_there(looked: MeasuredDesign, wanted: PlanRequest) -> bool:
 
 
 def _count_needed_worlds(looked: Mapping[str, Estimate], wanted: PlanRequest, worlds: int, error: float) -> int:
-    """Return how many worlds make all errors small enough; few worlds that all agree have one, too."""
+    """Return how many worlds make all errors small enough; few worlds that all agree have an error, too."""
     worst = max(_error(looked[target.measure]) for target in wanted.targets)
     return worlds if not worst > error else min(math.ceil(1.05 * worlds * (worst / error) ** 2), MOST)
 
@@ -112,7 +116,7 @@ def lower_bound(estimate: Estimate, k: float, wanted: PlanRequest) -> float:
 
 
 def _telling_values(estimate: Estimate) -> list[float]:
-    """Return what each world says of a measure, without those that can say nothing: these have no influence."""
+    """Return the value of a measure in each world in which it counts something; the others have no influence."""
     n, influence = len(estimate.influence), np.asarray(estimate.influence, float)
     telling = n if estimate.telling is None else min(estimate.telling, n)
     largest = influence[np.argsort(-np.abs(influence), kind="stable")[:telling]]
@@ -168,7 +172,7 @@ def decide(
     """Search, and let fresh worlds decide: those that disagree send the search on, each time to new ones.
 
     `first` is the bench of the search, `fresh_of` returns the bench of a round, counted from 1, whose worlds are its
-    own. `say` is told who leads, and what a round came to.
+    own. `say` gets a line on who leads, and on what a round came to.
     """
     search = begin(designs, wanted)
     for k in range(1, ROUNDS + 1):
@@ -207,7 +211,7 @@ def _take_simplest(search_result: SearchResult, search: Search, first: Bench, wa
 
 
 def _end_undecided(search_result: SearchResult, search: Search, leading: Design) -> SearchResult:
-    """Return what a search came to where patience ended before its choice was shown to reach the targets."""
+    """Return the result of a search whose patience ended before its choice was shown to reach the targets."""
     return replace(
         search_result, advice=None, leading=leading, open=search.find_undecided_sizes(leading), why="patience is over"
     )
@@ -216,8 +220,8 @@ def _end_undecided(search_result: SearchResult, search: Search, leading: Design)
 def _name_unbeaten(proven: PlanDecision, search: Search, first: Bench, wanted: PlanRequest, say: Say) -> PlanDecision:
     """Name the design of a page that no other of its price outdoes; one to be bought is to reach its targets, too.
 
-    Which designs stand on a page no fresh world has chosen. So those that were not named share one more round, in these
-    worlds, and targets of one that is named instead are shown at its level.
+    The fresh worlds have not chosen which designs stand on a page. So those that were not named share one more round,
+    in these worlds, and targets of one that is named instead are shown at its level.
     """
     result, fresh, compared, k = proven
     for design in order_by_preference(compared, wanted):

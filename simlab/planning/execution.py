@@ -1,4 +1,7 @@
-"""Carry out a plan: search, ask whether the advice holds, look at what is named in worlds that no choice has seen."""
+"""Carry out a plan: search, confirm the advice in fresh worlds, and ask how far it holds in others.
+
+`carry_out_plan` takes a `PlanSearch` and returns the plan and the composed study of its design.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,7 @@ NEAREST = 3
 FRESH, SCENARIOS = "fresh", "scenarios"
 """Folders below a plan's that keep more campaigns: those of the headline, those of other worlds."""
 OTHER_SEED = 1_000_003
-"""What is added to the seed for worlds that no choice has seen."""
+"""Number that is added to the seed, times the round, for fresh worlds."""
 
 Say = Callable[[str], None]
 
@@ -47,7 +50,8 @@ class PlanSearch:
     """Search for a plan: the ground, the designs, what is wanted, and where campaigns are kept.
 
     `book` is the ledger of the search's campaigns, which holds the folder `out` for this plan alone.
-    `scenarios` are other worlds in which the advice is asked about, `given` what a user said beside the worlds.
+    `scenarios` are files of other worlds in which the advice is asked about (with `force` also of those that failed
+    their checks), `given` what a user typed beside the worlds. `jobs` are processes.
     """
 
     ground: Ground
@@ -63,19 +67,19 @@ class PlanSearch:
 
     @property
     def clock(self) -> bool:
-        """True if people work on a clock."""
+        """True if the study has a clock: its campaigns take hours."""
         return "_target_" in Composer(self.ground.words)(())["design"]["collection"]
 
     @property
     def measures(self) -> Measures:
-        """Bind what is measured of each design."""
+        """Bind the measures of each design, by name."""
         return request.measures(self.wanted.targets, self.wanted.smallest, clock=self.clock)
 
 
 def carry_out_plan(plan: PlanSearch, began: float, say: Say) -> tuple[StudyPlan, Mapping[str, Any]]:
     """Search for the design to buy, and answer with it and with its composed study.
 
-    `began` is when patience began, `say` is told who leads.
+    `began` is when the command began (`time.monotonic`), `say` gets a line on who leads.
 
     Campaigns are kept below the plan's folder, where the same plan goes on. Raises InputError where that holds another
     plan's.
@@ -143,7 +147,7 @@ def _count_patience(opened: AbstractContextManager[Bench], patience: Patience, p
 
 
 def _choose_replicates(plan: PlanSearch) -> Replicates:
-    """Return what of each world the targets need; raise InputError where these raters are all."""
+    """Return the replicates that the targets need; raise InputError for new raters where there are too few of them."""
     needed = request.choose_replicates(plan.wanted.targets)
     if needed.pools > 1 and plan.ground.these_raters:
         named = next(target.measure for target in plan.wanted.targets if target.measure.endswith(request.RATERS_ANEW))

@@ -1,4 +1,9 @@
-"""Families of designs that differ in their size only: costs and measures as functions of size."""
+"""Families of designs that differ in their size only: costs and measures as functions of size.
+
+`families` sorts designs; each `DesignFamily` records what was measured of some sizes, and its `costs`, `path` and
+`reaches` say what all sizes come to, in each resample of the simulated worlds (a Bayesian bootstrap: `Chance`). In
+shapes `size` counts the designs of a family, from the smallest on.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +20,7 @@ from simlab.planning.terms import Design, MeasuredDesign, PlanRequest, family, s
 from simlab.types import Bools, Estimate, Floats, Ints
 
 RISING = frozenset(("power", "power_at", "significant_share"))
-"""Measures that rise with size, unless what is seen says otherwise."""
+"""Measures that rise with size, unless measurements contradict that."""
 SURE = 4.0
 """Standard errors by which a measure must fall with size before it is taken for one that does not rise."""
 NEVER = -1.0
@@ -78,7 +83,11 @@ class Chance:
 
 
 def path(log_size: Floats, at: Ints, shares: Floats, shape: CurveShape, normals: Floats) -> Floats:
-    """Draw what all sizes reach, `[resample, size]`, from the shares `[resample, look]` of those that were seen."""
+    """Draw a measure at all sizes, `[resample, size]`, from the shares `[resample, look]` of sizes that were seen.
+
+    Those are the sizes `log_size[at[look]]`; the curve has a Gaussian process of this shape as its prior on the probit
+    scale, drawn by `normals[resample, size]`.
+    """
     z = ndtri(shares)
     x = log_size - log_size[at].mean()
     prior = shape.slope * x + (z.mean(0) - shape.slope * x[at]).mean()
@@ -140,7 +149,7 @@ class DesignFamily:
         return len(self.designs)
 
     def record_look(self, k: int, looked: MeasuredDesign, worlds: int) -> None:
-        """Take note of what was measured."""
+        """Record what was measured of the k-th design in so many worlds."""
         if self.worlds.get(k) == worlds:
             return
         self.known[k], self.worlds[k] = looked, worlds
@@ -156,7 +165,7 @@ class DesignFamily:
         return ended >= ENDED and (money is None or looked["money"].value <= money * (1 + ROUNDING))
 
     def costs(self, wanted: PlanRequest, chance: Chance | None = None) -> Floats:
-        """Return the money of every design: what was measured, and a line through sizes where that is inexact.
+        """Return the money of every design: as measured where that is exact, else by a line over size.
 
         `[size]`, or, with random numbers, in each resample of worlds `[resample, size]`. Campaigns that money or
         deadline cut say nothing of what a design costs.
@@ -203,9 +212,9 @@ class DesignFamily:
         return np.asarray(np.min([path - bound for path, bound in zip(paths, least, strict=True)], axis=0))
 
     def path(self, measure: str, chance: Chance) -> Floats:
-        """Return what every design reaches of a measure, in each resample: `[resample, size]`.
+        """Return a measure of every design, in each resample: `[resample, size]`.
 
-        A design of which it was looked for and has no value does not reach a target.
+        A design that was looked at and has no value of it has -1, which reaches no target.
         """
         if measure not in self.paths:
             self.paths[measure] = self._path(measure, chance)
@@ -236,7 +245,7 @@ class DesignFamily:
 
 
 def _line(size: Floats, at: np.ndarray, money: Floats, worlds: Sequence[int]) -> Floats:
-    """Lay a line through what sizes cost, `[resample, size]`; through 0 where one size was seen."""
+    """Fit lines to the money of some sizes, `[resample, size]` at all; through 0 where one size was seen."""
     if len(at) == 1:
         return np.asarray(money * size / size[at])
     # Errors of money grow with it.
@@ -257,7 +266,7 @@ def families(designs: Sequence[Design]) -> list[DesignFamily]:
 
 
 def list_measured_designs(all_of_them: Sequence[DesignFamily]) -> Iterator[tuple[Design, MeasuredDesign]]:
-    """Go through all designs that were looked at."""
+    """Go through all designs that were looked at, with their measures."""
     for group in all_of_them:
         for k in sorted(group.known):
             yield group.designs[k], group.known[k]

@@ -26,7 +26,7 @@ from simlab.planning.terms import Assumption, Bench, Design, Flip, Ground, PlanR
 SCREENING, REFINING, GROWTH = 24, 64, 2
 """Worlds at a value: at the ends, about an event, and by how much more they become until it is known well enough."""
 LIKELY, SURE = 0.2, 0.8
-"""An event is followed where so many of the times worlds are drawn again have it, and told where so many do."""
+"""Shares of resamples of worlds that have an event for it to be followed, and for it to be reported."""
 NARROW = 0.1
 """Half of an interval's width, of the distance, at which an event is known well enough."""
 ABOUT, NEAREST = 0.4, 0.15
@@ -71,7 +71,7 @@ def name_assumptions_without_flip(flips: Sequence[Flip], ground: Ground) -> list
 
 @dataclass(frozen=True, slots=True)
 class _Event:
-    """Event on a side (1, -1) where an advice may change; so many worlds at how many values say so."""
+    """Event on a side (1, -1) of an assumption, simulated in so many worlds at values about the distance `about`."""
 
     assumption: Assumption
     side: int
@@ -133,7 +133,7 @@ class _Following:
         return event
 
     def flip(self, event: _Event) -> Flip:
-        """Return where the advice changes, and to what."""
+        """Return an event as a flip: the value at which the advice changes, its interval, and the next advice."""
         scale, crossing = AssumptionScale(event.assumption), event.crossing
         # Times without an event count as one at the end of what is looked at, so that the interval reaches there.
         ends = np.quantile(np.minimum(crossing.again, scale.end(event.side)), [TAIL, 1 - TAIL])
@@ -174,7 +174,7 @@ class _Following:
 
 
 def _list_alternatives(search: SearchResult) -> list[Design]:
-    """List what may be advised in place of the advice: its rivals, and larger designs of its kind."""
+    """List the designs that may take the place of the advice: its rivals, and larger designs of its kind."""
     chosen = search.chosen
     own = size_of(chosen)
     sizes = sorted({size_of(design) or 0 for design in search.tried if family(design) == family(chosen)})
@@ -184,7 +184,7 @@ def _list_alternatives(search: SearchResult) -> list[Design]:
 
 
 def _keep_nearest(events: Sequence[_Event]) -> list[_Event]:
-    """Keep the nearer event of each assumption, nearest first, of those that may be told."""
+    """Keep the nearer event of each assumption, nearest first, of those that are likely."""
     likely = [event for event in events if np.isfinite(event.crossing.again).mean() >= LIKELY]
     nearest: dict[str, _Event] = {}
     for event in sorted(likely, key=_distance):

@@ -1,4 +1,8 @@
-"""Keep a plan in the folder of its study: what others read of it, and whether a folder is that of another plan."""
+"""Keep a plan in the folder of its study: what others read of it, and whether a folder is that of another plan.
+
+`lock` holds the folder while a plan is made, `freeze_study` makes a composed study one that the folder can hold, and
+`write` writes both into it.
+"""
 
 from __future__ import annotations
 
@@ -30,17 +34,17 @@ OF_PLANS = ("worlds", "pools", "document_draws", "studies", "measure", "engine")
 
 PLAN, FRONT, FIGURE, PARAGRAPH, WORLD = "plan.json", "front.csv", "front.png", "paragraph.md", "world.yaml"
 READ = {"systems": WORLD, "metric": "metric.yaml"}
-"""Sections that a study may read from a file, and what that is called in a folder."""
+"""Sections that a study may read from a file, and the name of that file in a folder."""
 CAMPAIGNS = "campaigns"
 """The folder below a plan's that keeps the campaigns of its search, and the world that was fitted for them."""
 PILOT = "pilot_sha256"
-"""The digest of the pilot, or the world, that a plan stands on; a key of what was asked."""
+"""Key of the request: the digest of the pilot, or the world, that a plan stands on."""
 WORDS = "words"
-"""What was typed: nothing is known by it, since a pilot may be called otherwise by now; settings are a key, too."""
+"""Key of the request: the words typed. Plans are not compared by it, since a pilot may have another name by now."""
 PATHS = ("candidates", "scenarios")
 """Files of designs and of other worlds, as typed: their digests are keys, too, and nothing is known by their names."""
 Asked = Mapping[str, Any]
-"""What was asked of a plan: flat keys and values, as typed."""
+"""Request of a plan, by which its folder is known again: flat keys and values, as typed."""
 
 
 def compose_folder_study(ground: Ground, design: Design) -> dict[str, Any]:
@@ -102,7 +106,7 @@ def refuse_begun(out: Path) -> None:
 
 @contextmanager
 def lock(out: Path, requested: Asked) -> Iterator[Ledger]:
-    """Hold a folder alone for a plan, by the ledger of its campaigns, which is handed out.
+    """Hold a folder alone for a plan, by the ledger of its campaigns, which is yielded.
 
     Raises InputError where another plan holds it, for what `check` refuses, and for a study that is under way. What was
     made for a plan that ends before anything was carried out is taken away again.
@@ -179,7 +183,7 @@ def write(
 
 
 def options_as_json(requested: Asked) -> dict[str, Any]:
-    """Return what was asked as JSON gives it back: sequences are lists."""
+    """Return a request as JSON gives it back: sequences are lists."""
     options: dict[str, Any] = json.loads(json.dumps(dict(requested), default=str, ensure_ascii=False))
     return options
 

@@ -1,4 +1,9 @@
-"""Lay the ground of a plan: the study that all designs share, in a world fitted to a pilot or in an assumed one."""
+"""Lay the ground of a plan: the study that all designs share, in a world fitted to a pilot or in an assumed one.
+
+`stand_on_preset`, `stand_on_world` and `stand_on_file` each return a `Ground`, from what a user typed (`given`) and
+from presets, a fitted world, or a file that is a world or a study. Its levers are empty: they are chosen later, and set
+by the command.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +42,7 @@ from simlab.world.files.fitted_scales import FittedScales
 from simlab.world.files.fitted_world import failed_checks, read_world
 
 MOST_SEARCHED = 4000
-"""So many letters of a file tell what it is."""
+"""So many letters of a file are searched for the name of its format."""
 USUAL_SYSTEMS = 6
 PER_BUCKET = 3
 FITTED, RECORDED, USUAL = "fitted", "recorded", "esa"
@@ -53,7 +58,7 @@ class GivenSettings(NamedTuple):
 
     @property
     def keys(self) -> dict[str, str]:
-        """Return what is set, by key."""
+        """Return the values that were typed, by key."""
         return {key: value for key, _, value in (word.partition("=") for word in self.words)}
 
 
@@ -94,9 +99,10 @@ def stand_on_preset(given: GivenSettings) -> Ground:
 def stand_on_world(
     path: Path | None, given: GivenSettings, read: str | None = None, record: Mapping[str, Any] | None = None
 ) -> Ground:
-    """Stand on a world that was fitted to a pilot; `read` says what was read of that, `record` what a fit says.
+    """Stand on a world that was fitted to a pilot, in the file `path`.
 
-    None is the fit to the built-in ratings.
+    `read` is a line on the pilot, `record` the fit as data (`not_identified`: what it could not tell). A path of None
+    is the fit to the built-in ratings.
     Raises InputError for a file that is none, and for numbers of raters that no study has.
     """
     refuse_systems(given)
@@ -220,7 +226,10 @@ def _assemble_ground(
     *,
     timing: bool = False,
 ) -> Ground:
-    """Put the words of a plan together: those of its world, what is said of the analysis, and what was typed."""
+    """Put the words of a plan together: those of its world (`own`), usual settings of the analysis, and those typed.
+
+    `world` and `read` are lines on the world and the pilot, `assumed` names what is not known of them.
+    """
     few = n_raters < FEW_RATERS
     usual = [*own, f"seed={given.seed}", "decision=max_t", f"analysis.test={collecting.USUAL['analysis.test']}"]
     usual += ["design.estimand=these_raters"] if few else []
@@ -269,7 +278,7 @@ def _keep_document_length(usual: Sequence[str], given: GivenSettings) -> list[st
 
 
 def _join_words(first: Sequence[str], then: Sequence[str]) -> list[str]:
-    """Put words together; what is said later of a key takes the place of what was said before."""
+    """Put words together; a later value of a key takes the place of an earlier one."""
     return list({word.partition("=")[0]: word for word in (*first, *then)}.values())
 
 

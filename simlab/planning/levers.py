@@ -1,4 +1,8 @@
-"""Choose the designs that a plan compares: the levers that a world has, those that are typed, or a list of designs."""
+"""Choose the designs that a plan compares: the levers that a world has, those that are typed, or a list of designs.
+
+A *lever* is a key in which designs differ, with its values. `choose_designs` returns all combinations of their values,
+or the designs of a file, each composed and checked.
+"""
 
 from __future__ import annotations
 
@@ -50,6 +54,8 @@ Compose = Callable[[Design], Config]
 def choose_designs(ground: Ground, compose: Compose, over: str | None, candidates: Path | None) -> list[Design]:
     """Return the designs to choose between, each of them checked.
 
+    `over` are levers as typed (`KEY=A,B` or `KEY=A..B`), `candidates` is a file of designs; `compose` makes the config
+    of a design.
     Raises InputError for a lever that there is not, and for designs that contradict themselves.
     """
     if over is not None and candidates is not None:
@@ -77,7 +83,7 @@ def make_room(ground: Ground, config: Config, over: str | None, candidates: Path
     """Let the worlds of a plan hold as many documents as the largest of the designs asks for, and no more.
 
     `config` is composed of the ground's words. Where nobody says how large designs are, worlds stay as they are. Raises
-    InputError as `chosen` does.
+    InputError as `choose_designs` does.
     """
     if candidates is not None:
         sizes = [int(size) for design in read_designs(candidates) if isinstance(size := dict(design).get(SIZE), int)]
@@ -177,7 +183,7 @@ def geometric_sizes(low: int, high: int) -> list[int]:
 
 
 def _values(key: str, config: Config, ground: Ground) -> list[Any]:
-    """Return the values that a lever has where nobody says which."""
+    """Return the values of a lever for which none were typed."""
     if key == SIZE:
         most = _largest_size(config)
         return geometric_sizes(min(FEWEST_DOCUMENTS, most), most)
@@ -205,12 +211,12 @@ def _largest_size(config: Config) -> int:
 
 
 def _seats(config: Config) -> int:
-    """Count who sits together in the bucket that has the fewest."""
+    """Count the raters of the bucket (documents that the same few people rate) that has the fewest."""
     return int((draw_world(config, 0).frame.rater >= 0).any(axis=0).sum(1).min())
 
 
 def draw_other_raters(design: Design, ground: Ground, raters: int) -> Design:
-    """Return a design of so many raters drawn from raters at large, judged by what these say."""
+    """Return a design with so many raters, drawn from raters at large, and targets for raters at large."""
     fitted = "systems=fitted" in ground.words
     own = {
         (OWN_POOL if fitted else POOL): raters,

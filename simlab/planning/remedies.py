@@ -1,4 +1,8 @@
-"""Find the limit that stops a plan, remedies for missed targets, and effects of other money or prices."""
+"""Find the limit that stops a plan, remedies for missed targets, and effects of other money or prices.
+
+Throughout `search` is the result of a search, `bench` simulates further designs, `ground` is the study that all designs
+share and `wanted` the request.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +43,7 @@ from simlab.types import Floats
 
 Binds: TypeAlias = Literal["money", "deadline", "documents", "raters", "none"]
 ENDS: Mapping[Binds, str] = {"money": "ended_by_money", "deadline": "ended_by_deadline", "raters": "ended_by_nobody"}
-"""Measures of what ends campaigns, by what there is too little of."""
+"""Measures of the share of campaigns that a limit ends, by the limit."""
 WORLDS = 24
 
 PRICE = "budget.price_per_rating"
@@ -56,7 +60,7 @@ WORLDS_PER_SUM = 96
 def find_binding_limit(
     search: SearchResult, bench: Bench, ground: Ground, wanted: PlanRequest
 ) -> tuple[Binds, LargestDesign]:
-    """Return what the next larger design of the best one's kind runs out of.
+    """Return the limit that the next larger design of the best one's family meets.
 
     "documents" is the end of their range, "raters": nobody is left to ask.
     """
@@ -73,7 +77,7 @@ def find_binding_limit(
 
 
 def front(tried: Mapping[Design, MeasuredDesign], wanted: PlanRequest) -> tuple[TriedDesign, ...]:
-    """Return all that was looked at, cheapest first, and mark what nothing beats in money, days and the measure."""
+    """Return all designs that were tried, cheapest first, and mark the Pareto front of money, days and first target."""
     measure = first_target(wanted).measure
     measured = {design: looked for design, looked in tried.items() if measure in looked and "money" in looked}
     ordered = sorted(
@@ -122,7 +126,7 @@ def _larger_design(best: Design, search: SearchResult, ground: Ground) -> Design
 
 
 def _find_limit(looked: MeasuredDesign, wanted: PlanRequest) -> tuple[Binds, float]:
-    """Name what most campaigns of a design that is not within the limits run out of."""
+    """Name the limit that ends most campaigns of a design, and the share of campaigns that it ends."""
     shares = {name: measure_value(looked, measure) for name, measure in ENDS.items()}
     known = {name: share for name, share in shares.items() if share > 0}
     if measure_value(looked, "ended_as_planned") < ENDED:
@@ -199,7 +203,7 @@ def _span(assumption: Assumption, factor: _PriceFactor) -> tuple[float, float]:
 
 
 def other_money(search: SearchResult, ground: Ground, wanted: PlanRequest) -> tuple[OtherMoney, ...]:
-    """Return what a tenth less and a tenth more money would change; of the advice's cost where there is no budget."""
+    """Return the advice with a tenth less and a tenth more money (than the advice costs, where there is no budget)."""
     base = wanted.limits.money
     if base is None:
         base = measure_value(search.tried[search.chosen], "money")
@@ -222,7 +226,7 @@ def list_missed_targets(figures: Figures, wanted: PlanRequest) -> tuple[MissedTa
 def remedies(
     search: SearchResult, bench: Bench, ground: Ground, wanted: PlanRequest, missed: Sequence[MissedTarget], at: Figures
 ) -> tuple[Remedy, ...]:
-    """Return what would reach targets that the best design misses: documents, raters, a larger difference to find.
+    """Return remedies for targets that the best design misses: documents, raters, a larger difference to find.
 
     `at` are the best design's figures. A larger difference mends missed power only.
     """
@@ -265,9 +269,10 @@ def _cut(looked: MeasuredDesign) -> bool:
 def _find_cheapest_design(
     money: float, paid: Sequence[tuple[Curve, int]], fewest: int, search: SearchResult, wanted: PlanRequest
 ) -> tuple[Design | None, float]:
-    """Return the cheapest design that reaches the targets for the money, among those looked at, else by the lines.
+    """Return the cheapest design that reaches the targets for the money, of those tried, else by fitted curves.
 
-    A line that is above the target everywhere advises the `fewest` documents.
+    `paid` holds curves of families with the largest size that the money pays. A curve that is above the target
+    everywhere advises the `fewest` documents.
     """
     slack = money * (1 + 1e-9)
     fine = {

@@ -1,4 +1,8 @@
-"""Read what is asked of a plan: a pilot or a world, settings, targets, and designs to choose from."""
+"""Read what is asked of a plan: a pilot or a world, settings, targets, and designs to choose from.
+
+`split_words` tells a file from settings, `settings` writes prices and deadlines as KEY=VALUE, `read` reads the targets
+and `read_designs` a file of designs; `measures` and `choose_replicates` return what the targets ask of simulations.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +34,7 @@ DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sun
 FEWEST_LETTERS = 3
 """A day of the week may be cut to so many letters."""
 BESIDE = {"--price": "budget.price_per_rating", "--budget": "budget.total", "--by": "budget.deadline"}
-"""What newcomers type, and the key that it stands for."""
+"""Options for newcomers, and the key that each stands for."""
 
 USUAL = (Target(measure="power", least=0.8), Target(measure="no_wrong_claim", least=0.95))
 FINDING = ("power", "power_from", "power_at", "significant_share")
@@ -42,10 +46,10 @@ ON_A_CLOCK = ("hours", "days", "ended_by_nobody")
 CROSSED = ("srp_new_study", "confirmed_new_study", "srp_new_documents")
 """Measures that need other raters, or other documents, for the same systems."""
 SAME_AGAIN = ("srp", "srp_given_any", "srp_disjoint", "srp_both_significant", "confirmed")
-"""Measures of what the same raters say of the same documents again."""
+"""Measures that need the same raters to rate the same documents again."""
 RATERS_ANEW, DOCUMENTS_ANEW = ("_new_raters", "_new_study"), ("_new_documents", "_new_study")
 WITHIN = 1.6
-"""Pairs that truly differ by up to so many times the smallest difference, or as little, say what power there is."""
+"""`power_at` is measured on pairs whose true difference is within this factor of the smallest one that matters."""
 
 
 def split_words(words: Sequence[str]) -> tuple[Path | None, tuple[str, ...]]:
@@ -64,7 +68,7 @@ def split_words(words: Sequence[str]) -> tuple[Path | None, tuple[str, ...]]:
 def settings(
     words: Sequence[str], price: float | None, budget: float | None, by: str | None, today: date
 ) -> tuple[str, ...]:
-    """Write what was typed as KEY=VALUE, a newcomer's words included.
+    """Write what was typed as KEY=VALUE: `words`, and the options `--price` (of a rating), `--budget` and `--by`.
 
     Raises InputError for what is said twice, for an amount that is none, and for a day that is none.
 
@@ -131,7 +135,7 @@ def read_patience(text: str) -> Patience:
 
 
 def share(option: str, value: float) -> float:
-    """Check a share; raise InputError for what is none."""
+    """Return the value of an option; raise InputError where it is no share between 0 and 1."""
     if not 0 < value < 1:
         raise InputError(f"{option} {value:g} must lie between 0 and 1")
     return value
@@ -173,10 +177,10 @@ def _read_list(text: str, where: str) -> Any:
 
 
 def read(target: str | None, floor: str | None) -> tuple[Target, ...]:
-    """Read `M=X[,M=X]` of both; without a target, power .8 and no wrong claim in .95 of studies.
+    """Read targets from `--target M=X[,M=X]` and `--floor`.
 
-    `no_wrong_claim` stays wanted unless something else is said of it. Raises InputError for a measure that there is
-    not, or that is no share, and for targets that are met by silence.
+    Without a target power is to be .8; `no_wrong_claim` of .95 is added unless it is typed. Raises InputError for a
+    measure that there is not, or that is no share, and for targets that are met by silence.
 
     >>> read("power=.7", None)
     (Target(measure='power', least=0.7, floor=False), Target(measure='no_wrong_claim', least=0.95, floor=False))
@@ -221,7 +225,7 @@ def _target(option: str, text: str, *, floor: bool) -> Target:
 
 
 def measures(targets: tuple[Target, ...], smallest: Smallest, *, clock: bool) -> Measures:
-    """Bind what is measured of every design: the targets, and what stands beside them.
+    """Bind the measures of every design, by name: the targets, and what stands beside them (on a `clock` hours, too).
 
     `power` is that of the differences that matter, `power_at` that of exactly the smallest of them.
     """
@@ -244,7 +248,7 @@ class Replicates(NamedTuple):
 
 
 def choose_replicates(targets: tuple[Target, ...]) -> Replicates:
-    """Return what each world needs for its targets to be measured."""
+    """Return how many pools, draws and studies each world needs for the targets to be measured."""
     names = [target.measure for target in targets]
     return Replicates(
         1 + any(name.endswith(RATERS_ANEW) for name in names),
@@ -254,6 +258,6 @@ def choose_replicates(targets: tuple[Target, ...]) -> Replicates:
 
 
 def cross_measures(measures: Measures) -> Measures:
-    """Add what needs other raters and other documents for the same systems."""
+    """Add the measures that need other raters and other documents for the same systems."""
     options: Mapping[str, Any] = bound_options("measure")
     return {**measures, **{name: bind(options[name]) for name in CROSSED}}

@@ -1,8 +1,9 @@
 """Find what another kind of design gives for the money of the advice, and tell whether it outdoes the advice.
 
-Rows of a page met the same worlds. Among m + 1 of them the best one finds more than any other by at most the largest of
-the m differences to that one, each with a one-sided bound at a level of 1/m: the bounds of multiple comparisons with
-the best (Hsu 1984), whichever row is named after the worlds were seen.
+The rows of a plan's page are designs, the advice first, that met the same worlds. Among m + 1 of them the best one
+finds more than any other by at most the largest of the m differences to that one, each with a one-sided bound at a
+level of 1/m: the bounds of multiple comparisons with the best (Hsu 1984), whichever row is named after the worlds were
+seen.
 """
 
 from __future__ import annotations
@@ -112,7 +113,7 @@ def same_money(search: SearchResult, bench: Bench, ground: Ground, wanted: PlanR
 def find_not_dearer(bench: Bench, curve: Curve, chosen: Design, money: float, bounds: tuple[int, int]) -> Design | None:
     """Return the largest design of a family that is not dearer than the one chosen, or none.
 
-    The lines of money say how large it is; worlds that both designs met say whether that is so, as far as they can:
+    The curve of money gives its size; the worlds that both designs met show whether it is dearer, as far as they can:
     documents differ in length, so that a few worlds err by more than a document.
     """
     steep, fits = max(float(curve.money.at[1]), 1e-12), dict[int, bool]()

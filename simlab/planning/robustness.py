@@ -51,7 +51,7 @@ class ReachedDraws(NamedTuple):
 
 
 class Redraw(NamedTuple):
-    """Draws taken again, and standard normal numbers of worlds: one row for each time."""
+    """Draws taken again, `draw[time, draw]`, and standard normal numbers of their worlds, `world[time, world]`."""
 
     draw: Any
     world: Floats
@@ -88,6 +88,7 @@ def measure_scenario_robustness(
 ) -> Robust:
     """Return in what share of scenarios, each a bench of its own, the advice (else the best) reaches its targets.
 
+    A scenario is another world that a user named; `benches` are by its name.
     Scenarios are no sample of anything: intervals are those of simulation alone, and noise is not taken out.
 
     Raises ValueError where no scenario could be simulated.

@@ -1,4 +1,9 @@
-"""Search for the cheapest design that reaches all targets: few worlds first, more where the choice could be wrong."""
+"""Search for the cheapest design that reaches all targets: few worlds first, more where the choice could be wrong.
+
+`search` takes designs, a request (`wanted`) and a bench that simulates them, and returns a `SearchResult`; `begin` and
+`go_on` do the same in steps. In a resample of worlds a design is *right* where it reaches its targets within the margin
+and costs at most 5 % more than the cheapest that surpasses them by the margin.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +26,10 @@ TIE, SAME_COST = 0.05, 1.01
 """Designs whose probabilities of being right differ by so little, and whose costs do, are alike."""
 EVEN = 0.5
 PLAIN = {"design.grouping": "pseudo_side_by_side", "analysis.normalization": "none"}
-"""What is simplest to carry out and to explain: ties go to it."""
+"""Values that are simplest to carry out and to explain: ties go to them."""
 
 At = tuple[int, int]
-"""A family and the place of a design in it."""
+"""The number of a family and the place of a design in it."""
 
 FEW, FIRST = 8, 16
 """Worlds of a first look at a design: where patience is over, or to tell how long the others take, and else."""
@@ -58,8 +63,9 @@ class JudgedChoice(NamedTuple):
 
 
 class _All(NamedTuple):
-    """Designs within the limits: the place of each, its cost and by how much it exceeds its targets.
+    """Designs within the limits, joined from all families: the place of each, its cost and excess over its targets.
 
+    `family` and `k` make the place of a design, `plain` counts its oddities (`count_oddities`), `[design]`.
     `cost`, `excess` and `beyond`, by how much it exceeds them more than the margin, are `[resample, design]`.
     """
 
@@ -75,7 +81,7 @@ class _All(NamedTuple):
 
 
 def judge(families: Sequence[DesignFamily], wanted: PlanRequest, chance: Chance) -> JudgedChoice:
-    """Choose the design that is right most often, the cheapest of those that are as often."""
+    """Choose the design that is right in most resamples of worlds (`chance`), the cheapest of those that are alike."""
     every = _join_families(families, wanted, chance)
     if not len(every.k):
         return JudgedChoice(None, 1.0, {})
@@ -165,7 +171,7 @@ def make_result(
     why: str,
     look: Callable[[dict[At, int]], None],
 ) -> SearchResult:
-    """Put together what the search came to; the designs that are named have been looked at."""
+    """Put together what the search came to; designs that it names and has not looked at are handed to `look`."""
     places = [_find_reaching_size(members, wanted, chance) for members in families]
     furthest = _find_furthest(families, wanted, chance)
     named = [*enumerate(places), furthest, *([judged.choice] if judged.choice else [])]
@@ -189,7 +195,7 @@ def make_result(
 
 
 def _add_reasons(why: str, families: Sequence[DesignFamily], wanted: PlanRequest) -> str:
-    """Return what was left out beside what ended the search."""
+    """Return what ended the search, and how many designs had no campaigns or no value."""
     looked = [design for _, design in list_measured_designs(families)]
     none = sum(1 for one in looked if "money" not in one)
     if none:
@@ -247,15 +253,15 @@ def search(bench: Bench, designs: Sequence[Design], wanted: PlanRequest, say: Sa
 
     Families are looked at in the middle of their sizes, and then wherever the choice could be wrong: power rises with
     size, as far as can be seen; other measures may go up and down between the sizes that were looked at. The search
-    ends when the choice is right with the wanted probability, or with the bench's patience. `say` is told who leads.
-    Raises ValueError without designs.
+    ends when the choice is right with the wanted probability, or with the bench's patience. `say` gets a line on
+    who leads. Raises ValueError without designs.
     """
     return go_on(begin(designs, wanted), bench, say)
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """A search that can go on: its families of designs with what was seen of them, and its random numbers."""
+    """A search that can go on: its families of designs with their measurements, the request, and random numbers."""
 
     families: Sequence[DesignFamily]
     wanted: PlanRequest
@@ -325,7 +331,7 @@ def go_on(search: Search, bench: Bench, say: Say | None = None) -> SearchResult:
 
 
 def look(bench: Bench, families: Sequence[DesignFamily], wants: dict[At, int]) -> None:
-    """Look at designs, named by family and place in it."""
+    """Look at designs in so many worlds each, `wants[place]`; their families record the measures."""
     wanted = {families[f].designs[k]: n for (f, k), n in wants.items()}
     looked = bench.look(wanted) if wanted else {}
     for (f, k), n in wants.items():

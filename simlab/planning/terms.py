@@ -1,7 +1,9 @@
 """Terms of a plan: designs and their levers, targets, limits, assumptions, and the bench that carries campaigns out.
 
-A *design* is what it sets beside the study that all designs share. All designs meet the same worlds; a *family* are the
-designs that differ in their size only, along which cost rises.
+A *design* is a tuple of settings that it adds to the study that all designs share. All designs meet the same simulated
+worlds; a *family* are the designs that differ in their size only (documents), along which cost rises. To *look* at a
+design is to simulate its campaigns, one or more in each world, and to measure them. *Patience* is how much a plan may
+simulate, in studies or seconds.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ Design: TypeAlias = tuple[tuple[str, Any], ...]
 """Keys and values beside the base, in the order of the levers: `(("design.grouping", "ungrouped"), ...)`."""
 
 MeasuredDesign: TypeAlias = Mapping[str, Estimate]
-"""What was measured of a design, by name of measure; influence values are by world, the same worlds in all designs."""
+"""Estimates of a design by name of measure; their `influence[world]` is over the same worlds in all designs."""
 
 
 class Lever(NamedTuple):
@@ -37,8 +39,9 @@ class Lever(NamedTuple):
 class PlanRequest:
     """Request of a plan: its targets, limits, margin and confidence.
 
-    `margin` is the indifference in a measure, `confidence` the probability with which fresh worlds are to show the
-    targets of what is advised, and with which the search wants its choice to be right.
+    `smallest` is the smallest difference between systems that matters, `margin` the indifference in a measure,
+    `confidence` the probability with which fresh worlds are to show the targets of what is advised, and with which the
+    search wants its choice to be right.
     """
 
     targets: tuple[Target, ...]
@@ -52,9 +55,10 @@ class PlanRequest:
 class Assumption(NamedTuple):
     """Assumption about worlds, people or prices, and how far it might be otherwise.
 
-    `key` is the setting that says it, `value` what it is now, `low` and `high` its plausible range, from the pilot or
-    assumed (`source`); `least` and `most` are how far a flip is looked for. `log`: distances are those of logarithms.
-    `words` say it with the value in it: "raters favour single systems by {:.1f} points".
+    `key` is the setting (`raters.leniency_sd`) that holds it, `value` what it is now, `low` and `high` its plausible
+    range, from the pilot or assumed (`source`); `least` and `most` are how far a flip is looked for. `log`: distances
+    are those of logarithms. `words` are a sentence with a place for the value: "raters favour single systems by {:.1f}
+    points".
     """
 
     name: str
@@ -72,11 +76,12 @@ class Assumption(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """Ground of a plan: the study that all designs share, as words that compose it, and what is known of it.
+    """Ground of a plan: the study that all designs share, as KEY=VALUE `words`, and what is known of its world.
 
-    `read` and `world` are lines on the pilot and the world, `assumed` what nobody knows, or presets assume. With
-    `these_raters` there are too few raters to speak of others. `system_sd` is the spread of the systems' truths in
-    `unit`, noise removed. `draws` counts the posterior draws of a fitted world (0: none). `record` is for programs.
+    `systems` and `raters` are their numbers, `levers` the keys in which designs differ. `read` and `world` are lines on
+    the pilot and the world, `assumed` what nobody knows, or presets assume. With `these_raters` there are too few
+    raters to speak of others. `system_sd` is the spread of the systems' truths in `unit`, noise removed. `draws` counts
+    the posterior draws of a fitted world (0: none). `record` is for programs.
     """
 
     words: tuple[str, ...]
@@ -95,7 +100,7 @@ class Ground:
 
 
 class Bench(Protocol):
-    """Carry out campaigns of designs, one campaign a world, and measure them; nothing is carried out twice."""
+    """Simulate campaigns of designs in numbered worlds, and measure them; no campaign is simulated twice."""
 
     @property
     def campaigns(self) -> int:
@@ -108,9 +113,10 @@ class Bench(Protocol):
         """Return how much patience a world of a design takes; 0 where that is not known yet."""
 
     def look(self, wants: Mapping[Design, int]) -> Mapping[Design, MeasuredDesign]:
-        """Carry out what is missing of so many worlds of each design, from the first on; measure all that there is.
+        """Simulate what a design lacks of its first n worlds (`wants[design] = n`); return the measures of each design.
 
-        A design of which no campaign could be carried out has no measures.
+        They are those of all worlds that it was ever looked at in. A design of which no campaign could be carried out
+        has no measures.
         """
 
 
@@ -118,12 +124,13 @@ class Bench(Protocol):
 class SearchResult:
     """Result of a search: the advice, the best design, and its rivals.
 
-    `advice` is the cheapest design that reaches all targets within the limits, None where none does or none is shown to
-    in fresh worlds: then `leading` is the one that came next, and `open` the sizes of its kind between which nothing is
-    decided. `best` is the design that gets furthest within the limits; `rivals` are the best size of each other family:
-    the cheapest that reaches the targets, else the one that gets furthest. `probability` is that of the choice being
-    right, of `designs` in all, and `cheapest` that of no design being cheaper by more than 5 %. `tried` holds all that
-    was looked at, `why` what ended the search.
+    A design gets further than another if it has a larger value of the first target. `advice` is the cheapest design
+    that reaches all targets within the limits, None where none does or none is shown to in fresh worlds: then `leading`
+    is the one that came next, and `open` the sizes of its family between which nothing is decided. `best` is the design
+    that gets furthest within the limits; `rivals` are the best size of each other family: the cheapest that reaches the
+    targets, else the one that gets furthest. `probability` is that of the choice being right, of `designs` in all, and
+    `cheapest` that of no design being cheaper by more than 5 %. `tried` holds the measures of all designs that were
+    looked at, `why` what ended the search.
     """
 
     advice: Design | None

@@ -1,7 +1,7 @@
 """Put a store into one file, and read such a file, whoever made it: nothing of it is unpacked to the disk.
 
 The store lies at the root of the file, so that zarr and xarray open it without simlab; readers of Zarr pass over what
-lies beside it.
+lies beside it. `write` makes an archive, with the texts of `describe` beside the store; `reading` opens one.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ _ALWAYS = (1980, 1, 1, 0, 0, 0)
 """When each file was written, so that the same store gives the same bytes."""
 _NO_ARCHIVE = "it is no archive of simlab; name one that `simlab export DIR --as archive` wrote"
 _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, struct.error)
-"""What zipfile makes of files that it does not understand."""
+"""Errors of zipfile for files that it does not understand."""
 _AGAIN = "export the archive again"
 
 
 def write(file: Path, store: Path, beside: Mapping[str, str]) -> None:
-    """Write the files of a store, and those `beside` it, to an archive; the same files give the same bytes."""
+    """Write the files of a store, and the texts `beside` it, by file name; the same give the same bytes."""
     with zipfile.ZipFile(file, "w") as archive:
         for name, text in beside.items():
             _add(archive, name, text.encode(), zipfile.ZIP_DEFLATED)
@@ -71,8 +71,9 @@ def write(file: Path, store: Path, beside: Mapping[str, str]) -> None:
 
 
 def describe(about: Mapping[str, Any], folder: Path, stored: StoredSweep, labels: Labels) -> dict[str, str]:
-    """Return the texts beside a store, from its attributes and its folder: whoever has the archive has no ledger.
+    """Return the texts beside a store, by file name: whoever has the archive has no ledger.
 
+    `about` are the attributes of the store, which lies in `folder`; `stored` is its entry in the catalogue.
     The sweep file is that of the ledger; a calculation, which has none, is written from what its store declares.
     """
     declared = {**json.loads(about["sweep"]), "base": json.loads(about["config"])}
@@ -177,7 +178,7 @@ def _names(archive: zipfile.ZipFile, file: Path) -> list[str]:
 
 
 def _describe_fault(entry: zipfile.ZipInfo) -> str | None:
-    """State in what a file is none that an archive of simlab has."""
+    """State why no archive of simlab has such a file; None where one may have it."""
     parts = entry.filename.rstrip("/").split("/")
     if len(parts) == 1 and not entry.is_dir() and parts[0] not in (METADATA, *BESIDE):
         return "is none of its files"

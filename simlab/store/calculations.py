@@ -1,4 +1,7 @@
-"""Carry out calculations and lay their stores: values on a grid, exact up to quadrature, without replicates."""
+"""Carry out calculations and lay their stores: values on a grid, exact up to quadrature, without replicates.
+
+`run` calculates and lays the store, `verify` calculates it again. Grids are `[axis, ...]`.
+"""
 
 from __future__ import annotations
 

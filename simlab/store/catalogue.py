@@ -1,4 +1,7 @@
-"""List the stores that lie in a folder, from what they and their ledgers say of themselves: no chunk is read."""
+"""List the stores that lie in a folder, from their attributes and their ledgers: no chunk is read.
+
+`find_stores` yields folders, `describe_store` their entries, and `keep_matching` those with certain settings.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ UNKNOWN: Mapping[str, Any] = {
     **dict.fromkeys(("done", "asked", "bytes"), 0),
     **{"axes": {}, "drawn": {}, "mcse": math.nan, "dirty": False},
 }
-"""What is said of a store that cannot be read."""
+"""Fields of the entry of a store that cannot be read."""
 
 
 class Catalogued(NamedTuple):
@@ -62,7 +65,7 @@ def find_stores(folder: Path, depth: int = DEPTH) -> Iterator[Path]:
 
 
 def describe_store(folder: Path) -> Catalogued:
-    """Describe a store; of one that cannot be read, why."""
+    """Return the entry of a store; that of one that cannot be read has the problem."""
     try:
         return _describe(folder)
     except InputError as error:
@@ -177,7 +180,7 @@ def _shorten(key: str, value: Any) -> Any:
 
 
 def _attributes(files: Files) -> Mapping[str, Any]:
-    """Read what a store says of itself; raises InputError for what is none, and for one of another schema."""
+    """Read the attributes of a store; raises InputError for what is no store, and for one of another schema."""
     path = files.path
     try:
         text = files.read(METADATA).decode("utf-8")

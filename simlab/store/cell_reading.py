@@ -1,5 +1,7 @@
-"""Read what the campaigns of every cell gave, cell by cell, in the order of the grid; outcomes are never held together.
+"""Read the outcomes of every cell's campaigns from a ledger, and compute its measures, in the order of the grid.
 
+`read_cells` yields them run by run (a *run* is neighbouring cells that are written together), so that
+outcomes are never held together; a `Tally` collects what has to be known of all cells. `size` is the grid.
 Cells are independent of each other, so many of them are read in worker processes, which are handed the bytes of blocks
 and hand back arrays. Results come in the order of the cells, whichever process read them.
 """
@@ -46,8 +48,9 @@ class LedgerCell(NamedTuple):
 class CellSummary(NamedTuple):
     """Summary of cells: measures of all, outcomes `[row, ...]` of those cells, by index, that have them.
 
-    `failed[cell]` is the share of campaigns that failed, NaN where nothing is kept; `document_set[replicate]` is None
-    where cells differ in it; `undivided[cell]` says that nothing can be told apart there.
+    `failed[cell]` is the share of campaigns that failed, NaN where a cell has none; `document_set[replicate]` is None
+    where cells differ in it; `undivided[cell]` counts campaigns in which all systems have one estimate, of cells where
+    most do. `present[name]` are the cells, by index, that have an outcome.
     """
 
     measures: Columns
@@ -69,9 +72,10 @@ class CellBatch(NamedTuple):
 def read_cells(
     book: Ledger, size: Grid, cut: Cut, measures: Measures, wanted: Collection[str], jobs: int = 1
 ) -> Iterator[tuple[Run, list[tuple[int, CellSummary]]]]:
-    """Yield, run by run, what its cells say: each batch with the place of its first cell in the run.
+    """Yield, run by run, the summaries of its cells: each batch with the place of its first cell in the run.
 
-    Outcomes are those that are `wanted`. Raises InputError where a block is torn or holds what is not declared.
+    `measures` are computed of each cell, and the outcomes `wanted` are kept, by name. Raises InputError where a block
+    is torn or holds what is not declared.
     """
     summarise = partial(_summarise, replace(size, entries={}), measures, frozenset(wanted))
     summaries = summarise_batches(summarise, _batches(book, size, cut), jobs if len(size.entries) >= MANY else 1)
@@ -180,11 +184,12 @@ class Tally:
     """Collect what has to be known of all cells before anything about all of them is written.
 
     `present[name]` lists the cells that have an outcome; `document_set[replicate]` is None where cells differ in it;
-    `failed[cell]` is the share of campaigns that failed, `undivided[cell]` says that nothing can be told apart there.
+    `failed[cell]` is the share of campaigns that failed, `undivided[cell]` is as in
+    `CellSummary`.
     """
 
     def __init__(self, size: Grid, measures: Sequence[str], folder: Path | None) -> None:
-        """Start with nothing; `folder` is where influence values lie while it is not known how many there are."""
+        """Start with nothing; `folder` takes a file of influence values until it is known how many there are."""
         self._size = size
         self._held: list[Columns] = []
         self._influence = InfluenceFile(folder)
@@ -201,7 +206,7 @@ class Tally:
         self._influence.close()
 
     def take(self, run: Run, parts: Sequence[tuple[int, CellSummary]]) -> None:
-        """Take in what a run says."""
+        """Take in the summaries of a run's cells."""
         positions = list(run.positions())
         for first, summary in parts:
             # Influence values are most of what cells say, and lie in a file where they are many.
@@ -232,7 +237,7 @@ class Tally:
         return self._influence.n_clusters
 
     def influence(self, measure: int, runs: Iterator[Run]) -> Iterator[tuple[Run, Floats]]:
-        """Yield the influence of each cluster on a measure, run by run."""
+        """Yield the influence on a measure, by its number, run by run: `[axis, ..., cluster]`."""
         rows = self._influence.rows(measure)
         for run in runs:
             n_cells = int(np.prod(run.shape))

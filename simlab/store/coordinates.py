@@ -1,4 +1,7 @@
-"""Coordinates of a store: the labels along every dimension."""
+"""Coordinates of a store: the labels along every dimension.
+
+`coordinates` returns them all, by name, as `(dims, values, attributes)`; `size` is the grid of the sweep.
+"""
 
 from __future__ import annotations
 
@@ -14,18 +17,18 @@ from simlab.studies.outcomes import DRAW, POOL
 from simlab.types import Array
 
 ASKED = "asked"
-"""Says of each cell of a grid with gaps whether a sweep asked for it."""
+"""Coordinate of a grid with gaps: whether the sweep asked for a cell."""
 PAIRS = ("pair_first", "pair_second", "pair_exists")
 NAMES_OF_PAIRS = ("pair_first_name", "pair_second_name")
 
 DIMENSIONS = {"preference": "outcome of a comparison", "round": "batches collected"}
-"""What lies along the dimensions that some kinds of studies have beside replicates, systems and pairs."""
+"""Labels of the dimensions that some kinds of studies have beside replicates, systems and pairs."""
 
 _ALWAYS = ("replicate", "of_world", "system", "pair")
 
 
 def coordinates(size: Grid, document_set: Array | None) -> Variables:
-    """Name what lies along every dimension."""
+    """Return the labels along every dimension; `document_set[replicate]` is None where cells differ in it."""
     axes: Variables = {
         axis["name"]: ((axis["name"],), axis_values(axis["values"]), {"key": axis["key"]}) for axis in size.axes
     }
@@ -53,7 +56,7 @@ def coordinates(size: Grid, document_set: Array | None) -> Variables:
 
 
 def _along_axes(axes: Sequence[Mapping[str, Any]]) -> Variables:
-    """Name what the values of an axis set beside themselves: keys that move along with it."""
+    """Return the values of keys that move along with an axis, since its values set several keys."""
     return {
         name: ((axis["name"],), axis_values([one[key] for one in axis["sets"]]), {"key": key})
         for axis in axes

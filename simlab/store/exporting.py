@@ -182,7 +182,7 @@ def write_aside(wanted: Sequence[Path]) -> Iterator[dict[Path, Path]]:
 
 
 def _find_os_error(error: Exception) -> OSError | None:
-    """Return what the system said; HDF5 and Arrow hand it on in a text of their own, perhaps as they close the file."""
+    """Return the system's error; HDF5 and Arrow put it into a text of their own, perhaps as they close the file."""
     chain: BaseException | None = error
     while chain is not None:
         match = _ERRNO.search(str(chain))

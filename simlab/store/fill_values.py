@@ -19,10 +19,10 @@ from simlab.types import Array, Outcome
 WHOLE = ("status", "document_set")
 """Outcomes that are known of every campaign: one that was not run has a status, too."""
 HOLDS, BLANK = "holds", "blank"
-"""Attributes: the type of what is stored, and what a campaign concludes that has nothing to say."""
+"""Attributes: the type of the outcome itself, and its value in a campaign that has none."""
 
 ABSENT = "absent"
-"""Attribute: where cells lie that have no such outcome, as JSON, since NetCDF has no attribute of several rows."""
+"""Attribute: indices of the cells that lack the outcome, as JSON, since NetCDF has no attribute of several rows."""
 
 
 def absence_attributes(positions: Sequence[Sequence[int]]) -> dict[str, str]:
@@ -31,12 +31,12 @@ def absence_attributes(positions: Sequence[Sequence[int]]) -> dict[str, str]:
 
 
 def absent_cells(attributes: Mapping[Any, Any]) -> list[list[int]]:
-    """Return where cells lie that have no such outcome, `[cell, axis]`."""
+    """Return the indices of the cells that lack an outcome, `[cell, axis]`, from its attributes."""
     return json.loads(attributes.get(ABSENT, "[]"))  # type: ignore[no-any-return]
 
 
 def is_masked(name: str, outcome: Outcome) -> bool:
-    """True if an outcome is stored with a value that stands for nothing."""
+    """True if an outcome is stored with a value that marks missing entries."""
     return np.dtype(outcome.dtype).kind in "biu" and name not in WHOLE
 
 
@@ -47,7 +47,7 @@ def stored_type(name: str, outcome: Outcome) -> np.dtype[Any]:
 
 
 def missing_value(name: str, outcome: Outcome) -> Any:
-    """Return what stands for nothing in an array of an outcome."""
+    """Return the value that marks missing entries in the stored array of an outcome."""
     if not is_masked(name, outcome):
         return outcome.fill
     dtype = np.dtype(outcome.dtype)
@@ -59,7 +59,7 @@ def missing_value(name: str, outcome: Outcome) -> Any:
 
 
 def missing_attributes(name: str, outcome: Outcome) -> dict[str, Any]:
-    """Return the attributes that tell readers what is missing, and of which type the rest is."""
+    """Return the attributes by which readers know missing entries, and the type of the others."""
     if not is_masked(name, outcome):
         return {}
     fill = outcome.fill.item() if isinstance(outcome.fill, np.generic) else outcome.fill
@@ -69,7 +69,7 @@ def missing_attributes(name: str, outcome: Outcome) -> dict[str, Any]:
 def mask_values(values: Array, name: str, outcome: Outcome, carried_out: Array) -> Array:
     """Return outcomes as they are stored: missing where campaigns failed, and where a gap is their answer.
 
-    `carried_out` tells the rows of `values` that mean something.
+    `carried_out[row]` is true where a row of `values` is that of a campaign (or world) that was carried out.
     """
     if not is_masked(name, outcome):
         return values

@@ -1,4 +1,7 @@
-"""Run and merge sweeps into stores."""
+"""Run and merge sweeps into stores.
+
+`fill` runs a sweep and `merge` joins folders of one; both then compute the measures of all cells and lay the store.
+"""
 
 from __future__ import annotations
 
@@ -41,8 +44,9 @@ def fill(
 ) -> engine.RunSummary:
     """Carry out what is missing of a sweep and lay its store: `engine.run`, then the measures of every cell.
 
-    A sweep that has a target is run by `engine.precision_rounds`, one that locates a crossing by `engine.locating`, to
-    which `choose` says which cells come next.
+    A sweep that has a target is run by `engine.precision_rounds`, one that locates a crossing by `engine.locating`,
+    whose cells `choose` names round by round. `measures` are functions of outcomes and `labels` their attributes, by
+    name; `block` and `check` are those of `engine.run`.
     """
     finish = partial(
         materialise, measures=measures, labels=labels or {}, command=sweep.command, jobs=count_jobs(sweep, jobs)
@@ -59,7 +63,7 @@ def fill(
 
 
 class Looking(NamedTuple):
-    """Measure cells from what a ledger holds of them."""
+    """Measure cells from the campaigns that a ledger holds of them."""
 
     measures: Measures
 
@@ -78,7 +82,7 @@ class Looking(NamedTuple):
 
 
 class MergeAnswer(NamedTuple):
-    """Result of a merge, and a line that says what is missing, where something is."""
+    """Result of a merge, and a line on what is missing, if anything is."""
 
     merged: Merged
     missing: str | None
@@ -128,7 +132,7 @@ def _measure_sections(book: Ledger, plugins: Sequence[str]) -> dict[str, dict[st
 
 
 def _describe_missing(book: Ledger) -> list[str]:
-    """State what a merged folder lacks of what was asked of those that were merged."""
+    """Return a line on the campaigns that a merged folder lacks of those asked of its parts; none where it is whole."""
     there, wanted = book.shortfall()
     if there >= wanted:
         return []

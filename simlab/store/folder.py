@@ -1,4 +1,8 @@
-"""Keep the folder of a sweep in order: which store is the valid one, how a new one takes its place."""
+"""Keep the folder of a sweep in order: which store is the valid one, how a new one takes its place.
+
+`valid_store` returns the store of a folder; a new one is laid at `NEW` within `guard_store`, and `take_place` renames
+it.
+"""
 
 from __future__ import annotations
 
@@ -127,7 +131,7 @@ def disk_bytes(folder: Path) -> int:
 
 
 def content(folder: Path) -> str | None:
-    """Name what the files of a store hold; None where it has none, or what is no file is among them."""
+    """Digest the files of the store in a folder; None where links or devices are among them."""
     sealed = blake2b(digest_size=16)
     for path in sorted((folder / STORE).rglob("*")):
         if path.is_symlink() or not (path.is_dir() or path.is_file()):

@@ -1,6 +1,7 @@
 """Answer from the ledger where a run was interrupted: what is kept, and a line that says what is missing.
 
-The view is laid in memory, so nothing in a user's folder changes.
+`compare_with_ledger` finds whether a store is behind its ledger, `view` lays a store from the ledger in memory, so that
+nothing in a user's folder changes.
 """
 
 from __future__ import annotations

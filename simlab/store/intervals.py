@@ -1,4 +1,4 @@
-"""Precision of the measures of a store: intervals, clusters and failed campaigns, views that no store holds."""
+"""Precision of the measures of a store: intervals, clusters and failed campaigns, computed from what it holds."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from simlab.types import Estimate
 
 VIEWS = ("_clusters", "_low", "_high", "_failed")
-"""What is said of a measure beside what its store holds."""
+"""Endings of the fields of a measure that no store holds."""
 
 
 class Sureness(NamedTuple):
@@ -45,7 +45,7 @@ def read_range(dataset: xr.Dataset, measure: str) -> ValueRange:
 def sureness(dataset: xr.Dataset, measure: str, axes: Sequence[str] | None = None) -> Sureness:
     """Return the precision of a measure, over axes in this order (None: the store's own).
 
-    Nothing is known of a dataset without influence values; what bounds it holds already are taken.
+    Bounds that the dataset holds are taken as they are; without influence values they are NaN.
     """
     axes = [str(dim) for dim in dataset[measure].dims] if axes is None else axes
     value = np.asarray(dataset[measure].transpose(*axes).values, float)

@@ -1,4 +1,8 @@
-"""Layout of outcomes in a store: which variable has which dimensions, how a cell is padded and cut out again."""
+"""Layout of outcomes in a store: which variable has which dimensions, how a cell is padded and cut out again.
+
+`grid` reads the sizes of a sweep from its ledger, `gather` joins the blocks of a cell into outcomes `[campaign, ...]`,
+and `spread` lays one of these out on the grid. `cut` divides the cells into runs, which are chunks of a store.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +31,8 @@ CHUNK_BYTES = 16 * 2**20
 class Grid:
     """Sizes of everything that a ledger holds, and its cells.
 
-    `sizes` are those of the dimensions that are not axes; cells with fewer systems are padded. `outcomes` declares what
-    campaigns can conclude, `along` says what lies along dimensions that have names.
+    `sizes` are those of the dimensions that are not axes; cells with fewer systems are padded. `outcomes` declares the
+    outcomes that campaigns can have, `along` the names along dimensions that have some.
     """
 
     axes: tuple[Mapping[str, Any], ...]
@@ -60,7 +64,7 @@ class Grid:
 
 
 def grid(book: Ledger) -> Grid:
-    """Read the size of everything from a ledger."""
+    """Read the sizes and the cells of a sweep from its ledger."""
     declared = book.declaration()
     if declared is None:
         raise InputError(f"{book.folder} holds no sweep yet")
@@ -98,7 +102,7 @@ def sort_axes(axes: Sequence[Mapping[str, Any]]) -> tuple[tuple[dict[str, Any], 
 
 
 def columns(dim: str, n_systems: int, size: int) -> Ints:
-    """Find where the systems (pairs) of a cell of `n_systems` lie among all; along other dimensions all is its own.
+    """Return the indices, of `size` along a dimension, that a cell of `n_systems` has: all but of systems and pairs.
 
     Pairs of the first systems do not come first in the order of pairs: of 4 systems, the pairs of the first 3 are
 
@@ -261,7 +265,7 @@ def cut(shape: Sequence[int], cell_bytes: int) -> Cut:
 
 
 def chunks(shape: Sequence[int], of_cells: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
-    """Return how large the chunks of an array are that hold a run of cells; of a large cell they hold replicates."""
+    """Return the shape of the chunks that hold a run of `of_cells`; of large cells a chunk has some replicates only."""
     whole = [max(size, 1) for size in (*of_cells, *shape[len(of_cells) :])]
     k = len(of_cells)
     if k < len(whole) and itemsize * math.prod(whole) > CHUNK_BYTES:
@@ -271,7 +275,7 @@ def chunks(shape: Sequence[int], of_cells: tuple[int, ...], itemsize: int) -> tu
 
 
 def count_largest_bytes(grid: Grid, names: Iterable[str]) -> int:
-    """Count the bytes of the largest of some outcomes of a cell; those that no kind of study here has are none."""
+    """Count the bytes of the largest of some outcomes of a cell; those whose dimensions the grid lacks do not count."""
     known = (grid.outcomes[name] for name in names)
     return max((width(one, grid.sizes) for one in known if grid.sizes.keys() >= set(one.dims)), default=1)
 

@@ -1,4 +1,8 @@
-"""Set the measures of many cells out over the axes of their sweep, and say why one has no value."""
+"""Set the measures of many cells out over the axes of their sweep, and explain where one has no value.
+
+`estimate` computes the measures of a cell from its outcomes, `columns` joins those of many cells, and `set_out` makes
+variables of a store of them, `(dims, values, attributes)` by name.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +28,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 NO_MEAN = frozenset(["document_set", "twin_significant"])
-"""An index, and what is unknown where no twin was possible."""
+"""Outcomes without a mean: an index, and one that is unknown where no twin was possible."""
 
 LESS_IS_BETTER = frozenset([
     *("cost", "human_cost", "ratings_used", "item_ratings_used", "metric_used", "used", "rounds"),
@@ -39,7 +43,7 @@ OF_TRUTH = frozenset([
     *("false_positive", "family_wise_error", "no_wrong_claim"),
     *("correct_true", "inversion_true", "omission_true", "insertion_true", "order_agreement_true"),
 ])  # fmt: skip
-"""Measures that hold claims against what is true."""
+"""Measures that compare claims with the truth."""
 
 OF_CLOCK = frozenset(["hours", "days"])
 OF_ACCOUNTS = frozenset(["lost", "open", "completed_share", "documents_finished"])
@@ -47,13 +51,13 @@ NO_CLOCK = "no clock; choose design.collection=experts, crowd or team"
 NO_ACCOUNTS = "told of studies with a clock (design.collection) or a budget for all of it (budget.total)"
 
 ANEW = {"documents": ("document_draws",), "raters": ("pools",), "study": ("pools", "document_draws")}
-"""What has to be drawn more than once for a measure whose name ends in `_new_...`."""
+"""Sizes that have to be at least 2 for a measure whose name ends in `_new_...`."""
 OF_TABLE = {"pools": "one pool of raters", "document_draws": "one set of documents"}
 
 SUFFIXES = ("_mcse", "_n", "_influence", "_low_if_failed", "_high_if_failed")
 
 LARGEST_ERROR = "largest_mcse"
-"""The attribute of a store that says how precise its first measure is."""
+"""Attribute of a store: the largest Monte-Carlo standard error of its first measure."""
 LONGEST_REASON = 300
 MOST_CAMPAIGNS = 2**31
 
@@ -89,7 +93,7 @@ def mean(outcomes: Outcomes, *, name: str, per_world: bool) -> Estimate:
 
 
 def means(outcomes: Mapping[str, Outcome]) -> Measures:
-    """Return what averages each of the outcomes that a store holds, those left out that have no mean."""
+    """Return measures that average each of the outcomes that a store holds and that have a mean."""
     return {
         name: partial(mean, name=name, per_world=outcome.dims[0] == "of_world")
         for name, outcome in outcomes.items()
@@ -113,7 +117,7 @@ def has_mean(name: str, outcome: Outcome) -> bool:
 
 
 def explain_undefined(dataset: xr.Dataset, measure: str) -> str:
-    """State why a measure is undefined in studies such as these."""
+    """Return the reason why a measure is undefined in the studies of a store."""
     anew = measure.partition("_new_")[2]
     if anew in ANEW and {"sweep", "config"} <= dataset.attrs.keys():
         return _name_missing_keys(anew, replication(*(json.loads(dataset.attrs[name]) for name in ("sweep", "config"))))
@@ -129,7 +133,7 @@ def explain_undefined(dataset: xr.Dataset, measure: str) -> str:
 
 
 def explain_empty(measure: str) -> str:
-    """State what did not occur where a measure of simlab has nothing to count."""
+    """Return the reason why a measure of simlab has nothing to count in a cell."""
     if measure == "power":
         return NONE_DIFFER
     return NO_CLAIM if measure.startswith("confirmed") or measure == "srp_given_any" else EMPTY
@@ -223,8 +227,8 @@ def failures(dataset: xr.Dataset) -> Iterator[str]:
 class Columns(NamedTuple):
     """Measures of many cells: `[measure, cell]`, and `influence[measure, cell, cluster]`, NaN where none is.
 
-    `clusters[measure]` are those that the cells have; `failed[measure]` counts the cells in which it failed, with the
-    reason of the first.
+    `clusters[measure]` are the names of the clusters of its cells (world, document set, replicate); `failed[measure]`
+    counts the cells in which it failed, with the reason of the first.
     """
 
     value: Floats
@@ -236,7 +240,7 @@ class Columns(NamedTuple):
 
 
 def columns(names: Sequence[str], cells: Sequence[Computed]) -> Columns:
-    """Write the measures of cells side by side."""
+    """Join the measures of cells into arrays."""
     rows = [[cell.get(name) for cell in cells] for name in names]
     lengths = (len(result.influence) for of_cells in rows for result in of_cells if isinstance(result, Estimate))
     size = (len(names), len(cells))
@@ -308,6 +312,7 @@ def largest_error(variables: Variables, measure: str | None) -> dict[str, float]
 def bounds_if_failed(variables: Variables, failed: Mapping[Position, float]) -> Variables:
     """Bound each measure by what it would be had all failed campaigns been as bad, or as good, as can be.
 
+    `failed[position]` is the share of a cell's campaigns that failed.
     Failures are not missing at random. Of comparisons between `order` campaigns, the share without a failed one is
     `(1 - failed) ** order`. Nothing is said where no campaign of the sweep failed.
     """

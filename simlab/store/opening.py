@@ -1,4 +1,4 @@
-"""Open stores, and take from them what their outcomes say."""
+"""Open stores, and take from them the outcomes, measures and settings of their cells."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def measures_of(dataset: xr.Dataset) -> tuple[str, ...]:
 
 
 def read_labels(dataset: xr.Dataset) -> dict[str, dict[str, Any]]:
-    """Return what each measure of a store is called."""
+    """Return the label of each measure of a store, by name."""
     return {name: {"label": dataset[name].attrs.get("label", name)} for name in measures_of(dataset)}
 
 
@@ -122,7 +122,7 @@ def outcomes_of_cell(dataset: xr.Dataset, index: Sequence[int]) -> dict[str, Arr
 
 
 def outcome_names(dataset: xr.Dataset) -> list[str]:
-    """Name the outcomes that a store keeps: what has a row per campaign, or per world, beside where these live."""
+    """Name the outcomes that a store keeps: variables with a row per campaign or world, but for their indices."""
     along = ("replicate", "of_world")
     return [str(n) for n in dataset.variables if n not in IDENTITY and any(dim in along for dim in dataset[n].dims)]
 
@@ -234,7 +234,7 @@ def _dataset(store: zarr.abc.store.Store, path: Path, chunks: Any) -> xr.Dataset
 
 
 def refuse_strange_attributes(examined: Examined, path: Path) -> None:
-    """Raise InputError where the attributes of a store are not what one of simlab says of its sweep."""
+    """Raise InputError where the attributes of a store are not those that simlab writes."""
     try:
         declared, config = (json.loads(examined.attributes[name]) for name in ("sweep", "config"))
         names = [axis["name"] for axis in declared["axes"]]

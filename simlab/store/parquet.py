@@ -2,7 +2,8 @@
 
 Campaigns are rows and not cells of a wide table, since that is what is filtered, grouped and joined; what belongs to
 each system or pair is a list in its row. A row for each of them would repeat all else a hundred times, and whoever
-wants that has it in a word: `explode` of pandas and polars, `unnest` of DuckDB.
+wants that has it in a word: `explode` of pandas and polars, `unnest` of DuckDB. `tables` returns the tables by file,
+and `write` writes one.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _NAMES = ("system", "pair_first_name", "pair_second_name")
 class ParquetTable:
     """Content of a table: a row for each place on `along`, unless it is not `kept`, and its columns.
 
-    What lies on other dimensions is a list in its row. `about` says what all rows have in common.
+    What lies on other dimensions is a list in its row. `about` is the metadata of the file.
     """
 
     dataset: xr.Dataset
@@ -47,7 +48,7 @@ class ParquetTable:
 
 
 def tables(dataset: xr.Dataset, out: Path) -> dict[Path, ParquetTable]:
-    """Return the tables of a store by their files; one that keeps its measures only has no campaigns' outcomes."""
+    """Return the tables of a store by their files, which are named after `out`; outcomes only where it keeps some."""
     axes, about = name_axes(dataset), _describe_rows(dataset)
     cells = _add_measures(dataset)
     outcomes = outcome_names(dataset)
@@ -84,7 +85,7 @@ def _columns(dataset: xr.Dataset, row: str, axes: Sequence[str], names: Sequence
 
 
 def _choose_mask(row: str) -> Callable[[xr.Dataset], Array] | None:
-    """Return what tells which campaigns were carried out, by those of a slab."""
+    """Return a function that marks the campaigns of a slab that were run; None for worlds."""
     return (lambda part: part["status"].values != UNRUN) if row == "replicate" else None
 
 
@@ -200,7 +201,7 @@ def _rows_of_lists(part: xr.Dataset, dim: str, kept: Array) -> Array:
 
 
 def _nest(rows: Array, wanted: pa.DataType) -> pa.Array:
-    """Turn what further dimensions there are into lists of lists."""
+    """Turn further dimensions into lists of lists."""
     if rows.ndim == 1:
         return _convert_values(rows, wanted, None)
     inner = _nest(rows.reshape(-1, *rows.shape[2:]), wanted.value_type)

@@ -1,4 +1,8 @@
-"""Answer what a store says about chosen cells and measures."""
+"""Query a store for chosen cells and measures.
+
+`select` narrows it to values of its axes, `ensure_measures` adds measures that its outcomes give, and `records` lists
+the cells with all that is known of each measure.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +47,7 @@ TOLD = "reached_in_all"
 """Coordinate of a store that was narrowed."""
 
 FOUND = ("power", "significant_share")
-"""What says how much was found: of the true differences, or where these are not known or not there, of all pairs."""
+"""Measures of how much was found: of the true differences, or where these are not known or not there, of all pairs."""
 
 RESERVATION = "reservation"
 """Attribute of a store, and field of records, where its worlds failed the checks against their pilot."""
@@ -123,7 +127,7 @@ def reaches(dataset: xr.Dataset) -> list[Reach]:
 
 
 def remember_precision(dataset: xr.Dataset) -> xr.Dataset:
-    """Keep, as a coordinate, what is told of each cell beside its neighbours, before some of them are left out."""
+    """Add as a coordinate whether each cell reaches its targets, before some of its neighbours are left out."""
     targets = read_targets(json.loads(dataset.attrs.get("sweep", "{}")))
     if TOLD in dataset.coords or not any(target.difference for target in targets):
         return dataset
@@ -182,7 +186,7 @@ def _distance(at: ErrorProgress) -> tuple[int, float]:
 
 
 def find_companion(dataset: xr.Dataset, names: Sequence[str]) -> str | None:
-    """Name the measure of a store that says what was found beside these; None where nothing is lacking, or known."""
+    """Name the measure of a store that tells how much was found beside these; None where none is needed or stored."""
     if not EMPTINESS & set(names) or set(FOUND) & set(names):
         return None
     companions = (name for name in FOUND if name in measures_of(dataset))
@@ -251,11 +255,11 @@ def _describe_measure(dataset: xr.Dataset, name: str) -> dict[str, Any]:
 
 
 def records(dataset: xr.Dataset, measures: Sequence[str]) -> list[dict[str, Any]]:
-    """List the cells of an open store: the values on the axes, and each measure with what there is to say of it.
+    """List the cells of an open store: the values on the axes, and each measure with its error, interval and counts.
 
     Beside a measure `m` stand `m_mcse`, `m_n`, `m_clusters`, `m_low` and `m_high` (a 95 % interval inside the measure's
     range), and `m_failed`, the campaigns of the cell that failed. Where some cell has no value, `m_reason` says why.
-    `read_notes` says of each measure what its studies share, `reservation` what is to be said of all of them. Of a
+    `held_fixed` names by measure what its studies share, `reservation` is a warning about all of them. Of a
     store that was run to a precision `reached` tells whether a cell has it (None: no error can be told).
     """
     axes = name_axes(dataset)
@@ -270,7 +274,7 @@ def records(dataset: xr.Dataset, measures: Sequence[str]) -> list[dict[str, Any]
 
 
 def build_views(dataset: xr.Dataset, measures: Sequence[str]) -> xr.Dataset:
-    """Return measures, in memory, with all that is said of them: variables over the axes, as in `records`."""
+    """Return measures, in memory, with the fields that `records` has of each, as variables over the axes."""
     import xarray as xr
 
     axes = name_axes(dataset)
@@ -291,7 +295,7 @@ def _describe_view(attributes: Mapping[str, Any], view: str) -> dict[str, Any]:
 
 
 def _columns(dataset: xr.Dataset, name: str) -> dict[str, Array]:
-    """Return what is said of a measure, over all axes."""
+    """Return the fields of a measure, by name, over all axes; see `records`."""
     stored = {
         f"{name}{end}": dataset[f"{name}{end}"].transpose(*name_axes(dataset)).values for end in ("", "_mcse", "_n")
     }

@@ -1,7 +1,8 @@
 """Write the page that lies beside a store: what the folder holds, what made it, how to open it with and without simlab.
 
 Like the store it depends on nothing but what was asked: the same command gives the same bytes. Where a folder was
-continued by its name, the command that made it stays above the one that continued it.
+continued by its name, the command that made it stays above the one that continued it. The `describe_...` functions
+return the text, from what a sweep declares, and `write` puts it into the folder.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Reservations on the figures of a store: what they hold fixed, and which cells hide something."""
+"""Reservations on the figures of a store: what they hold fixed, and which cells cannot be trusted.
+
+`words` and `add_notes` name the systems, raters or documents that all campaigns of a measure share; `undivided_warning`
+and `skewness_warning` are lines for the user.
+"""
 
 from __future__ import annotations
 
@@ -19,18 +23,18 @@ if TYPE_CHECKING:
     import xarray as xr
 
 HELD_FIXED = "held_fixed"
-"""Attribute of measures, and field of records."""
+"""Attribute of measures, and field of records: what all campaigns share."""
 
 NOTHING = "nothing but the law"
 TABLE = "the systems, raters and documents of the table"
 SAME_PEOPLE = "the systems, raters (the same people) and documents of the table"
 ANEW = {"documents": "raters", "raters": "documents", "study": NOTHING}
-"""What a measure holds fixed whose name ends in `_new_...`."""
+"""Things held fixed by a measure whose name ends in `_new_...`, by that ending."""
 
 RECORDED, OPTION = name_target(recorded), "recorded"
 
 UNDIVIDED = "undivided"
-"""Attribute of a store that has such cells; others lack it."""
+"""Attribute of a store with cells in which most campaigns give all systems one estimate (`Undivided`)."""
 
 MOST_UNDIVIDED = 0.5
 """A cell is named where more than this share of its campaigns tell no system from another."""
@@ -56,7 +60,7 @@ class Replication:
 
 
 def replication(sweep: Mapping[str, Any], config: Mapping[str, Any]) -> Replication:
-    """Read from what a store says of its sweep, and of what its cells share, how often everything is drawn.
+    """Read how often everything is drawn from the attributes of a store: its sweep, and the config of its cells.
 
     Test sets of studies that compare or judge come from the law, unless they are fixed.
     """
@@ -79,7 +83,7 @@ def is_from_table(sweep: Mapping[str, Any], config: Mapping[str, Any]) -> bool:
 
 
 def find_entry(config: Mapping[str, Any], key: str) -> Any:
-    """Return what stands under a dotted key; None where nothing does."""
+    """Return the value of a dotted key; None where there is none."""
     value: Any = config
     for part in key.split("."):
         value = value.get(part) if isinstance(value, Mapping) else None
@@ -93,7 +97,7 @@ def _values(sweep: Mapping[str, Any], config: Mapping[str, Any], key: str) -> se
 
 
 def words(measure: str, of: Replication) -> str:
-    """State what a measure holds fixed; nothing of one that simlab does not know.
+    """Name what a measure holds fixed, which is not drawn anew; an empty text for one that simlab does not know.
 
     >>> words("srp", Replication(50)), words("srp_new_raters", Replication(50, 2)), words("power", Replication(1))
     ('raters, documents', 'documents', 'systems, raters, documents')
@@ -113,7 +117,7 @@ def words(measure: str, of: Replication) -> str:
 
 
 def add_notes(dataset: xr.Dataset, measures: Iterable[str]) -> xr.Dataset:
-    """Let measures of an open store say in an attribute what they hold fixed; calculations have no studies."""
+    """Add to measures of an open store the attribute of what they hold fixed; a calculation stays as it is."""
     if not {"sweep", "config"} <= dataset.attrs.keys():
         return dataset
     sweep, config = (json.loads(dataset.attrs[name]) for name in ("sweep", "config"))
@@ -145,7 +149,7 @@ def _documents(of: Replication, draws: int) -> list[str]:
 
 
 class Undivided(NamedTuple):
-    """Number of campaigns of a cell in which all systems have the same estimate, `value` in the first of them."""
+    """Number of campaigns of a cell, of `total`, in which all systems have the same estimate, `value` in the first."""
 
     campaigns: int
     of: int

@@ -1,6 +1,7 @@
 """Names and units of the variables of a store.
 
 Shares, probabilities and correlations have the unit "1", money is in "currency"; codes, indices and names have none.
+`describe_variables` adds both to the attributes of variables.
 """
 
 from __future__ import annotations

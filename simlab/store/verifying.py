@@ -1,4 +1,7 @@
-"""Check that a folder holds what it should: every block sound, every chunk there, the store as the ledger says."""
+"""Check that a folder holds what it should: every block sound, every chunk there, the store as the ledger says.
+
+`verify` does all of it and returns a `StoreReport`.
+"""
 
 from __future__ import annotations
 
@@ -209,7 +212,7 @@ class StoreComparison:
     def create_array(
         self, name: str, *, shape: tuple[int, ...], dtype: np.dtype[Any], dimension_names: Sequence[str], **_: Any
     ) -> ComparedArray:
-        """Look at what an array says of itself."""
+        """Compare the dimensions, shape and type of a stored array with those that would be laid."""
         array = self._arrays.get(name)
         if array is None:
             wrong = f"{STORE} lacks {name}"
@@ -226,7 +229,7 @@ class StoreComparison:
         del self._held[name]
 
     def problems(self) -> Iterator[str]:
-        """Go through what is wrong; arrays that only a measure of somebody else could tell are read."""
+        """Yield the problems of all arrays; those that no given measure would lay are only read."""
         yield from (check.wrong for check in self._held.values() if check.wrong)
         for name in sorted(self._arrays.keys() - self._held.keys()):
             array = self._arrays[name]
@@ -262,7 +265,7 @@ class ComparedArray:
 
 
 def read(array: Any, name: str, region: Any) -> Array | str:
-    """Read a region of an array; say so where it is damaged."""
+    """Return a region of an array, or a line on its damage."""
     try:
         return np.asarray(array[region or ...])
     except Exception as error:

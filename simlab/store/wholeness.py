@@ -35,7 +35,7 @@ SEAL = "seal"
 METADATA = "zarr.json"
 MOST_METADATA = 64 * 2**20
 MOST_HELD = 4 * 2**30
-"""Chunks, and what readers take as a whole, are no larger, [bytes]."""
+"""Largest chunk, and largest sum of the arrays that readers take as a whole, [bytes]."""
 MOST_BYTES = 2**40
 """Outcomes, which are read chunk by chunk, are no larger."""
 MOST_CHUNKS = 10**6
@@ -45,7 +45,7 @@ GONE = (
     f"its {FILE} is gone, so nothing can be mended: bring back a copy of the folder, or run the sweep again with "
     "another --out"
 )
-"""What is said of a store of studies that nobody can lay anew."""
+"""Remedy for a store of studies that nobody can lay anew."""
 
 _WIDTHS = {"bool": 1, "int8": 1, "int16": 2, "int32": 4, "int64": 8, "float32": 4, "float64": 8}
 _WIDTHS |= {f"u{name}": width for name, width in _WIDTHS.items() if name.startswith("int")}
@@ -140,7 +140,7 @@ def is_chunk(key: str) -> bool:
 
 
 def damage(chunk: Buffer | None, size: int) -> str | None:
-    """State in what a chunk is damaged that has so many bytes unpacked."""
+    """Return how a chunk, of `size` bytes unpacked, is damaged; None where it is whole."""
     if chunk is None:
         return "it is lost"
     content = chunk.to_bytes()
@@ -207,7 +207,7 @@ def remedy(path: Path) -> str:
 
 
 def _is_calculation(path: Path) -> bool:
-    """True if a store says that it holds a calculation; one that says nothing any more may be one of studies."""
+    """True if the attributes of a store name a calculation; without attributes it may be one of studies."""
     try:
         return "calculation" in json.loads(_read_json(FilesOfFolder(path), METADATA)["attributes"]["sweep"])
     except (InputError, ValueError, KeyError, TypeError, RecursionError):
@@ -291,7 +291,10 @@ def _wrong_array(files: Files, name: str, about: Any) -> str | None:
 
 
 def _describe_fault(about: Mapping[str, Any]) -> str | None:
-    """State in what an array is none that simlab lays; raises KeyError, TypeError or ValueError for other metadata."""
+    """Return why simlab lays no such array, None where it may.
+
+    Raises KeyError, TypeError or ValueError for other metadata.
+    """
     shape, chunks = about["shape"], about["chunk_grid"]["configuration"]["chunk_shape"]
     sizes = [*shape, *chunks]
     if about["node_type"] != "array" or about["zarr_format"] != 3 or len(shape) != len(chunks):

@@ -1,4 +1,7 @@
-"""Lay out what worlds draw of their keys: a variable over worlds for each key whose config names a law."""
+"""Lay out the values that worlds draw for keys set by a law, as `raters.leniency_sd=uniform(0.1,0.5)`.
+
+`drawn_values` returns a variable over worlds for each such key, `read_drawn_inputs` reads them from an open store.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 KEY, LAW = "key", "law"
-"""Attributes of such a variable."""
+"""Attributes of a variable of drawn values: its key and its law."""
 DRAWN = "drawn"
 """The attribute of a store that names the law of each drawn key."""
 PREFIX = "drawn_"
@@ -29,7 +32,8 @@ _FILE = re.compile(rf"{POSTERIOR}\((\w+)\)", re.ASCII)
 def drawn_values(size: Grid) -> Variables:
     """Lay out each drawn key as `drawn_NAME[of_world]`, by its full name where two keys share the last part.
 
-    Where cells draw a key by different laws, or some have a number, the axes along which they do come first.
+    `size` is the grid of the sweep. Variables are `(dims, values, attributes)` by name. Where cells draw a key by
+    different laws, or some have a number, the axes along which they do come first.
     """
     laws = {position: read_key_laws(entry.config) for position, entry in size.entries.items()}
     keys = sorted({key for of_cell in laws.values() for key in of_cell})
@@ -66,7 +70,7 @@ def read_laws(dataset: xr.Dataset) -> dict[str, str]:
 
 
 def read_drawn_inputs(dataset: xr.Dataset) -> dict[str, Array]:
-    """Return what tells worlds apart by the keys that they drew: `[world]` of each such variable of an open store.
+    """Return the drawn values that differ between worlds, `[world]`, by the variable of an open store that holds them.
 
     Where cells draw by several laws a world lies at the same place in each of them, and the values are those of one.
     """

@@ -2,7 +2,7 @@
 
 The same content gives the same bytes: nothing in a store depends on the clock, on the number of jobs or on the order
 in which blocks were finished. A store is laid beside the old one and takes its place by renaming, so that a crash
-leaves one of the two; the ledger is the truth, and the next run lays the store anew.
+leaves one of the two; the ledger is the truth, and the next run lays the store anew. `materialise` does it all.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def lay_store(book: Ledger, measures: Measures, labels: Labels, jobs: int = 1) -
 
 
 def _describe_origin(book: Ledger, measures: Measures, labels: Labels) -> StoreOrigin:
-    """Name what a store is laid from, and what lies there; measures by parts and keys, those of plug-ins by nobody."""
+    """Return the origin of the store in a folder; its measures are empty where one is a plug-in's, which may change."""
     named = [
         [name, name_target(measure.func), measure.args, measure.keywords, labels.get(name)]
         for name, measure in measures.items()
@@ -109,7 +109,11 @@ def lay_arrays(
     jobs: int = 1,
     folder: Path | None = None,
 ) -> dict[str, Any]:
-    """Lay the arrays of what a ledger keeps, in a group or what takes its place; return the attributes of the store."""
+    """Lay the arrays of what a ledger keeps, in a group or what takes its place; return the attributes of the store.
+
+    `size` is the grid of the ledger; without `outcomes` only the measures and the status are laid. `folder` takes
+    influence values while they are many.
+    """
     named = {name: labels.get(name, {}) for name in measures}
     wanted = kept_outcomes(book, size) if outcomes else frozenset(["status"])
     with closing(Tally(size, list(named), folder)) as tally:
@@ -138,7 +142,7 @@ def lay(where: Path | zarr.abc.store.Store, attributes: Mapping[str, Any], varia
 
 
 def attributes(book: Ledger, drawn: Collection[str] = ()) -> dict[str, Any]:
-    """Return where a store comes from: the sweep, the config that its cells share, seed and versions.
+    """Return the attributes of a store: its sweep, the config that its cells share, seed and versions.
 
     What is `drawn` is named among the coordinates.
     """
@@ -166,12 +170,12 @@ def attributes(book: Ledger, drawn: Collection[str] = ()) -> dict[str, Any]:
 
 
 def _linked_names(declared: Mapping[str, Any]) -> list[str]:
-    """Name what moves along with the axes."""
+    """Name the coordinates of keys that move along with the axes."""
     return [name for axis in declared["axes"] for name in axis.get("along", {}).values()]
 
 
 def _places(declared: Mapping[str, Any]) -> tuple[str, ...]:
-    """Name what says where campaigns lie; with one pool of raters and one draw of documents nobody has to say so."""
+    """Name the coordinates of campaigns: world and study, and pool and draw where there are several."""
     return IDENTITY if declared.keys() & set(CROSSED) else ("world", "study")
 
 
@@ -214,7 +218,7 @@ class OutcomeArrays:
             self._arrays[name].update_attributes(_describe_outcome(name, names, self._size, tally))
 
     def _lay_whole(self, names: Sequence[str], whole: Cut) -> None:
-        """Lay in one chunk what might have been large and is not."""
+        """Lay arrays again, in one chunk, where they turn out to be small."""
         for name in names:
             values = self._arrays[name][...]
             self._drop(name)

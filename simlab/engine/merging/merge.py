@@ -29,7 +29,7 @@ CELLS = f"SELECT {SEALED['cells']} FROM cells ORDER BY position"  # noqa: S608 (
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """Result of a merge: blocks that are there now, those of them that came.
+    """Result of a merge: the number of blocks that are there now, and of those that the merge added.
 
     `failures` are of all that the folder holds, `notes` lines that a user should read; torn blocks are among these.
     """
@@ -183,7 +183,7 @@ def _different_code(name: str, first: SourceFolder, there: set[str], source: Sou
 
 
 def note_versions(book: Ledger, sources: Sequence[SourceFolder]) -> None:
-    """Note of all that is merged which versions it comes from, and what was checked and is still to be."""
+    """Note the versions of all folders, the cells that were checked, and whether a sample is still to be repeated."""
     for source in sources:
         for versions in source.book.provenance():
             if versions not in book.provenance():

@@ -143,7 +143,7 @@ def _cut_differently(
 
 
 def copy(source: SourceFolder, into: SourceFolder, came: Callable[[Sequence[Finished]], None]) -> None:
-    """Copy the blocks of a folder that another lacks, a batch at a time; `came` is told of all that is then there."""
+    """Copy the blocks of a folder that another lacks, a batch at a time; `came` gets those it then has."""
     batch: list[Finished] = []
     size = 0
     for row in source.rows(f"SELECT rowid, {COLUMNS} FROM blocks"):  # noqa: S608 (no text from outside)
@@ -182,7 +182,7 @@ def _lacks(into: SourceFolder, block: Finished) -> bool:
 
 @dataclass(slots=True)
 class SourceFolder:
-    """An open folder; `left_out` names rows of its blocks that cannot be used, and why the first cannot."""
+    """An open folder with its ledger; `left_out[row]` is why a block of it cannot be used."""
 
     folder: Path
     database: sqlite3.Connection
@@ -196,7 +196,7 @@ class SourceFolder:
             yield
 
     def rows(self, query: str, *values: Any) -> Iterator[tuple[Any, ...]]:
-        """Read rows one by one."""
+        """Yield the rows of a query of the folder's ledger, one by one."""
         with self.reading():
             # Not `yield from`, which would close the cursor of a generator that is left after its database.
             for row in self.database.execute(query, values):  # noqa: UP028
