@@ -1,4 +1,7 @@
-"""Check the keys of a cell against each other, once the shape of its world is known; money and speeds before that."""
+"""Check the keys of a cell (one config) against each other and against its first world, before anything is run.
+
+`check` makes all checks and returns the shape of the worlds; `describe_scope` says what an answer covers, a line each.
+"""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class CampaignTasks:
         return len(np.unique(pairs, axis=0)) < len(pairs)
 
     def number(self, log: Log, which: Bools) -> Ints:
-        """Number some answers of a log: all that was asked for, one task after the other."""
+        """Return the numbers of the answers `which` of a log, counting those asked for one task after the other."""
         size = self.size
         return (np.cumsum(size) - size)[log.task[which]] + log.part[which]
 
@@ -89,7 +89,7 @@ class CampaignTasks:
 
 @contextmanager
 def name_failures(name: str) -> Iterator[None]:
-    """Name a part of somebody else's that fails, or does not come to an end."""
+    """Raise InputError, naming the part, where a plug-in's clock fails or does not come to an end in this context."""
     try:
         with _limit_time(name):
             yield

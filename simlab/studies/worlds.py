@@ -1,4 +1,7 @@
-"""Draw worlds: systems first, then who judges them, then the metric; refuse numbers that cannot be."""
+"""Draw the worlds of a config: systems first, then who judges them, then the metric; refuse numbers that cannot be.
+
+Call `draw_world`. An address is the part of a config that determines its worlds, as JSON.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,7 @@ def draw_world(config: Mapping[str, Any], world: int, pool: int = 0, draw: int =
 
 
 def forget() -> None:
-    """Let the next block draw its world anew."""
+    """Clear the cache of worlds."""
     draw_at.cache_clear()
     draw_again.cache_clear()
 

@@ -107,7 +107,10 @@ def document_set(prepared: PreparedJudgements, world: World, study: int) -> int:
 def collect(
     prepared: PreparedJudgements, world: World, laid: JudgingBasis, noise: Iterator[Potential], places: Sequence[Place]
 ) -> list[Campaign | DesignFailure]:
-    """Reveal judgements, what the metric says, and what an analyst is told beforehand."""
+    """Return for each place its campaign, or why it failed: judgements, metric scores, what is known beforehand.
+
+    `noise` yields for each place what `draw` drew.
+    """
     common = _make_common(prepared, world, laid)
     each = (
         _collect(prepared, world, laid, common, potential, place)
@@ -117,7 +120,11 @@ def collect(
 
 
 class _Common(NamedTuple):
-    """Layout shared by all studies of a world: where judgements stand, what an analyst is told."""
+    """Layout shared by all studies of a world: `unit[k]` (the system), `item[k]` and `slot[k]` of each judgement.
+
+    `none[k]` is -1; `scale` are mean and standard deviation of the metric's scores of a finite test set, `[system]`;
+    `known` and `paid` are those of `Collected` where neither a clock nor a rule ends judging.
+    """
 
     unit: Ints
     item: Ints
@@ -389,7 +396,10 @@ def _account(
 def stopping_facts(
     needs: Needs, potential: Potential, g: Floats | None, scale: tuple[float, float] | None
 ) -> dict[str, Any]:
-    """Return what a rule may know of scale and metric before it sees a judgement; see `JudgementSequence`."""
+    """Return what a rule may know before it sees a judgement, by the names of `JudgementSequence`.
+
+    `g[system, n]` are the metric's scores of the judged outputs (None: no metric), `scale` the ends of the judgements'.
+    """
     n_systems, planned = potential.y.shape
     facts: dict[str, Any] = {"planned": planned, "scale": scale, "other": None, "fresh": 0, "metric_scale": None}
     if g is None:

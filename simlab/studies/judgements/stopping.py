@@ -72,7 +72,10 @@ def _make_sequence(
 
 
 def one_system(collected: Collected, y: Floats, g: Floats | None, k: int, chosen: Ints) -> Judged:
-    """Lay out some judgements of one system, as if nothing else had been judged."""
+    """Return the judgements `y[k, chosen]` of system k as one row, as if nothing else had been judged.
+
+    `g[system, n]` are the metric's scores of the same outputs (None: no metric).
+    """
     known = collected.known
     rest = known["rest"]
     return Judged(
