@@ -1,4 +1,4 @@
-"""Take a table of ratings for a world of judgements: what was said is drawn again."""
+"""Make a world of judgements from a table of ratings, whose judgements are drawn again; add the metrics of such."""
 
 from __future__ import annotations
 

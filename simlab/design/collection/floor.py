@@ -1,7 +1,7 @@
 """Let people work at tasks on SimPy's clock: one event per task, whatever it is made of.
 
 What happens inside a task follows from when it began, so it is worked out afterwards, for all tasks at once
-(`recording`). Here it is decided who does what: people do what is dealt to them, in its order, then what is open to
+(`crew.log_of`). Here it is decided who does what: people do what is dealt to them, in its order, then what is open to
 them; what somebody leaves behind becomes open as a whole, or goes to who comes in their place.
 """
 
@@ -64,7 +64,11 @@ class Stint(NamedTuple):
 
 
 class Floor:
-    """Simulate a campaign that is under way: its people, its tasks and the clock."""
+    """Simulate a campaign: its people, its tasks and the clock.
+
+    After `run` `stints` lists who worked on which task, and `stopped` says whether the deadline cut work off. `lapses`
+    draws whether somebody looks, where answers are heard as they come; `rng` draws failed control items.
+    """
 
     def __init__(
         self,
@@ -239,7 +243,7 @@ class TaskPart(NamedTuple):
 
 
 class Piles:
-    """Keep the tasks of a campaign in piles, those that were added included.
+    """Keep the tasks of a campaign in piles, those that were added included: `own[seat]`, and one open to all.
 
     `begins[task]` is the first answer of a task, all answers counted one after the other; `missing[task]` answers have
     not come yet. What the answers before the k-th take a person of average pace is `efforts()[k]`, in hours.

@@ -172,7 +172,7 @@ class Effects:
     `minor_sharpness` for minor errors); `punctuation[rater]` is the expected number of punctuation errors in an
     average segment. `kind_document_sd` and `kind_segment_sd` are spreads of factors that minor and major errors have
     each of their own, `rater_segment_sd` that of such factors of raters on segments; 0: no such factors. Factors of
-    segments are lognormal where `segment_skew` is 0, gamma where it is their spread; see `skewed`. `minor_noise`
+    segments are lognormal where `segment_skew` is 0, gamma where it is their spread; see `draw_skewed`. `minor_noise`
     is the share of what raters of an output share elsewhere that they do not share of minor errors, `segment_share`
     that of what they share which the outputs of all systems for a segment have in common. `rater_weight[rater]` makes
     the mean taste of these raters for each system 1, each counted with its weight (None: tastes are as they come).

@@ -57,7 +57,10 @@ class ScaledRatings:
 
 
 class ScaleSources(NamedTuple):
-    """Sources of others: effects with other raters, the frame of other documents and what these bring."""
+    """Sources of other raters and documents: callables that draw effects with other raters, and a frame of documents.
+
+    Beside the frame `documents` returns `seen[system, item]`, what documents add to a system's mean (`latent_draw`).
+    """
 
     raters: Callable[[np.random.Generator], ScaleEffects]
     documents: Callable[[np.random.Generator], tuple[Frame, Floats]]
