@@ -57,7 +57,9 @@ def _whole_documents(rng: np.random.Generator, document: Ints, n_orders: int) ->
 
 
 def gather(test_set: TestSet, order: Ints, annotations: Ints, places: Places | None = None, bins: int = 1) -> Evidence:
-    """Count what would be known of each pair at each look; with `places`, keep it output by output. Rows are pairs.
+    """Count the evidence on each pair at each look if nothing ended it; rows are pairs.
+
+    With `places` the answers are kept output by output, too (`Trail`).
 
     `order[pair, k]` is the k-th item of a pair, `annotations[look]` how many of them are asked about until a look.
     `bins` is how many sizes of its differences the metric tells apart.
@@ -172,7 +174,7 @@ def follow(human: Array, item: Ints, verdicts: Array | None, places: Places, bin
 
 
 def look_up_preferences(preferences: Array | None, item: Ints) -> Array | None:
-    """Look up what the metric says of outputs `item[pair, k]` (-1: none); -1 where it says nothing."""
+    """Look up the metric's outcomes, `preferences[pair, output]`, of items `item[pair, k]`; -1 stands for none."""
     if preferences is None:
         return None
     rated = (item >= 0) & (item < preferences.shape[1])

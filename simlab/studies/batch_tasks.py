@@ -95,7 +95,10 @@ def tasks(n: int, hour: float | None = None) -> Tasks:
 
 
 def find_complete_looks(came: Bools, can: Bools, looks: Ints, end: Ints) -> Ints:
-    """Return which looks of each unit all answers came for, up to `end[unit]`: nobody looks at half a batch.
+    """Return the last look of each unit, at most `end[unit]`, up to which all answers came: half a batch is no look.
+
+    `came[unit, k]` and `can[unit, k]` mark the outputs with an answer, and those that can have one; `looks[look]`
+    outputs are asked about until a look.
 
     >>> came, looks = np.array([[True, True, True, False]]), np.array([0, 2, 4])
     >>> find_complete_looks(came, np.ones((1, 4), bool), looks, np.array([2]))

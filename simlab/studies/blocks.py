@@ -151,7 +151,7 @@ def _status(campaign: Campaign | DesignFailure) -> int:
 
 
 def _fail_impossible(kind: Kind, block: Block) -> Block:
-    """Let campaigns fail that conclude what cannot be, and empty what they, and others that met it before, hold."""
+    """Mark campaigns whose outcomes cannot be as failed; empty their outcomes, and those of others that failed so."""
     arrays = dict(block.arrays)
     impossible = list(find_impossible(kind.outcomes, arrays))
     wrong = arrays["status"] == IMPOSSIBLE
@@ -199,7 +199,7 @@ def _join_blocks(parts: Sequence[Block]) -> Block:
 
 
 def _check_arrays(kind: Kind, arrays: dict[str, Array]) -> dict[str, Array]:
-    """Check what a block gives against what its kind declares: a value that is cast would be another value."""
+    """Check that the kind declares each outcome of a block, with its type: values are never cast."""
     for name, array in arrays.items():
         if name not in IDENTITY:
             _check(kind, name, kind.outcomes.get(name), array)
@@ -292,7 +292,7 @@ class _Noise:
 
 
 def _try_call(carry_out: Callable[[], Value]) -> Value | Failed:
-    """Return what is carried out, or why it failed."""
+    """Return the result of a call, or the exception that it raised."""
     try:
         with notice_writing():
             return carry_out()

@@ -264,7 +264,10 @@ def lapses(clock: Clock, place: Place, person: Ints, lapsed: Bools) -> Ints:
 
 
 def cut_unpaid(prices: Prices, log: Log, money: float | None, calibration: int) -> tuple[Log, float | None]:
-    """Cut a log at the first payment that the money does not cover; say when that was (None: it covers all)."""
+    """Return a log up to the first payment that `money` does not cover, and the hour of that (None: all is covered).
+
+    The first `calibration` tasks have a price of their own.
+    """
     if money is None:
         return log, None
     arrived = np.isfinite(log.arrived)
@@ -302,7 +305,7 @@ def _cut_log(log: Log, kept: Ints, taken_on: Ints, end: float) -> Log:
 
 
 def ending(deadline: float | None, log: Log, ran_out: float | None, *, all_came: bool) -> tuple[int, float]:
-    """Return what ended a campaign, and at which hour."""
+    """Return the code of what ended a campaign, such as `MONEY`, and the hour; `ran_out`: the hour of no more money."""
     last = float(log.ended[-1]) if len(log.ended) else 0.0
     if all_came:
         return ALL_CAME, last

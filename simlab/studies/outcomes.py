@@ -87,7 +87,7 @@ def omit_account(names: Iterable[str], *, accounted: bool, load: bool = True) ->
 
 
 def of_campaigns(outcomes: Mapping[str, Outcome]) -> tuple[str, ...]:
-    """Name the outcomes that a campaign has, what is true of its world left out."""
+    """Name the outcomes that have one row per campaign, so not the true values of its world."""
     return tuple(name for name, outcome in outcomes.items() if outcome.dims[0] == "replicate")
 
 
@@ -105,7 +105,7 @@ def is_in_bounds(array: Array) -> bool:
 
 
 def find_worst(array: Array) -> float:
-    """Return a number that cannot be; NaN before any other."""
+    """Return the worst number of an array with impossible ones: NaN, else the largest in size."""
     numbers = array[~np.isfinite(array)] if not np.isfinite(array).all() else array.ravel()
     return float(numbers[np.argmax(np.where(np.isnan(numbers), np.inf, np.abs(numbers)))])
 

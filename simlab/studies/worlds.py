@@ -122,7 +122,7 @@ def _refuse_other_raters(drawn: Outputs | World | Contest, at: Mapping[str, Any]
 
 
 def numbers(drawn: Any, name: str = "value") -> Iterator[tuple[str, Floats]]:
-    """Go through the numbers of what a part has drawn: the name of each, and the numbers that must be finite.
+    """Yield name and array of all numbers of a drawn world or record that must be finite.
 
     What may be missing, or infinite by design, is left out: ratings where nobody sits, the quality of systems that are
     always adequate, or never, the ends of a scale that has none. Records that are not simlab's own are known to their

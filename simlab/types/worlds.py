@@ -113,7 +113,7 @@ class Law(Protocol):
     """
 
     def draw(self, rng: np.random.Generator, needs: Any) -> Any:
-        """Draw all potential noise of a study; `needs` is what the kind of study must say beforehand."""
+        """Draw all potential noise of a study; `needs` are requirements of its kind, such as numbers of outputs."""
 
     def answer(self, noise: Any, unit: Ints, item: Ints, slot: Ints) -> Answers:
         """Answer about `item[k]` of `unit[k]` (a system, or a pair) as whoever sits in `slot[k]`; nothing is drawn."""

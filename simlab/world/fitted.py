@@ -114,7 +114,7 @@ def _refuse_assumed(kept: KeptWorld, assumed: Mapping[str, float]) -> None:
 def _population(
     world: KeptWorld, at: int, kept: Ints, frame: Callable[..., Frame], n_documents: int, n_raters: int
 ) -> kept_law.AnswerPopulation:
-    """Return how documents and raters at large are drawn from what is kept of a draw."""
+    """Return the population of kept answers of draw `at` for systems `kept`, with its draws of documents and raters."""
     value, pilot = world.answers(at)[kept], len(world.rater_names)
     sizes = np.array(world.kept_sizes)
     starts = np.cumsum(sizes) - sizes

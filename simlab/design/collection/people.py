@@ -183,7 +183,7 @@ def moments(shifts: Shifts, effort: Floats, *, ends: bool) -> tuple[Floats, Floa
 
 
 def cumulate_effort(shifts: Shifts, hour: float) -> float:
-    """Return how much effort somebody who works whenever they are there can have made by an hour on the calendar."""
+    """Return the effort that a person who always works in their shifts has made by an hour on the calendar."""
     if hour <= 0:
         return 0.0
     week, hour = divmod(hour, HOURS_A_DAY * DAYS_A_WEEK)

@@ -243,7 +243,10 @@ def _prices(
 def reveal_in_time(
     prepared: PreparedJudgements, clock: Clock, whole: Collected, beside: Beside, place: Place
 ) -> Collected | DesignFailure:
-    """Reveal of a `whole` campaign what came in time; fail where that is too little to be analysed."""
+    """Return the part of a `whole` campaign (without a clock) that came in time; fail where it is too little.
+
+    `beside` counts what is paid beside judgements.
+    """
     n_systems = whole.frame.n_systems
     would = whole.seen.value.reshape(n_systems, -1)
     try:
@@ -303,7 +306,10 @@ def _carry_out(
 def _stops(
     prepared: PreparedJudgements, whole: Collected, would: Floats, looks: Ints, read_values: Callable[[], Floats]
 ) -> Callable[[Ints], Bools]:
-    """Return which systems a rule ends after so many looks, given what was said, which may not be what was expected."""
+    """Return a callable `stops(end)` that marks the systems which the rule ends at looks `end[system]`.
+
+    `would[system, n]` are the judgements if nobody lapses, `read_values()` the latest ones, which may differ.
+    """
     if prepared.stops is None:
         return lambda end: np.zeros(len(would), bool)
     expected = apply_stopping_rule(prepared, whole)
@@ -366,7 +372,10 @@ def _account(
     *,
     narrow: Bools,
 ) -> dict[str, float]:
-    """Account for a campaign: what was planned, used, lost and left open, and what it cost."""
+    """Return `Collected.paid` of a campaign on a clock: ratings planned, used, lost and left open, and costs.
+
+    `requested` judgements were asked for of all systems, and `narrow` marks the systems that a rule ended.
+    """
     calls = beside.systems * beside.metric
     planned, used = requested + beside.calibration, len(collected.seen.value) + beside.calibration
     ended_by = carried.ended_by

@@ -128,7 +128,7 @@ def _baseline(prepared: PreparedJudgements, judged: Judged, campaigns: Sequence[
 
 
 def _contrasts(prepared: PreparedJudgements, estimates: Estimates) -> dict[str, Array]:
-    """Hold each two systems against each other, as the estimator says or by a z test."""
+    """Test every pair of systems, by the estimator's own contrasts or by a z or t test of means."""
     contrasts = _compare_means(prepared, estimates) if estimates.contrasts is None else estimates.contrasts
     # Differences within rounding have no direction.
     direction = sign(np.where(np.abs(contrasts.difference) < SLACK, 0.0, contrasts.difference))

@@ -81,7 +81,7 @@ def _draw_test_set(
 
 
 def _check_test_set(drawn: TestSet, bins: int) -> TestSet:
-    """Return what raters and metric say of a test set; raise ImpossibleValue where that is no comparison."""
+    """Return a test set as it is; raise ImpossibleValue for codes of raters or metric that are no outcomes."""
     _refuse_other_codes("raters", drawn.human)
     if drawn.metric is not None:
         _refuse_other_codes("the metric", drawn.metric, 2 * bins)
@@ -180,7 +180,7 @@ def _order(prepared: PreparedPreferences, world: World, test_set: TestSet, place
 def _protocol(
     prepared: PreparedPreferences, places: Sequence[Place], verdicts: Verdicts, evidence: Evidence
 ) -> tuple[Bools, Ints, Ints]:
-    """Return where a rule ends pairs, what looks take, and which pairs come first; see `find_last_looks`."""
+    """Return `stop`, `cost` and `order` as `find_last_looks` takes them."""
     n_pairs = len(evidence.human) // len(places)
     order = np.stack([_pair_order(prepared, place, n_pairs) for place in places])
     cost = np.diff(evidence.human.sum(-1), axis=1, prepend=0).reshape(len(places), n_pairs, -1)
@@ -421,7 +421,7 @@ def follow_on_clock(
 
 
 def account(came: ClockedPreferences, stop: Bools, person: Ints) -> dict[str, float]:
-    """Return what was planned, used, lost and left open, and what ended the campaign; see `Collected.paid`.
+    """Return `Collected.paid` of a campaign on a clock: comparisons planned, used, lost, left open, and what ended it.
 
     What came of a batch that was not completed is lost, for nobody looks at it. A campaign is decided where its rule
     ended every pair (`stop[pair]`) that lacks something; `person` gave each answer that was used.

@@ -302,7 +302,7 @@ def _calibration(rng: np.random.Generator, for_judges: np.random.Generator, law:
 
 
 def _sum_payers(parts: Floats, needs: Needs) -> Floats:
-    """Add up what all systems pay together; each has it all."""
+    """Return calibration counts `[system, 4]` as each system may use them: those of all, where systems share them."""
     return np.tile(parts.sum(0), (len(parts), 1)) if needs.payers > 1 else parts
 
 
