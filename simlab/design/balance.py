@@ -1,4 +1,9 @@
-"""Deal units of outputs to raters, evenly or towards a wanted unevenness; ask second raters about some documents."""
+"""Deal units of outputs to raters, evenly or towards a wanted unevenness; ask second raters about some documents.
+
+A unit is a set of outputs that go to one rater together, a pile the units that are dealt evenly (see `grouping`).
+`lay_table` comes first; the deals take its `DealTable` and a mask of documents, `[document]`, and return the raters
+who are asked as `SlotAssignment`.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +21,7 @@ from simlab.types import Bools, DesignFailure, Floats, Frame, Ints, SlotAssignme
 class DealTable:
     """Table from which documents are dealt: what a deal needs of a world and a grouping, whatever the documents.
 
-    `slots[bucket, choice, k]` lists whom a unit of the bucket can go to (all k-subsets of its raters),
+    `bucket[unit]` is a unit's bucket, `slots[bucket, choice, k]` lists whom a unit can go to (all k-subsets of raters),
     `raters[bucket, choice, k]` the same as raters of the pool, `n_choices[bucket]` how many there are;
     `possible[unit, choice]` is False where a rater never rated one of the unit's outputs;
     `weight[unit]` counts the unit's segments over systems.
@@ -39,7 +44,7 @@ class DealTable:
 
 
 def lay_table(frame: Frame, groups: Groups, ratings_per_item: int) -> DealTable:
-    """Work out who can be asked about each unit, `ratings_per_item` raters at a time."""
+    """Return the table of who can be asked about each unit, `ratings_per_item` raters at a time."""
     n_units = len(groups.pile)
     seats = find_seated_raters(frame)
     slots = _choices(seats >= 0, ratings_per_item)
@@ -253,7 +258,7 @@ def deal_twin(
 
 
 def bar_asked_raters(table: DealTable, assignment: SlotAssignment) -> DealTable:
-    """Bar from a table everyone who was asked, so that a further deal shares no rater of any output."""
+    """Return a table without the choices that were asked, so that a further deal shares no rater of any output."""
     before = np.full((len(table.groups.pile), assignment.slot.shape[2]), -1, np.int64)
     before[table.groups.unit] = assignment.slot
     taken = (table.slots[table.bucket][:, :, :, None] == before[:, None, None, :]).any((2, 3))

@@ -32,6 +32,7 @@ def spread_over_buckets(sizes: Ints, n_documents: int, order: Ints) -> Ints:
 def draw_documents(rng: np.random.Generator, bucket: Ints, rateable: Bools, n_documents: int) -> Bools:
     """Draw the documents of a study, as equally from each bucket as possible; return a mask over documents.
 
+    `bucket[document]` is the bucket of a document; only `rateable[document]` are drawn.
     The ranks are drawn before the number of documents is looked at, so a smaller document set at the same
     address is contained in a larger one. Source: Riley et al. 2024, section 6.1.4 and appendix 10.3.
     """

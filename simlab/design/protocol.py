@@ -1,7 +1,8 @@
 """Collect annotations in batches for the pairs of systems that are still undecided.
 
-Source: Deriu et al. 2023, algorithm 2. What a rule would say at each look is worked out before, so that the protocol
-only has to say how far each pair gets.
+Source: Deriu et al. 2023, algorithm 2. A look is the end of a batch, when the decision rule is asked about a pair; its
+verdicts at all looks are worked out before, so that the protocol only has to say how far each pair gets. `list_looks`
+and `order_items` lay a campaign out, `gather` counts the evidence for the rule, `find_last_looks` ends the pairs.
 """
 
 from __future__ import annotations
@@ -56,8 +57,11 @@ def _whole_documents(rng: np.random.Generator, document: Ints, n_orders: int) ->
 
 
 def gather(test_set: TestSet, order: Ints, annotations: Ints, places: Places | None = None, bins: int = 1) -> Evidence:
-    """Count what would be known of each pair at each look; with `places`, keep it output by output. Rows are pairs.
+    """Count the evidence on each pair at each look if nothing ended it; rows are pairs.
 
+    With `places` the answers are kept output by output, too (`Trail`).
+
+    `order[pair, k]` is the k-th item of a pair, `annotations[look]` how many of them are asked about until a look.
     `bins` is how many sizes of its differences the metric tells apart.
     Metric ratings of outputs that have a human rating count as confusions, never as metric ratings.
     Source: Deriu et al. 2023, appendix A.
@@ -74,7 +78,7 @@ def count_looks(
 ) -> Evidence:
     """Count outcomes of the first annotations of each pair at each look.
 
-    `human[pair, k]` and `metric[pair, k]` are the outcomes of the k-th item items about (negative: none), and
+    `human[pair, k]` and `metric[pair, k]` are the outcomes of the k-th item asked about (negative: none), and
     `verdicts[pair, item]` is what the metric says of all items; the last two are None without a metric. With `bins`
     sizes it has 2 * bins + 1 outcomes.
     """
@@ -135,7 +139,10 @@ class Places(NamedTuple):
 def make_places(
     document: Ints, can_be_rated: Bools | None, n_outputs: int, rest_document: Ints | None = None
 ) -> Places:
-    """Return where n outputs belong; further ones are documents of their own unless one is told."""
+    """Return the documents of the outputs that humans, or the metric (`n_outputs`), can rate.
+
+    Those that only the metric rates are documents of their own, unless `rest_document[j]` says otherwise.
+    """
     n_rest = max(n_outputs - len(document), 0)
     return Places(document, can_be_rated, np.arange(n_rest) if rest_document is None else rest_document)
 
@@ -167,7 +174,7 @@ def follow(human: Array, item: Ints, verdicts: Array | None, places: Places, bin
 
 
 def look_up_preferences(preferences: Array | None, item: Ints) -> Array | None:
-    """Look up what the metric says of outputs `item[pair, k]` (-1: none); -1 where it says nothing."""
+    """Look up the metric's outcomes, `preferences[pair, output]`, of items `item[pair, k]`; -1 stands for none."""
     if preferences is None:
         return None
     rated = (item >= 0) & (item < preferences.shape[1])
@@ -193,7 +200,7 @@ def _metric_total(preferences: Array | None, places: Places, n_pairs: int, bins:
 
 
 def truncate_evidence(evidence: Evidence, end: Ints) -> Evidence:
-    """Forget what would have come of each row after the look at which collecting ended: counts stay as they were."""
+    """Return evidence in which the counts of each row stay as they are at look `end[row]`, where collecting ended."""
     look = np.minimum(np.arange(len(evidence.annotations)), end[:, None])
     rows = np.arange(len(end))[:, None]
     human, confusion, metric = (counts[rows, look] for counts in (evidence.human, evidence.confusion, evidence.metric))

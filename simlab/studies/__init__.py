@@ -1,1 +1,1 @@
-"""Every kind of study: what it collects, what it concludes, how that is appraised."""
+"""Kinds of studies (ratings, comparisons, judgements): how each collects, concludes and is held against the truth."""

@@ -16,7 +16,7 @@ from simlab.types.collection import Tasks
 
 
 class Asking:
-    """Ask for answers in batches: task t is about output `at[t]` of `unit[t]`.
+    """Ask for answers in batches on a clock: task t is about output `at[t]` of `unit[t]` (a pair, or a system).
 
     `can[unit, k]` says whether there is an answer about the k-th output, `looks[look]` how many outputs a unit is asked
     about until then, `rounds` which batches follow. The first `before` tasks are of something else, and nothing waits
@@ -95,7 +95,10 @@ def tasks(n: int, hour: float | None = None) -> Tasks:
 
 
 def find_complete_looks(came: Bools, can: Bools, looks: Ints, end: Ints) -> Ints:
-    """Return which looks of each unit all answers came for, up to `end[unit]`: nobody looks at half a batch.
+    """Return the last look of each unit, at most `end[unit]`, up to which all answers came: half a batch is no look.
+
+    `came[unit, k]` and `can[unit, k]` mark the outputs with an answer, and those that can have one; `looks[look]`
+    outputs are asked about until a look.
 
     >>> came, looks = np.array([[True, True, True, False]]), np.array([0, 2, 4])
     >>> find_complete_looks(came, np.ones((1, 4), bool), looks, np.array([2]))
@@ -107,12 +110,13 @@ def find_complete_looks(came: Bools, can: Bools, looks: Ints, end: Ints) -> Ints
 
 
 class Hearing:
-    """Record the latest values, `value[unit, k]`; what nobody has said yet stands there as it would be.
+    """Record answers as they come: `value[unit, k]` is the latest one about the k-th output of a unit.
 
-    Who does not look says what they said, or would have said, about another output that they were asked about before,
-    drawn at random; the first answer of a person is never such a one, since there is no other. So nothing leaves the
-    scale, and what people say on the whole stays what it is. `turned` is what the other answer becomes with a chance of
-    one half: who clicks without looking at a comparison does not know which system stands on which side.
+    Until then it is `would[unit, k]`, the answer of somebody who looks. Who does not look (a lapse) repeats their
+    answer about another output that they were asked about before, drawn at random; the first answer of a person never
+    lapses, since there is no other. So no answer leaves the scale, and people's answers keep their distribution.
+    `turned` is what the repeated answer becomes with a chance of one half: who clicks without looking at a comparison
+    does not know which system stands on which side.
     """
 
     def __init__(
@@ -135,7 +139,7 @@ class Hearing:
         before.append(task)
 
     def select_values(self, task: Ints, person: Ints) -> Array:
-        """Return what was said, `[unit, k]`, where these people's answers to these tasks are the ones that count."""
+        """Return the answers `[unit, k]` where that of `person[j]` to `task[j]` counts; others are as in `would`."""
         values = self._would.copy()
         if self._lapses:
             for pair in zip(task.tolist(), person.tolist(), strict=True):

@@ -1,4 +1,9 @@
-"""Carry out a block of campaigns, in one cell or in several that share noise: a pure function of configs and places."""
+"""Carry out a block of campaigns, in one cell or in several that share noise: a pure function of configs and places.
+
+A cell is one config of a sweep, a block the studies that are carried out in one go. Call `run_block` for one cell, or
+`run_blocks` for several; both return outcomes as `Block`. `prepared`, `laid` and noise are what the functions
+`prepare`, `lay` and `draw` of a `Kind` return.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +46,7 @@ _layouts: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
 
 @dataclass(frozen=True)
 class Block:
-    """A block of studies: their outcomes.
+    """Outcomes of a block of studies.
 
     `arrays[name]` has the studies first (names that begin with `true_`: one row per world, as they came); `failures`
     lists (index in the block, reason) of the studies whose design could not be carried out, or that met a value that
@@ -65,7 +70,7 @@ def run_block(config: Mapping[str, Any], places: Sequence[Place]) -> Block:
 
 
 def run_parts(kind: Kind, config: Mapping[str, Any], places: Sequence[Place], draw: Draw) -> Iterator[Block]:
-    """Carry out a block batch by batch, its noise drawn by `draw`; the last part of a world says what is true of it."""
+    """Yield the parts of a block: of each world its batches, with noise drawn by `draw`, and then its true values."""
     prepared = kind.prepare(config)
     for _, group in itertools.groupby(enumerate(places), key=lambda entry: entry[1][:3]):
         numbered = list(group)
@@ -77,7 +82,7 @@ def run_parts(kind: Kind, config: Mapping[str, Any], places: Sequence[Place], dr
 
 
 def complete_block(kind: Kind, parts: Sequence[Block]) -> Block:
-    """Put the parts of a block together, and hold them against what the kind declares; raises as `run_block` does."""
+    """Join the parts of a block, and check them against the outcomes that the kind declares; raise as `run_block`."""
     block = _join_blocks(parts)
     return _fail_impossible(kind, Block(_check_arrays(kind, block.arrays), block.failures))
 
@@ -126,7 +131,10 @@ def _fill_failures(
     gathered: Sequence[Campaign | DesignFailure],
     outcomes: dict[str, Array],
 ) -> Block:
-    """Return where and when campaigns were, and what became of each; those that failed are filled in."""
+    """Return the outcomes of a batch with the place and the status of each campaign; failed ones are filled in.
+
+    `gathered` has an entry for each campaign, `outcomes` rows for those that were carried out.
+    """
     failures = [(k, str(one)) for (k, _), one in zip(numbered, gathered, strict=True) if isinstance(one, DesignFailure)]
     if failures:
         failed = np.array([isinstance(campaign, DesignFailure) for campaign in gathered])
@@ -143,7 +151,7 @@ def _status(campaign: Campaign | DesignFailure) -> int:
 
 
 def _fail_impossible(kind: Kind, block: Block) -> Block:
-    """Let campaigns fail that conclude what cannot be, and empty what they, and others that met it before, hold."""
+    """Mark campaigns whose outcomes cannot be as failed; empty their outcomes, and those of others that failed so."""
     arrays = dict(block.arrays)
     impossible = list(find_impossible(kind.outcomes, arrays))
     wrong = arrays["status"] == IMPOSSIBLE
@@ -191,7 +199,7 @@ def _join_blocks(parts: Sequence[Block]) -> Block:
 
 
 def _check_arrays(kind: Kind, arrays: dict[str, Array]) -> dict[str, Array]:
-    """Check what a block gives against what its kind declares: a value that is cast would be another value."""
+    """Check that the kind declares each outcome of a block, with its type: values are never cast."""
     for name, array in arrays.items():
         if name not in IDENTITY:
             _check(kind, name, kind.outcomes.get(name), array)
@@ -284,7 +292,7 @@ class _Noise:
 
 
 def _try_call(carry_out: Callable[[], Value]) -> Value | Failed:
-    """Return what is carried out, or why it failed."""
+    """Return the result of a call, or the exception that it raised."""
     try:
         with notice_writing():
             return carry_out()
@@ -307,5 +315,5 @@ def find_layout(kind: Kind, config: Mapping[str, Any], prepared: Any, world: Wor
 
 
 def forget() -> None:
-    """Let the next block work its layout out anew."""
+    """Clear the cache of layouts."""
     _layouts.clear()

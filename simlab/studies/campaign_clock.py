@@ -68,7 +68,8 @@ KEYS = ("seconds_per_answer", "rater_sd", "hours_a_day", "days_a_week", "day_beg
 class Clock(NamedTuple):
     """Clock of a cell: the part that knows how people work, prices, and the deadline of a campaign.
 
-    `written_deadline` is the key as it was written. `name` is the part's; `own` says that it is simlab's, which ends;
+    `deadline` is in hours from the start (None: there is none), `written_deadline` the key as it was written; the start
+    is on `weekday` at `of_day`, see `Work`. `name` is the part's; `own` says that it is simlab's, which ends;
     `replaces`, who comes when somebody leaves.
     """
 
@@ -89,7 +90,9 @@ class ClockedAnswers(NamedTuple):
     """Answers of a campaign: flat arrays, one entry per answer that counts, in the order in which they came.
 
     `task[k]`, `part[k]`, `person[k]`, `at[k]` hours from the start, `lapsed[k]`. `seat[person]`, `turn[person]` how
-    many sat there before. `log` is what happened until the campaign ended; `end` the hour at which it did.
+    many sat there before. `log` is what happened until the campaign ended; `end` the hour at which it did, `ended_by`
+    why (such as `MONEY`). People worked `hours` in all and were `paid` so much; `planned` answers were asked for in
+    all, `lost` ones were void or abandoned and not given again.
     """
 
     task: Ints
@@ -159,7 +162,9 @@ def carry_out(
 ) -> ClockedAnswers:
     """Let people work at tasks until all is done, nobody is left, or the time or the money has run out.
 
-    The first `calibration` tasks are calibration ratings, which have a price of their own; `beside` is paid first.
+    `seats` people work at once (None: as many as the clock has); `more`, `hears`, `choose`, `strangers` and `speeds`
+    are those of `Work`. The first `calibration` tasks are calibration ratings, which have a price of their own;
+    `beside` is an amount that is paid first.
     Raises InputError where the part's log cannot be, DesignFailure where chance left nobody.
     """
     planned = CampaignTasks(tasks, more)
@@ -228,7 +233,10 @@ def _collect_answers(
 
 
 def load_entropy(carried: ClockedAnswers, person: Ints) -> float:
-    """Return how evenly the answers that count were spread over all people who were there; NaN where there are none."""
+    """Return the normalised entropy of the loads of all people, 1 where equal; NaN without answers.
+
+    `person[k]` gave the k-th answer that counts.
+    """
     load = np.bincount(person, minlength=len(carried.seat))
     # Adding 0.0 turns -0.0 into 0.0.
     return normalized_entropy(load) + 0.0 if len(person) else NAN
@@ -256,7 +264,10 @@ def lapses(clock: Clock, place: Place, person: Ints, lapsed: Bools) -> Ints:
 
 
 def cut_unpaid(prices: Prices, log: Log, money: float | None, calibration: int) -> tuple[Log, float | None]:
-    """Cut a log at the first payment that the money does not cover; say when that was (None: it covers all)."""
+    """Return a log up to the first payment that `money` does not cover, and the hour of that (None: all is covered).
+
+    The first `calibration` tasks have a price of their own.
+    """
     if money is None:
         return log, None
     arrived = np.isfinite(log.arrived)
@@ -294,7 +305,7 @@ def _cut_log(log: Log, kept: Ints, taken_on: Ints, end: float) -> Log:
 
 
 def ending(deadline: float | None, log: Log, ran_out: float | None, *, all_came: bool) -> tuple[int, float]:
-    """Return what ended a campaign, and at which hour."""
+    """Return the code of what ended a campaign, such as `MONEY`, and the hour; `ran_out`: the hour of no more money."""
     last = float(log.ended[-1]) if len(log.ended) else 0.0
     if all_came:
         return ALL_CAME, last
@@ -314,11 +325,12 @@ def count_predecessors(seat: Ints) -> Ints:
 
 
 def check_deadline(clock: Clock, world: World, *, answers: float, of: str, seats: int | None) -> None:
-    """Raise InputError for a deadline by which so few `answers` as make a campaign (`of` says which) cannot be there.
+    """Raise InputError for a deadline by which the fewest `answers` that make a campaign cannot be expected.
 
-    What people do by a deadline is chance. Refused is one by which so many are not even expected of people who all
-    work from the first shift on, neither tire nor leave, and divide the work so that all finish together. Of a part of
-    somebody else's nobody knows.
+    `of` names these in the message, `seats` people work at once (None: the clock's crew). What people do by a deadline
+    is chance. Refused is one by which so many answers are not even expected of people who all work from the first
+    shift on, neither tire nor leave, and divide the work so that all finish together. Clocks of plug-ins are not
+    checked.
     """
     keys = getattr(clock.carry, "keywords", {})
     if clock.deadline is None or not clock.own or not all(key in keys for key in KEYS):

@@ -1,4 +1,7 @@
-"""Check the keys of a cell against each other, once the shape of its world is known; money and speeds before that."""
+"""Check the keys of a cell (one config) against each other and against its first world, before anything is run.
+
+`check` makes all checks and returns the shape of the worlds; `describe_scope` says what an answer covers, a line each.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ LONGEST = 20
 
 @np.errstate(all="ignore")
 def describe_scope(config: Mapping[str, Any]) -> list[str]:
-    """State what an answer of a cell covers, how many are asked for, and how money cuts that, in the first world."""
+    """Return lines on the first world: what an answer covers, how many are asked for, and how money cuts that."""
     return identify_kind(config).covers(config, draw_world(config, 0))
 
 
@@ -59,7 +62,7 @@ def check_speeds(config: Mapping[str, Any], world: World) -> None:
 
 
 def check_money(config: Mapping[str, Any], question: str) -> None:
-    """Raise InputError for a deadline that is none, prices that nobody can be paid by, and two names for one amount."""
+    """Raise InputError for a wrong deadline, start or currency, hourly pay without a clock, or money without prices."""
     budget = config.get("budget", {})
     start_of(budget)
     deadline_hours(budget)
@@ -78,7 +81,7 @@ def _check_names(budget: Mapping[str, Any]) -> None:
 
 
 def _refuse_hours(budget: Mapping[str, Any], question: str) -> None:
-    """Refuse what is paid, or over, by the hour where nobody has hours."""
+    """Raise InputError for prices per hour or person, a deadline and a start where no clock counts hours."""
     for key in ("deadline", "start"):
         if budget.get(key) is not None:
             raise InputError(
@@ -96,7 +99,7 @@ def _refuse_hours(budget: Mapping[str, Any], question: str) -> None:
 
 
 def _refuse_free(config: Mapping[str, Any], budget: Mapping[str, Any], question: str) -> None:
-    """Refuse money that is never spent."""
+    """Raise InputError for a limit of money where all prices are 0."""
     if limit(read_money_limits(budget), 1) is None or any(read_prices(budget, question)[:-1]):
         return
     key = next(key for key in ("total", "per_system", "cost") if budget.get(key) is not None)

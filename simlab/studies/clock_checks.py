@@ -1,4 +1,7 @@
-"""Check the log of a campaign against what was asked: what cannot be is refused, and the part that said it is named."""
+"""Check the log that a clock returns against the tasks of its campaign; errors name the part of the clock.
+
+`refuse_misfit` checks a log, `name_failures` guards the call of a plug-in's clock, `CampaignTasks` tracks the tasks.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ class CampaignTasks:
         self.n_answers = int(tasks.size.sum())
 
     def request_more_tasks(self, handed_in: Ints, hour: float) -> Tasks | None:
-        """Ask the kind of study what follows, and keep it."""
+        """Return the tasks that the kind of study adds once some were handed in, and track them."""
         added = None if self._more is None else self._more(handed_in, hour)
         if added is not None and len(added.size):
             self._tasks.append(added)
@@ -70,7 +73,7 @@ class CampaignTasks:
         return len(np.unique(pairs, axis=0)) < len(pairs)
 
     def number(self, log: Log, which: Bools) -> Ints:
-        """Number some answers of a log: all that was asked for, one task after the other."""
+        """Return the numbers of the answers `which` of a log, counting those asked for one task after the other."""
         size = self.size
         return (np.cumsum(size) - size)[log.task[which]] + log.part[which]
 
@@ -89,7 +92,7 @@ class CampaignTasks:
 
 @contextmanager
 def name_failures(name: str) -> Iterator[None]:
-    """Name a part of somebody else's that fails, or does not come to an end."""
+    """Raise InputError, naming the part, where a plug-in's clock fails or does not come to an end in this context."""
     try:
         with _limit_time(name):
             yield
@@ -126,14 +129,14 @@ def _limit_time(name: str) -> Iterator[None]:
 
 
 def refuse_misfit(name: str, log: Log, planned: CampaignTasks, deadline: float | None) -> None:
-    """Raise InputError where a log says what cannot have happened."""
+    """Raise InputError, naming the part, for a log that cannot be of the `planned` tasks, or exceeds the deadline."""
     for wrong, fault in _misfits(log, planned, deadline):
         if wrong:
             raise InputError(f"design.collection={name} gives a log in which {fault}; mend the part")
 
 
 def _misfits(log: Log, planned: CampaignTasks, deadline: float | None) -> Iterator[tuple[bool, str]]:
-    """List what would be wrong, each after what it takes for granted."""
+    """Yield whether a log has each fault, and its description; a check may rely on those before it."""
     n, size = len(log.task), planned.size
     yield any(len(getattr(log, column)) != n for column in FLAT), "columns are of different lengths"
     if not n:

@@ -63,7 +63,7 @@ NOTHING = Footprint((), (), ())
 
 
 def measure_array(bytes_each: float, *sizes: CountedSize) -> Need:
-    """Return what an array over these sizes takes.
+    """Return the bytes of an array over these sizes.
 
     >>> systems, items = CountedSize(3, "systems", "systems.n_systems"), CountedSize(2, "items", "systems.n_items")
     >>> measure_array(8, systems, items).bytes
@@ -73,7 +73,7 @@ def measure_array(bytes_each: float, *sizes: CountedSize) -> Need:
 
 
 def total(needs: Sequence[Need]) -> float:
-    """Add up what is needed.
+    """Add up the bytes of needs.
 
     >>> total([])
     0

@@ -171,7 +171,7 @@ def _list_kinds_of_section(
 
 
 def _list_takers(group: str, target: str, plugins: tuple[str, ...]) -> tuple[Kind, ...]:
-    """List the kinds that take what a part returns; what nobody has heard of is left to all."""
+    """List the kinds whose `parts` take the type that a part returns; a type that none names fits all."""
     returned = get_type_hints(parts.resolve(target, plugins), include_extras=True).get("return")
     every = kinds(plugins)
     if returned is World or not any(returned in kind.parts.get(group, ()) for kind in every):

@@ -102,7 +102,7 @@ def bill(
 
 
 def reduce_payment(paid: Mapping[str, float], short: int, prices: Prices) -> Mapping[str, float]:
-    """Take from what was paid the answers that are not there, and leave these open; metric and people stay paid."""
+    """Return what was paid, by name, without `short` answers, which stay open; metric and people stay paid."""
     if not short:
         return paid
     price = bill(prices, answers=short)
@@ -134,7 +134,7 @@ def read_money_limits(budget: Mapping[str, Any]) -> MoneyLimits:
 
 
 def limit(limits: MoneyLimits, n_systems: int) -> float | None:
-    """Return what all of a study may cost: `total`, or `per_system` for every system, the smaller; None: whatever."""
+    """Return the most that a whole study may cost: the smaller of `total` and `per_system` times systems; None: any."""
     of_systems = None if limits.per_system is None else limits.per_system * n_systems
     amounts = [amount for amount in (limits.total, of_systems) if amount is not None]
     return min(amounts, default=None)

@@ -73,7 +73,7 @@ NO_NUMBER = "a part of this study returns what is no number"
 
 
 def blank(outcomes: Mapping[str, Outcome], names: tuple[str, ...], sizes: Mapping[str, int]) -> dict[str, Array]:
-    """Fill in the named outcomes of one campaign that could not be carried out."""
+    """Return empty outcomes, by name, for one campaign that failed; `sizes[dim]` counts the entries of a dimension."""
     return {
         name: np.full([sizes[dim] for dim in outcomes[name].dims[1:]], outcomes[name].fill, outcomes[name].dtype)
         for name in names
@@ -87,7 +87,7 @@ def omit_account(names: Iterable[str], *, accounted: bool, load: bool = True) ->
 
 
 def of_campaigns(outcomes: Mapping[str, Outcome]) -> tuple[str, ...]:
-    """Name the outcomes that a campaign has, what is true of its world left out."""
+    """Name the outcomes that have one row per campaign, so not the true values of its world."""
     return tuple(name for name, outcome in outcomes.items() if outcome.dims[0] == "replicate")
 
 
@@ -105,7 +105,7 @@ def is_in_bounds(array: Array) -> bool:
 
 
 def find_worst(array: Array) -> float:
-    """Return a number that cannot be; NaN before any other."""
+    """Return the worst number of an array with impossible ones: NaN, else the largest in size."""
     numbers = array[~np.isfinite(array)] if not np.isfinite(array).all() else array.ravel()
     return float(numbers[np.argmax(np.where(np.isnan(numbers), np.inf, np.abs(numbers)))])
 
@@ -123,7 +123,7 @@ def are_codes(array: Array, low: int, high: int) -> bool:
 
 
 def probabilities(p_value: Array, part: str) -> Array:
-    """Return what a test says; raise ImpossibleValue where that is no probability."""
+    """Return the p-values of a test as they are; raise ImpossibleValue, naming the part, where one is none."""
     outside = ~((p_value >= -ROUNDING) & (p_value <= 1 + ROUNDING))
     if outside.any():
         raise ImpossibleValue(f"{part} gives the p-value {p_value[outside][0]:g}, which does not lie between 0 and 1")

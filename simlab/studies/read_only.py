@@ -53,7 +53,7 @@ def _names(kind: type) -> tuple[str, ...]:
 
 @contextmanager
 def notice_writing() -> Iterator[None]:
-    """Return which part wrote into what it was handed: raise InputError in place of numpy's error, which names none."""
+    """Raise InputError, naming the part that wrote into a sealed array, in place of NumPy's error, which names none."""
     try:
         yield
     except ValueError as error:

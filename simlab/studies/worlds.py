@@ -1,4 +1,7 @@
-"""Draw worlds: systems first, then who judges them, then the metric; refuse numbers that cannot be."""
+"""Draw the worlds of a config: systems first, then who judges them, then the metric; refuse numbers that cannot be.
+
+Call `draw_world`. An address is the part of a config that determines its worlds, as JSON.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,7 @@ def draw_world(config: Mapping[str, Any], world: int, pool: int = 0, draw: int =
 
 
 def forget() -> None:
-    """Let the next block draw its world anew."""
+    """Clear the cache of worlds."""
     draw_at.cache_clear()
     draw_again.cache_clear()
 
@@ -119,7 +122,7 @@ def _refuse_other_raters(drawn: Outputs | World | Contest, at: Mapping[str, Any]
 
 
 def numbers(drawn: Any, name: str = "value") -> Iterator[tuple[str, Floats]]:
-    """Go through the numbers of what a part has drawn: the name of each, and the numbers that must be finite.
+    """Yield name and array of all numbers of a drawn world or record that must be finite.
 
     What may be missing, or infinite by design, is left out: ratings where nobody sits, the quality of systems that are
     always adequate, or never, the ends of a scale that has none. Records that are not simlab's own are known to their

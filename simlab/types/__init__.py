@@ -1,4 +1,7 @@
-"""Values that travel between the rooms of simlab: world, collected, concluded."""
+"""Data types that simlab's packages hand to each other: worlds, collected campaigns, conclusions, failures.
+
+Names are imported from the modules of this package on first use, so that those of errors load no NumPy.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -272,7 +275,7 @@ _HOME = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is named only when it is used: whoever reports a mistake of a user waits for no numpy."""
+    """Import a name from its module on first use; a command that only reports a user's mistake loads no NumPy."""
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

@@ -1,4 +1,4 @@
-"""Types of the arrays that travel between the rooms."""
+"""Type aliases of NumPy arrays: of any type, floats, integers and booleans."""
 
 from __future__ import annotations
 

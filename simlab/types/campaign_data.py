@@ -1,4 +1,4 @@
-"""Data that a campaign collects: all that an analyst may use."""
+"""Data of a campaign (the collecting of one study): ratings, comparisons or judgements, as an analyst may use them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from simlab.types.worlds import Frame, KnownCorrelation, KnownRates
 
 @dataclass(frozen=True, slots=True)
 class SlotAssignment:
-    """Raters whom a design asks: `slot[system, document, k]`, -1 = not asked; all items of a document go together."""
+    """Raters whom a design asks: `slot[system, document, k]` is the slot (see `Frame`) of the k-th of them, -1: none.
+
+    All items (segments) of a document go to the same raters.
+    """
 
     slot: Ints
 
@@ -24,8 +27,10 @@ class SlotAssignment:
 class Seen:
     """Answers that came: flat arrays of equal length, one entry per rating, comparison or judgement.
 
-    `unit[k]` is the system that was rated (of a comparison: the pair), `item[k]` the input, `rater[k]` who answered.
-    `order[k]` counts the answers about a unit as they came, `at[k]` is the time; None where neither is known.
+    `unit[k]` is the system that was rated (of a comparison: the pair), `item[k]` the input, `rater[k]` who answered
+    (-1: not known). `value[k]` is the score, the judgement, or the outcome (0, 1, 2 = `>`, `=`, `<`), `errors[k]` the
+    number of errors marked (-1: none are counted). `order[k]` counts the answers about a unit as they came, from 0;
+    `at[k]` is the hour from the start; None where that is not known.
     """
 
     unit: Ints
@@ -38,7 +43,7 @@ class Seen:
 
     @property
     def system(self) -> Ints:
-        """Name the systems that were rated."""
+        """Return the system of each rating: `unit` by another name."""
         return self.unit
 
 
@@ -102,12 +107,12 @@ class Streams(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """Data of one campaign as an analyst has it: no world, whatever came of it.
+    """Data of one campaign as an analyst has it: nothing that only the simulated world knows.
 
-    `frame` says what could be rated, `documents` which documents the study has and `asked` whom the design asked
-    (None where a kind of study knows no such thing); `seen` is what came. `metric` is what the metric says, `known`
-    what one is told beside it, `paid` how many of what was paid for and what all of it cost, `streams` where the
-    analysis finds its random numbers.
+    `frame` says what could be rated, `documents[document]` which documents the study has and `asked` whom the design
+    asked (None where a kind of study knows no such thing); `seen` are the answers that came. `metric` is what the
+    metric says of the outputs (None without one), `known` has facts that the kind of study tells an analyst, by name.
+    `paid` has counts (`ratings`, ...) and the `cost`, by name; `streams` are the random numbers of the analysis.
     """
 
     frame: Frame
@@ -121,7 +126,7 @@ class Collected:
 
 
 class Campaign(NamedTuple):
-    """Collected data of a campaign, and `backstage` what no analyst may see and an appraiser needs."""
+    """Collected data of a campaign, and `backstage`: data that its `Kind.appraise` needs and no analyst sees."""
 
     collected: Collected
     backstage: Any
@@ -129,9 +134,10 @@ class Campaign(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Sums of the metric's scores of outputs that it alone has seen, document by document.
+    """Sums of the metric's scores of outputs that no human judged, document by document.
 
-    `n[k]` outputs, and `total[row, k]` of what it says of them, belong to document `document[row, k]`.
+    `n[k]` of them belong to document `document[row, k]`, and their scores add up to `total[row, k]`; a row is a system
+    in a campaign.
     """
 
     document: Ints
@@ -146,8 +152,9 @@ class Judged:
     `y[row, n]` human judgements, `g[row, n]` what the metric says of the same outputs (None: no metric), `binary` or
     scores. `rest` tells of outputs with the metric's word only: their number, and `mean[row]` and `variance[row]` of
     what it says (ddof 1); it is None, and g standardised over the test set, where the metric rated all of a finite one.
-    `calibration[row, 4]` counts TP of P, TN of N outputs rated by both for the metric's sake (None: there are none);
-    where rows share them, they are the same in all, and `calibration_parts[row, 4]` says which come from whom.
+    `calibration[row]` counts TP, P, TN, N among outputs rated by both to learn how good the metric is (None: there are
+    none): of P adequate outputs it calls TP adequate, of N others TN inadequate. Where rows share these outputs, the
+    counts are the same in all, and `calibration_parts[row]` are those of each system's own.
 
     What may be known beforehand: `nominal` of the metric (None without one), the `slope[row]` of y on g,
     `annotator_variance[row]` of repeated judgements of an output. `test_set` counts its outputs where judged ones were
@@ -175,13 +182,13 @@ class Judged:
 class JudgementSequence:
     """Judgements of a system in the order in which they came, as a rule that may end them looks at them.
 
-    `y[n]`, and `g[n]` what the metric says of the same outputs (None: no metric). `other[n]` is what it says of others
-    on average: of the whole test set, or of `fresh` outputs at each step that nobody judges (0: of the test set; None:
-    nobody knows). It speaks between the ends of `metric_scale`, and is cut off there. `scale` are the ends of the
-    scale of judgements, None where it has none.
+    `y[n]` are the judgements, `g[n]` the metric's scores of the same outputs (None: no metric). `other[n]` is its mean
+    score of others: of the whole test set (`fresh` is 0), or of `fresh` outputs at each step that nobody judges (None:
+    not known). Its scores are clipped to the ends of `metric_scale`. `scale` are the ends of the scale of judgements,
+    None where it has none.
 
-    `interval(n, level)` is what the estimator says of the first n judgements; `level` that of the study's intervals.
-    `planned` are the judgements after which judging ends in any case.
+    `interval(n, level)` is the estimator's interval after the first n judgements; `level` that of the study's
+    intervals. `planned` are the judgements after which judging ends in any case.
     """
 
     y: Floats

@@ -26,7 +26,7 @@ CONTROL = -1
 
 
 class Chances(NamedTuple):
-    """Generators of the clock: `people` belongs to who works, whatever the study; `work` to the study."""
+    """Generators of the clock: `people` draws what people are like, in all studies of a pool; `work` is the study's."""
 
     people: np.random.Generator
     work: np.random.Generator
@@ -55,21 +55,23 @@ class Tasks:
 
 
 More = Callable[[Ints, float], "Tasks | None"]
-"""Say which tasks are added once some (their numbers, in the order of the log) were handed in, at an hour."""
+"""Callback `more(tasks, hour)`: returns the tasks that are added (None: none) once some were handed in, by number."""
 
 Hears = Callable[[int, int, bool], None]
-"""Take in that a task of one answer was handed in, by a person, who may not have looked; before `More` is asked."""
+"""Callback `hears(task, person, lapsed)`: takes in a task of one answer, before `More` is called; `lapsed`: its person
+did not look."""
 
 Next = Callable[[int, Ints, float], int]
-"""Choose for a person (their seat) one of the open tasks (their numbers) at an hour: its place in the list."""
+"""Callback `choose(seat, tasks, hour)`: returns the place in `tasks` (numbers of open ones) of the one to take next."""
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
     """Work of a campaign: its `tasks` at the start, and `more` that follow from what was handed in.
 
-    `more` says what follows from what came; before it is asked, `hears` takes in what that was, in tasks of one answer.
-    `choose` says who takes what of the tasks that are dealt to nobody (None: first come, first served); `deadline` is
+    `more` returns the tasks that follow from those handed in; before it is called, `hears` takes in the answer, where
+    tasks are of one answer.
+    `choose` says who takes which of the tasks that are dealt to nobody (None: first come, first served); `deadline` is
     the hour after which nobody works. `seats` people work at once (None: as many as the clock has); `strangers` says
     whether somebody new may take the seat of one who has left. A campaign starts on a `weekday` (0: Monday) at so many
     hours after midnight, `of_day` (None: when the first shift of that day begins). `speeds` are those that the

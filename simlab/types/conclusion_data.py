@@ -11,7 +11,7 @@ import numpy as np
 from simlab.types.arrays import Array, Bools, Floats, Ints
 
 Outcomes: TypeAlias = Mapping[str, Array]
-"""Outcome arrays of one cell, replicates first (see the outcome table in CONTRIBUTING.md)."""
+"""Outcome arrays of one cell (one config) by name, replicates first (see the outcome table in CONTRIBUTING.md)."""
 
 FamilyName: TypeAlias = Literal["all", "against", "best", "ranks", "fdr"]
 """Which comparisons are claimed together."""
@@ -26,7 +26,7 @@ NO_TWIN = -128
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Declaration of an outcome: its dimensions after the axes, its type, what fills gaps, and its meaning.
+    """Declaration of an outcome: its dimensions after the axes of a sweep, its type, what fills gaps, and its meaning.
 
     On the dimension `of_world` an outcome has one row per world (`world` itself is a coordinate of replicates).
     What a campaign that was carried out may answer lies between `low` and `high` (None: any finite number), or is
@@ -59,7 +59,7 @@ class Contrasts:
 
 @dataclass(frozen=True, slots=True)
 class Youden:
-    """Conclusions about a metric's rho + eta - 1 on each row's outputs, `[row]`."""
+    """Estimates of a metric's rho + eta - 1, `[row]`: its true positive rate plus its true negative rate, less 1."""
 
     value: Floats
     low: Floats
@@ -68,12 +68,12 @@ class Youden:
 
 @dataclass(frozen=True, slots=True)
 class Estimates:
-    """Estimates of each row's mean: `value`, `sd` (its standard error), `low` and `high` `[row]`.
+    """Estimates of the mean of each row, a system in a campaign: `value`, `sd` (standard error), `low`, `high` `[row]`.
 
     `influence[row, n]` is what each judgement contributes, so that systems judged on the same inputs can be compared
-    pair by pair: `sd**2 = var(influence) / n + own**2`, `own[row]` from what no judgement says. Both are None where an
-    estimator cannot tell. Where outputs come in documents `by_document[row, document]` stands in place of influence,
-    what each document contributes: `sd**2 = sum(by_document**2) + own**2`.
+    pair by pair: `sd**2 = var(influence) / n + own**2`, `own[row]` being the part of the error that no judgement
+    causes. Both are None where an estimator cannot tell. Where outputs come in documents `by_document[row, document]`
+    stands in place of influence, what each document contributes: `sd**2 = sum(by_document**2) + own**2`.
 
     `freedom[row]` are the degrees of freedom of a t test (None: a z test), and `skewed[row]` says where judgements are
     too skewed for the interval to cover what it says (None: nowhere). `contrasts` are there where an estimator itself
@@ -142,7 +142,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Posterior of p: `mean`, `low`, `high` `[row, outcome]`, bounds of 95 % intervals.
+    """Posterior of p, a pair's probabilities of `>`, `=`, `<`: `mean` and 95 % interval, `[row, outcome]`.
 
     Of one that was sampled by chains also `r_hat` (the largest of p) and `ess` (of theta) `[row]`.
     """
@@ -174,7 +174,7 @@ class Verdicts:
 
 @dataclass(frozen=True, slots=True)
 class Stops:
-    """End of a system's judging by a rule: after `n` judgements, since that is enough (`narrow`) or all.
+    """End of a system's judging by a rule: after `n` judgements, as the interval is `narrow` enough or all are made.
 
     `low` and `high` bound its mean there. Two systems are called different where their intervals from `claim_low` to
     `claim_high` do not overlap, at the level of the rule's claims; None: a test of means says so, its p-value

@@ -15,7 +15,10 @@ from simlab.types.speeds import Speeds
 
 
 class Place(NamedTuple):
-    """Address of a study: its world, the pool of raters and the draw of documents in it, the study itself."""
+    """Address of a study: its world, the pool of raters and the draw of documents in it, the study itself.
+
+    The properties are addresses of random numbers, as `simlab.rng.stream` takes them.
+    """
 
     world: int
     pool: int = 0
@@ -52,7 +55,8 @@ class Place(NamedTuple):
 class Frame:
     """Outputs that can be rated, and the raters who can rate them.
 
-    An item is one segment of the input. `document[item]` and `bucket[document]` are indices from 0;
+    An item is one segment of the input, a bucket the documents that the same few raters can rate. `document[item]` and
+    `bucket[document]` are indices from 0;
     `rater[system, item, slot]` is the index of the rater who sits in a slot of the item's bucket, -1 where
     that rater never rated the output (a gap) or the bucket has fewer raters than others. Slot j of a bucket
     is the same rater throughout the bucket. `item_names` are there where items come from a table.
@@ -109,7 +113,7 @@ class Law(Protocol):
     """
 
     def draw(self, rng: np.random.Generator, needs: Any) -> Any:
-        """Draw all potential noise of a study; `needs` is what the kind of study must say beforehand."""
+        """Draw all potential noise of a study; `needs` are requirements of its kind, such as numbers of outputs."""
 
     def answer(self, noise: Any, unit: Ints, item: Ints, slot: Ints) -> Answers:
         """Answer about `item[k]` of `unit[k]` (a system, or a pair) as whoever sits in `slot[k]`; nothing is drawn."""

@@ -1,4 +1,4 @@
-"""Draw systems of given strengths, and raters who choose between their outputs each in their own way."""
+"""Draw systems with strengths on a latent scale, and raters who compare their outputs, each in their own way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Make worlds as a pilot says they are: its systems and raters, on new documents."""
+"""Draw worlds from a file of `simlab fit`: the systems and raters of its pilot, the fitted table, on new documents."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def _refuse_assumed(kept: KeptWorld, assumed: Mapping[str, float]) -> None:
 def _population(
     world: KeptWorld, at: int, kept: Ints, frame: Callable[..., Frame], n_documents: int, n_raters: int
 ) -> kept_law.AnswerPopulation:
-    """Return how documents and raters at large are drawn from what is kept of a draw."""
+    """Return the population of kept answers of draw `at` for systems `kept`, with its draws of documents and raters."""
     value, pilot = world.answers(at)[kept], len(world.rater_names)
     sizes = np.array(world.kept_sizes)
     starts = np.cumsum(sizes) - sizes
@@ -152,7 +152,7 @@ def _people(world: AnyWorld, n_raters: int | None, *, new: bool) -> tuple[str, .
 
 
 def assumptions_for_counts(assumed: Mapping[str, float]) -> dict[str, float]:
-    """Return what is assumed where errors are counted, whose own noise is a share.
+    """Return assumed spreads by the names that they have where errors are counted: `residual_sd` is `noise_share`.
 
     Raises InputError for shares and spreads of logarithms that cannot be.
     """
@@ -175,7 +175,7 @@ def replace_spreads(effects: scales.ScaleEffects, assumed: Mapping[str, Any]) ->
 
 
 def _counting_effects(world: FittedMqmWorld, at: int, kept: Ints, assumed: Mapping[str, Any]) -> tuple[Effects, float]:
-    """Return the effects of a draw of counted errors, and how far raters at large differ in leniency."""
+    """Return the effects of a draw of counted errors, and the spread of leniency among raters at large."""
     effects = replace(world.effects[at], system_mean=world.effects[at].system_mean[kept])
     was, leniency_sd = world.leniency_sd[at], assumed.get("leniency_sd", world.leniency_sd[at])
     if leniency_sd != was > 0:
@@ -189,7 +189,7 @@ def _stretch_factors(factors: Floats, was: float, sd: float) -> Floats:
 
 
 def set_speeds(speeds: Speeds | None, world: World) -> World:
-    """Return how fast people work in a world, and in all that it draws anew; None leaves it open."""
+    """Return a world whose people, and those of all worlds it draws anew, work at these speeds; None: as it is."""
     if speeds is None:
         return world
     again = None if world.again is None else partial(_redraw, world.again, speeds)

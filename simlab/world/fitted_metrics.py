@@ -2,6 +2,8 @@
 
 The file is what `simlab fit-metric TABLE` writes: counts of Beta and Dirichlet posteriors, and a correlation with its
 standard error. Nothing in it is run; it is read up to a size, and held against the schema that its comments explain.
+mu is the mixture matrix of a metric that compares outputs (see `MetricLaw`); rho and eta are the true positive and the
+true negative rate of one that calls single outputs adequate or not (see `OutputMetric`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Make worlds as a table of preferences says they are: its systems and raters, on new items."""
+"""Draw worlds from a file that `simlab fit` wrote of a table of preferences: its systems and raters, on new items."""
 
 from __future__ import annotations
 
@@ -118,14 +118,14 @@ class StoredFailedCheck(TypedDict):
 
 
 class StoredPreferenceChecks(TypedDict):
-    """Keys of what the law was held against: how many checks passed, and which failed."""
+    """Keys of the checks of the law against the table: how many passed, and which failed."""
 
     passed: Annotated[int, Ge(0)]
     failed: list[StoredFailedCheck]
 
 
 class PreferenceWorldFile(TypedDict):
-    """Keys of the file."""
+    """Keys of the whole file."""
 
     format: str
     simlab: NotRequired[str]
@@ -158,7 +158,7 @@ class FittedPreferences:
 
 
 def read_fitted_preferences(path: str | None, sha256: str | None) -> FittedPreferences:
-    """Read fitted preferences.
+    """Read a file of fitted preferences.
 
     Raises InputError, naming the file and what is wrong in it, for anything else than such a file, and where its
     digest is not `sha256` (None: any).

@@ -1,4 +1,4 @@
-"""Take a table of ratings for a world of judgements: what was said is drawn again."""
+"""Make a world of judgements from a table of ratings, whose judgements are drawn again; add a metric to it."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def judged_scores(rng: np.random.Generator, ratings: RatedWorld, *, judgement: L
 
 
 def add_perfect_metric(world: World, form: Literal["all", "leave_one_out"]) -> World:
-    """Add the metric that says what humans say on average.
+    """Add the metric whose score of an output is the mean of the human judgements of it, or of the others.
 
     Raises InputError for `leave_one_out` where outputs have one judgement, or not the same number of them.
     """
@@ -65,9 +65,9 @@ def add_perfect_metric(world: World, form: Literal["all", "leave_one_out"]) -> W
 
 
 def add_recorded_metric(world: World, score: Floats) -> World:
-    """Add what a metric said of the outputs of a table, `[system, item]`; those without a word of it are left out.
+    """Add a metric's scores of the outputs of a table, `[system, item]`; items without scores of all are left out.
 
-    Raises InputError where hardly any are left, naming the systems that it knows nothing of.
+    Raises InputError where fewer than two items are left, naming the systems without any score.
     """
     law = require_judgements(world)
     if not isinstance(law, RecordedJudgements):

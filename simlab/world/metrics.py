@@ -1,4 +1,4 @@
-"""Give a world of preferences its metric."""
+"""Give a world of preferences its metric: one that confuses the oracle's outcomes, or one that scores outputs."""
 
 from __future__ import annotations
 

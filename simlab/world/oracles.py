@@ -1,4 +1,4 @@
-"""Oracles that compare outputs: the oracle itself, raters who confuse its outcomes, or the scores of a table."""
+"""Raters who compare outputs: the oracle, which makes no errors, raters who confuse its outcomes, a table's scores."""
 
 from __future__ import annotations
 

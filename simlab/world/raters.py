@@ -1,4 +1,4 @@
-"""Draw pools of raters, seat them in buckets, and let them rate."""
+"""Draw pools of raters who mark errors, seat them in buckets, documents that the same few rate, and let them rate."""
 
 from __future__ import annotations
 

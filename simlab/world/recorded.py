@@ -1,4 +1,4 @@
-"""Make a world of real ratings: what every rater of a published table said, with gaps.
+"""Make a world of real ratings: those of every rater of a table, with gaps.
 
 The built-in table holds the numbers (no sentences) of the English-German general-translation ratings of WMT23 in which
 three raters rated every output, released side by side as `sxs_mqm_generalMT2023_ende` in
@@ -37,7 +37,7 @@ MAX_CELLS = 50_000_000
 
 
 class _Said(NamedTuple):
-    """Description of a table in a config, beside its path."""
+    """Keys of a config that describe a table, beside its path: see `recorded`."""
 
     sha256: str | None
     better: Literal["higher", "lower"] | None
@@ -62,9 +62,9 @@ def recorded(
     `rng` is not used: nothing is drawn. A bucket is the set of documents that the same raters rated. The
     truth is not known. `errors` counts major and minor errors, 0 in a gap, and is -1 throughout where the
     table has no counts. The arrays are read-only, since all studies in a process share them. A table of averaged
-    segment scores makes a world with one rater (see `averages`). `better`, `columns` (`ours=theirs,...`), `people`
-    (a file) and `where` (`column=value,...`) are what is told of a table beside what it holds; None: as the table has
-    it.
+    segment scores makes a world with one rater (`tables.segment_scores`). `better`, `columns` (`ours=theirs,...`),
+    `people` (a file) and `where` (`column=value,...`) are what is told of a table beside what it holds; None: as the
+    table has it.
 
     Raises InputError for a file that is not a table of ratings, or whose digest is not `sha256` (None: any), and for
     names that are not in it.
@@ -79,7 +79,7 @@ def recorded(
 
 
 def table(path: Path | None, columns: ColumnOverrides = NOTHING) -> Ratings:
-    """Read a table of ratings; None is the one built into simlab, of which nothing need be told.
+    """Read a table of ratings, as the overrides in `columns` say; None is the one built into simlab, without overrides.
 
     Raises InputError for a file that is not a table of ratings, and for what is told of none.
     """

@@ -1,4 +1,4 @@
-"""Give a world of recorded ratings what a metric really said of its outputs."""
+"""Give a world of recorded ratings the scores that a real metric gave its outputs."""
 
 from __future__ import annotations
 
@@ -81,7 +81,10 @@ def recorded(
 
 
 def describe_recorded_metric(section: Mapping[str, Any], world: World) -> tuple[str, str, str]:
-    """Describe a recorded metric: its file, its name, how many segments it scores and which scores are better."""
+    """Describe a recorded metric in three texts: its file, its name, how many segments it scores and what is better.
+
+    `section` has the keys of `recorded`; `world` has the metric.
+    """
     segments = pluralise(len(world.frame.document), "segment")
     counted = f"{segments} scored, all that humans rated"
     if JUDGE in world.answers:

@@ -66,7 +66,7 @@ def scale_raters(
 
 
 def _require_scale(outputs: Outputs, law: str) -> ScaleEffects:
-    """Return what the systems are drawn from; raise InputError where these raters speak of another scale."""
+    """Return the effects that systems were drawn with; raise InputError where these raters rate on another scale."""
     known = outputs.scale
     if not isinstance(known, ScaleEffects):
         raise InputError(
@@ -82,5 +82,5 @@ def _require_scale(outputs: Outputs, law: str) -> ScaleEffects:
 
 
 def _lay_out_seats(outputs: Outputs, seat: Callable[[Outputs], Frame]) -> tuple[Frame, Floats]:
-    """Seat raters, and return what documents bring beside the systems' means."""
+    """Return the frame with raters in seats, and each output's deviation from its system's mean, `[system, item]`."""
     return seat(outputs), outputs.quality - outputs.truth[:, None]

@@ -133,7 +133,7 @@ def _categories(thresholds: list[float], values: list[float] | None) -> Scale:
 def _effects(
     mean: float, system: float, document: float, segment: float, both: float, output: float, scale: Scale
 ) -> ScaleEffects:
-    """State what systems are drawn from; of raters nothing is known yet."""
+    """Return the effects that systems are drawn with; those of raters are empty or 0."""
     return ScaleEffects(
         mean=mean,
         system=NONE,

@@ -44,7 +44,7 @@ def mqm(
     A segment's expected score is the system's true mean times factors of the document, of the segment (its length)
     and of the system on this document. All factors are lognormal with mean 1, their spreads given as standard
     deviations of the logarithm; so are the true means, around `mean_score` points per segment. With `segment_skew`
-    the factors of segments are generalised gamma (see `skewed`): more segments without errors, fewer with many.
+    the factors of segments are generalised gamma (see `draw_skewed`): more segments without errors, fewer with many.
     `n_segments` are spread at random over the documents, 1 to `max_segments` each.
 
     Raises InputError for segments that do not fill the documents.

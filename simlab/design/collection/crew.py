@@ -1,4 +1,8 @@
-"""Let a crew of people work at what a campaign asks, at their own pace and in their own hours."""
+"""Let a crew of people work at the tasks of a campaign, at their own pace and in their own hours.
+
+`crew` takes the campaign's `Work` and returns the `Log`. `floor` decides who does which task; what happens within a
+task, answer by answer, is worked out here (`log_of`). *Effort* is explained in `people`.
+"""
 
 from __future__ import annotations
 
@@ -166,7 +170,11 @@ class Entries(NamedTuple):
 def log_of(
     rng: np.random.Generator, floor: Floor, people: Sequence[Person], piles: Piles, *, deadline: float | None
 ) -> Log:
-    """Lay out each stint: the answers that were given, the one that its person left amid, the control items."""
+    """Return the log of a campaign that the floor has run, answer by answer.
+
+    Each stint is laid out: the answers given, the one that its person left amid, the control items. `rng` draws lapses;
+    entries that end after the `deadline` (hours; None: there is none) are cut off.
+    """
     rules = floor.rules
     entries = _entries(floor.stints, people, piles, rules)
     offset = np.array([person.offset for person in people])[entries.person]

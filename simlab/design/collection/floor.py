@@ -1,7 +1,7 @@
 """Let people work at tasks on SimPy's clock: one event per task, whatever it is made of.
 
 What happens inside a task follows from when it began, so it is worked out afterwards, for all tasks at once
-(`recording`). Here it is decided who does what: people do what is dealt to them, in its order, then what is open to
+(`crew.log_of`). Here it is decided who does what: people do what is dealt to them, in its order, then what is open to
 them; what somebody leaves behind becomes open as a whole, or goes to who comes in their place.
 """
 
@@ -64,7 +64,11 @@ class Stint(NamedTuple):
 
 
 class Floor:
-    """Simulate a campaign that is under way: its people, its tasks and the clock."""
+    """Simulate a campaign: its people, its tasks and the clock.
+
+    After `run` `stints` lists who worked on which task, and `stopped` says whether the deadline cut work off. `lapses`
+    draws whether somebody looks, where answers are heard as they come; `rng` draws failed control items.
+    """
 
     def __init__(
         self,
@@ -239,7 +243,7 @@ class TaskPart(NamedTuple):
 
 
 class Piles:
-    """Keep the tasks of a campaign in piles, those that were added included.
+    """Keep the tasks of a campaign in piles, those that were added included: `own[seat]`, and one open to all.
 
     `begins[task]` is the first answer of a task, all answers counted one after the other; `missing[task]` answers have
     not come yet. What the answers before the k-th take a person of average pace is `efforts()[k]`, in hours.
@@ -297,22 +301,22 @@ class Piles:
         return TaskPart(task, 0, self.begins[task + 1] - self.begins[task])
 
     def takes(self, job: TaskPart) -> float:
-        """Return what a job takes a person of average pace, in hours."""
+        """Return the hours of effort that a part of a task takes a person of average pace."""
         return self._sum_effort_before(job.task, job.last) - self._sum_effort_before(job.task, job.first)
 
     def find_reached_answer(self, job: TaskPart, effort: float) -> int:
-        """Return which answer of a job somebody of average pace is at after an effort."""
+        """Return the answer of a job that a person of average pace has reached after so much effort (hours)."""
         after = self.efforts()[self.begins[job.task] + job.first : self.begins[job.task] + job.last + 1]
         return job.first + int(np.searchsorted(after[1:], after[0] + effort, side="right"))
 
     def efforts(self) -> Floats:
-        """Return what all answers before each take, and all together, in hours of a person of average pace."""
+        """Return the effort of all answers before each, and of all together: hours at average pace, `[answer + 1]`."""
         if len(self._efforts) > 1:
             self._efforts = [np.concatenate(self._efforts)]
         return self._efforts[0]
 
     def take(self, person: int, seat: int, hour: float) -> TaskPart | None:
-        """Give somebody what they do next of their own pile; None: nothing. What is not for them is open to others."""
+        """Return the next task part of a seat's pile that its person may do (None: none); open others to everybody."""
         own = self.own[seat]
         while own and self._ready[own[0].task] <= hour:
             job = own.popleft()
@@ -322,7 +326,7 @@ class Piles:
         return None
 
     def take_open(self, person: int, seat: int, hour: float) -> TaskPart | None:
-        """Give somebody something of what is open to them; None where that is nothing."""
+        """Return an open task part that a person may do at an hour; None where there is none."""
         place = self._find_first(person, seat, hour) if self._choose is None else self._choose_task(person, seat, hour)
         job = None if place is None else self._open[place]
         if place is None or job is None:

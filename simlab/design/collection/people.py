@@ -39,9 +39,10 @@ class Habits(NamedTuple):
 class Person:
     """A person who works, hours throughout.
 
-    `pace` is what an answer takes them (1 on average), `offset` when their first day begins; `arrives`, and `leaves`
-    after so much work. `effort` and `work` are where they stand on the scales of their shifts; they have
-    `worked` so many hours and given so many `answers`.
+    `pace` is the factor on the time that an answer takes (1 on average), `offset` when their first day begins;
+    `arrives`, and `leaves` after so much work. `effort` and `work` are where they stand on the scales of their shifts;
+    they have `worked` so many hours, given so many `answers` and `failed` so many control items. They `left` at an hour
+    (NaN: they did not), and `why` is a code such as `LEFT`.
     """
 
     number: int
@@ -182,7 +183,7 @@ def moments(shifts: Shifts, effort: Floats, *, ends: bool) -> tuple[Floats, Floa
 
 
 def cumulate_effort(shifts: Shifts, hour: float) -> float:
-    """Return how much effort somebody who works whenever they are there can have made by an hour on the calendar."""
+    """Return the effort that a person who always works in their shifts has made by an hour on the calendar."""
     if hour <= 0:
         return 0.0
     week, hour = divmod(hour, HOURS_A_DAY * DAYS_A_WEEK)

@@ -70,7 +70,7 @@ def appraise(
 
 
 def truth(prepared: PreparedJudgements, world: World, laid: JudgingBasis) -> dict[str, Array]:
-    """Return what is true of the population, or of the test set where that is what is judged."""
+    """Return true values by outcome, `[1, system]` or `[1, pair]`: of a fixed test set, else of the population."""
     law, quality, test_set = require_judgements(world), laid.quality, laid.needs.test_set
     value, fraction = true_means(law), None
     if test_set is not None:

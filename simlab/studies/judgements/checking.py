@@ -102,7 +102,7 @@ def _try(config: Mapping[str, Any], world: World) -> None:
 
 
 def check_stopping(config: Mapping[str, Any], law: Judgements) -> None:
-    """Raise InputError for what a rule cannot promise anything of, or would leave unused."""
+    """Raise InputError where a stopping rule does not hold, or would not use a chosen estimator, metric or budget."""
     plugins, decision = config.get("plugins", ()), config["decision"]
     estimator, choice = config["analysis"]["estimator"], f"decision={name_of(decision)}"
     if get_type_hints(resolve(decision["_target_"], plugins)).get("return") not in (Stops, None):

@@ -107,7 +107,10 @@ def document_set(prepared: PreparedJudgements, world: World, study: int) -> int:
 def collect(
     prepared: PreparedJudgements, world: World, laid: JudgingBasis, noise: Iterator[Potential], places: Sequence[Place]
 ) -> list[Campaign | DesignFailure]:
-    """Reveal judgements, what the metric says, and what an analyst is told beforehand."""
+    """Return for each place its campaign, or why it failed: judgements, metric scores, what is known beforehand.
+
+    `noise` yields for each place what `draw` drew.
+    """
     common = _make_common(prepared, world, laid)
     each = (
         _collect(prepared, world, laid, common, potential, place)
@@ -117,7 +120,11 @@ def collect(
 
 
 class _Common(NamedTuple):
-    """Layout shared by all studies of a world: where judgements stand, what an analyst is told."""
+    """Layout shared by all studies of a world: `unit[k]` (the system), `item[k]` and `slot[k]` of each judgement.
+
+    `none[k]` is -1; `scale` are mean and standard deviation of the metric's scores of a finite test set, `[system]`;
+    `known` and `paid` are those of `Collected` where neither a clock nor a rule ends judging.
+    """
 
     unit: Ints
     item: Ints
@@ -236,7 +243,10 @@ def _prices(
 def reveal_in_time(
     prepared: PreparedJudgements, clock: Clock, whole: Collected, beside: Beside, place: Place
 ) -> Collected | DesignFailure:
-    """Reveal of a `whole` campaign what came in time; fail where that is too little to be analysed."""
+    """Return the part of a `whole` campaign (without a clock) that came in time; fail where it is too little.
+
+    `beside` counts what is paid beside judgements.
+    """
     n_systems = whole.frame.n_systems
     would = whole.seen.value.reshape(n_systems, -1)
     try:
@@ -296,7 +306,10 @@ def _carry_out(
 def _stops(
     prepared: PreparedJudgements, whole: Collected, would: Floats, looks: Ints, read_values: Callable[[], Floats]
 ) -> Callable[[Ints], Bools]:
-    """Return which systems a rule ends after so many looks, given what was said, which may not be what was expected."""
+    """Return a callable `stops(end)` that marks the systems which the rule ends at looks `end[system]`.
+
+    `would[system, n]` are the judgements if nobody lapses, `read_values()` the latest ones, which may differ.
+    """
     if prepared.stops is None:
         return lambda end: np.zeros(len(would), bool)
     expected = apply_stopping_rule(prepared, whole)
@@ -359,7 +372,10 @@ def _account(
     *,
     narrow: Bools,
 ) -> dict[str, float]:
-    """Account for a campaign: what was planned, used, lost and left open, and what it cost."""
+    """Return `Collected.paid` of a campaign on a clock: ratings planned, used, lost and left open, and costs.
+
+    `requested` judgements were asked for of all systems, and `narrow` marks the systems that a rule ended.
+    """
     calls = beside.systems * beside.metric
     planned, used = requested + beside.calibration, len(collected.seen.value) + beside.calibration
     ended_by = carried.ended_by
@@ -389,7 +405,10 @@ def _account(
 def stopping_facts(
     needs: Needs, potential: Potential, g: Floats | None, scale: tuple[float, float] | None
 ) -> dict[str, Any]:
-    """Return what a rule may know of scale and metric before it sees a judgement; see `JudgementSequence`."""
+    """Return what a rule may know before it sees a judgement, by the names of `JudgementSequence`.
+
+    `g[system, n]` are the metric's scores of the judged outputs (None: no metric), `scale` the ends of the judgements'.
+    """
     n_systems, planned = potential.y.shape
     facts: dict[str, Any] = {"planned": planned, "scale": scale, "other": None, "fresh": 0, "metric_scale": None}
     if g is None:

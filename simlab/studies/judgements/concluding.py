@@ -1,5 +1,6 @@
-"""Conclude from judgements: estimate every system, hold each two against each other. No world is known here.
+"""Conclude from judgements: estimate every system, test every pair of systems. No world is known here.
 
+`conclude` takes the collected campaigns and returns the outcomes.
 Where a rule ended the judging of each system, each has judgements of its own number. Campaigns are stacked, so that an
 estimator of single systems is called once for many of them.
 """
@@ -127,7 +128,7 @@ def _baseline(prepared: PreparedJudgements, judged: Judged, campaigns: Sequence[
 
 
 def _contrasts(prepared: PreparedJudgements, estimates: Estimates) -> dict[str, Array]:
-    """Hold each two systems against each other, as the estimator says or by a z test."""
+    """Test every pair of systems, by the estimator's own contrasts or by a z or t test of means."""
     contrasts = _compare_means(prepared, estimates) if estimates.contrasts is None else estimates.contrasts
     # Differences within rounding have no direction.
     direction = sign(np.where(np.abs(contrasts.difference) < SLACK, 0.0, contrasts.difference))
@@ -278,7 +279,7 @@ def _judge_overlap(gap: Floats, error: Floats, ended: StoppedJudging) -> dict[st
 
 
 def stacks(judged: Sequence[Judged], *, together: bool) -> Iterator[Judged]:
-    """Stack campaigns that follow each other, `[campaign times system, ...]`; each alone unless `combine_estimates`.
+    """Stack campaigns that follow each other, `[campaign times system, ...]`; yield each alone unless `together`.
 
     Only campaigns that are laid out alike share a stack; what comes in documents is not stacked.
     """
@@ -321,7 +322,7 @@ def _rows(parts: Sequence[Array | None]) -> Array | None:
 
 
 def split(estimates: Estimates, n_campaigns: int) -> Estimates:
-    """Give what is estimated of rows a first axis of campaigns, as what an estimator itself says of pairs has it."""
+    """Return estimates of rows as `[campaign, system, ...]`, and an estimator's contrasts as `[campaign, pair]`."""
 
     def of_campaigns(record: Any) -> Any:
         if is_dataclass(record) and not isinstance(record, type):

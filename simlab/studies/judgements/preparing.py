@@ -54,7 +54,8 @@ class PreparedJudgements(NamedTuple):
     by a test of means; else a rule says which systems differ. `by_row`: what is said of a system follows from its own
     judgements and from no random number, so that systems of many campaigns can be estimated at once.
 
-    On a `clock` (None: nothing takes time) a rule that ends judging looks once a `batch` has come.
+    On a `clock` (None: nothing takes time) a rule that ends judging looks once a `batch` has come. `accounted`: the
+    study says what was planned, lost and left open; `cuts`: money limits the numbers beforehand, without a clock.
     """
 
     seed: int
@@ -118,6 +119,6 @@ def prepare(config: Mapping[str, Any]) -> PreparedJudgements:
 
 
 def same_layout(prepared: PreparedJudgements) -> str:
-    """State that nothing is shared between cells beside the world: sizes differ from one to the other."""
+    """Write down what the layout of a world depends on beside the world: cells in which it is equal share one."""
     sizes = [prepared.seed, prepared.design, prepared.budget, prepared.human_only, prepared.calibrates, prepared.each]
     return repr([*sizes, prepared.prices, prepared.limits, prepared.cuts, prepared.clock is None])

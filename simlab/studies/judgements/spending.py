@@ -12,7 +12,10 @@ from simlab.types.collection import ALL_CAME, DECIDED, MONEY
 
 
 class Beside(NamedTuple):
-    """Costs beside judgements: outputs of a system that the metric rates, calibration ratings in all."""
+    """Numbers that are paid beside judgements: outputs that the metric rates, per system, and calibration ratings.
+
+    There are so many `systems`, and `calibration` counts the ratings of all of them together.
+    """
 
     systems: int
     metric: int

@@ -29,7 +29,7 @@ class StoppedJudging(NamedTuple):
 def apply_stopping_rule(
     prepared: PreparedJudgements, collected: Collected, systems: Ints | None = None
 ) -> StoppedJudging:
-    """Ask the rule of systems (None: of all) when judging them ends, and what is known of their means then."""
+    """Return by the rule when the judging of systems (None: all) ends, and the intervals of their means then."""
     if prepared.stops is None:
         raise ValueError("only a rule ends judging")
     y, g = lay_out_scores(collected.seen, collected.metric, collected.frame.n_systems)
@@ -72,7 +72,10 @@ def _make_sequence(
 
 
 def one_system(collected: Collected, y: Floats, g: Floats | None, k: int, chosen: Ints) -> Judged:
-    """Lay out some judgements of one system, as if nothing else had been judged."""
+    """Return the judgements `y[k, chosen]` of system k as one row, as if nothing else had been judged.
+
+    `g[system, n]` are the metric's scores of the same outputs (None: no metric).
+    """
     known = collected.known
     rest = known["rest"]
     return Judged(

@@ -27,7 +27,7 @@ def appraise(
     campaigns: Sequence[Campaign],
     outcomes: Outcomes,
 ) -> dict[str, Array]:
-    """Judge each pair by all human ratings of its test set, and count these."""
+    """Return the verdict on each pair by all human ratings of its test set, and how many these are, by outcome."""
     backstage: list[PreferenceBackstage] = [campaign.backstage for campaign in campaigns]
     human = [one.test_set.human for one in backstage]
     possible = [np.nonzero(ratings >= 0) for ratings in human]
@@ -57,7 +57,7 @@ def _reference(prepared: PreparedPreferences, human: Sequence[Array]) -> dict[st
 def truth(prepared: PreparedPreferences, world: World, shared: TestSet | None) -> dict[str, Array]:
     """Return how often each system truly wins, and who of each two wins more often; nothing where nobody knows.
 
-    Of a rule that asks about its test set the population's truth is none: what holds there says `reference_verdict`.
+    A rule that decides about its test set is not held against the population: `reference_verdict` is the truth there.
     """
     contest = require_contest(world)
     direction = preference_direction(contest)
@@ -67,7 +67,7 @@ def truth(prepared: PreparedPreferences, world: World, shared: TestSet | None) -
 
 
 def blank(prepared: PreparedPreferences, world: World, shared: TestSet | None) -> dict[str, Array]:
-    """Fill in the outcomes of a campaign that gave, or was given, what cannot be: the protocol itself never fails."""
+    """Return empty outcomes, by name, for a campaign that failed, or met a value that cannot be."""
     n = world.frame.n_systems
     sizes = {"system": n, "pair": n * (n - 1) // 2, "preference": 3, "round": prepared.rounds}
     names = omit_account(of_campaigns(OUTCOMES), accounted=prepared.accounted, load=prepared.clock is not None)

@@ -105,7 +105,7 @@ def _check_documents(config: Mapping[str, Any]) -> None:
 
 
 def _refuse_broken_promises(config: Mapping[str, Any], contest: Contest) -> None:
-    """Refuse rules whose promise does not hold for such outputs, or for such evidence."""
+    """Raise InputError for rules whose error level does not hold for outputs in documents, or with a metric."""
     decision, name = config["decision"], name_of(config["decision"])
     promising = decision.get("holds", "given_prior") != "given_prior" or decision.get("multiplicity", "none") != "none"
     if contest.documents.agreement > 0 and promising and name not in _OF_DOCUMENTS:
@@ -122,7 +122,7 @@ def _refuse_broken_promises(config: Mapping[str, Any], contest: Contest) -> None
 
 
 def _ask_once(config: Mapping[str, Any], world: World, wanted: int) -> None:
-    """Let the decision rule say, before anything is run, whether it can work with such a metric and its own keys."""
+    """Call the decision rule once without answers, so that it refuses a metric or keys that it cannot work with."""
     bins = 1 if world.metric is None else world.metric.bins
     none, outcomes = np.zeros((1, 1, 3), np.int64), 2 * bins + 1
     metric = np.full((1, 1, outcomes), int(world.metric is not None))

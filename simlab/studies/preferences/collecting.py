@@ -1,6 +1,7 @@
 """Collect comparisons in batches: an order of the items, a decision rule that is asked after each batch, a budget.
 
-On a clock, who compares what when says how far each pair gets; a rule may hear what was not to be expected.
+`collect` returns the campaigns. A look is one such question to the rule. Without a clock the rule is asked about all
+looks at once; on a clock batches are followed as they come, and a lapse may give answers other than expected.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ from simlab.world.laws.comparisons import GAP, require_comparisons, require_cont
 LOSS = 2
 """The last of the outcomes of a comparison: >, =, <."""
 Stops = Callable[[Array, Ints], Bools]
-"""Say which pairs `[pair]` the rule ends, given what was said of each, `[pair, k]`, and their looks, `[pair]`."""
+"""Callback `stops(answers, end)`: marks the pairs that a rule ends, given `answers[pair, k]` and looks `end[pair]`."""
 
 
 class PreferenceBackstage(NamedTuple):
@@ -80,7 +81,7 @@ def _draw_test_set(
 
 
 def _check_test_set(drawn: TestSet, bins: int) -> TestSet:
-    """Return what raters and metric say of a test set; raise ImpossibleValue where that is no comparison."""
+    """Return a test set as it is; raise ImpossibleValue for codes of raters or metric that are no outcomes."""
     _refuse_other_codes("raters", drawn.human)
     if drawn.metric is not None:
         _refuse_other_codes("the metric", drawn.metric, 2 * bins)
@@ -113,8 +114,9 @@ def collect(
     noise: Iterator[TestSet],
     places: Sequence[Place],
 ) -> list[Campaign | DesignFailure]:
-    """Follow the protocol in all studies together, since decisions are cheaper together; see `find_last_looks`.
+    """Return for each place its campaign, or why it failed; `noise` yields for each what `draw` drew.
 
+    The protocol is followed in all studies together, since decisions are cheaper together; see `find_last_looks`.
     Source: Deriu et al. 2023, algorithm 2.
     """
     annotations = list_planned_looks(prepared, world.frame.document.size)
@@ -178,7 +180,7 @@ def _order(prepared: PreparedPreferences, world: World, test_set: TestSet, place
 def _protocol(
     prepared: PreparedPreferences, places: Sequence[Place], verdicts: Verdicts, evidence: Evidence
 ) -> tuple[Bools, Ints, Ints]:
-    """Return where a rule ends pairs, what looks take, and which pairs come first; see `find_last_looks`."""
+    """Return `stop`, `cost` and `order` as `find_last_looks` takes them."""
     n_pairs = len(evidence.human) // len(places)
     order = np.stack([_pair_order(prepared, place, n_pairs) for place in places])
     cost = np.diff(evidence.human.sum(-1), axis=1, prepend=0).reshape(len(places), n_pairs, -1)
@@ -282,10 +284,11 @@ def _list_comparisons(world: World, backstage: PreferenceBackstage, requested: I
 
 @dataclass(frozen=True, slots=True)
 class FollowedRule:
-    """Verdicts of a rule on a campaign in which everybody looks, by its `evidence`; rows are pairs.
+    """Decision rule of a campaign on a clock, and its `verdicts[pair, look]` if nobody lapses; `evidence` they rest on.
 
-    What it says of a pair whose answers were all as expected need not be asked again, unless pairs are judged together
-    and have got differently far (`in_step` says that they have not).
+    `test_set`, `order` and `places` are those of the campaign. The verdict on a pair whose answers were all as expected
+    need not be asked for again, unless pairs are judged together and have got differently far (`in_step`: they have
+    not).
     """
 
     prepared: PreparedPreferences
@@ -304,14 +307,14 @@ class FollowedRule:
         return replace(self, verdicts=replace(self.verdicts, **fields), test_set=test_set, order=order, places=places)
 
     def stops(self, verdicts: Array, end: Ints) -> Bools:
-        """Mark which pairs the rule ends at their looks, given what was said of each, `[pair, k]`."""
+        """Mark the pairs that the rule ends at looks `end[pair]`, given the answers `verdicts[pair, k]` about each."""
         changed = self._mark_changed(verdicts, end)
         if self.verdicts.joint and (changed.any() or not self.in_step):
             return decide(self.prepared, truncate_evidence(self.gather_evidence(verdicts), end)).stop[:, -1]
         return self._row_by_row(verdicts, end, changed).stop
 
     def conclude(self, verdicts: Array, end: Ints) -> RuleOutcome:
-        """Return what the rule says where collecting ended."""
+        """Return the rule's outcome where collecting ended: after look `end[pair]`, given `verdicts[pair, k]`."""
         if self.verdicts.joint:
             return RuleOutcome.take_at(
                 decide(self.prepared, truncate_evidence(self.gather_evidence(verdicts), end)), end
@@ -319,7 +322,7 @@ class FollowedRule:
         return self._row_by_row(verdicts, end, self._mark_changed(verdicts, end))
 
     def gather_evidence(self, verdicts: Array, rows: Ints | None = None) -> Evidence:
-        """Count what was said of some pairs (None: of all), as far as it has come; the rest is as expected."""
+        """Count the answers `verdicts[pair, k]` about some pairs (None: all); those yet to come are as expected."""
         test_set = replace_answers(self.test_set, self.order, verdicts)
         every = np.arange(len(verdicts)) if rows is None else rows
         metric, can = test_set.metric, self.places.can_be_rated
@@ -363,10 +366,10 @@ class AskingOrder(NamedTuple):
 
 
 class ClockedPreferences(NamedTuple):
-    """Answers of a campaign that was carried out, `[pair, k]`, and the last look of each pair.
+    """Answers of a campaign on a clock, `answers[pair, k]`, and the last look of each pair, `end[pair]`.
 
-    By whom, and at which hour: -1 and NaN where nothing came in time. `planned` is what the protocol may ask for, and
-    `last` its last look.
+    `person[pair, k]` gave an answer, at hour `at[pair, k]`: -1 and NaN where none came in time. `planned` counts the
+    answers that the protocol may ask for, and `last` is its last look.
     """
 
     answers: Array
@@ -381,7 +384,7 @@ class ClockedPreferences(NamedTuple):
 def follow_on_clock(
     prepared: PreparedPreferences, clock: Clock, order: AskingOrder, stops: Stops, place: Place, n_systems: int
 ) -> ClockedPreferences:
-    """Follow the protocol as comparisons come, one task each, done by whoever is free.
+    """Follow the protocol as comparisons come, one task each, done by whoever is free; return the answers in time.
 
     Who is asked about a batch is not asked anew about what was looked at: comparisons that turn out to be void later
     are made again, and count at the end. A batch that is not complete when the campaign ends was paid, and nobody
@@ -418,7 +421,7 @@ def follow_on_clock(
 
 
 def account(came: ClockedPreferences, stop: Bools, person: Ints) -> dict[str, float]:
-    """Return what was planned, used, lost and left open, and what ended the campaign; see `Collected.paid`.
+    """Return `Collected.paid` of a campaign on a clock: comparisons planned, used, lost, left open, and what ended it.
 
     What came of a batch that was not completed is lost, for nobody looks at it. A campaign is decided where its rule
     ended every pair (`stop[pair]`) that lacks something; `person` gave each answer that was used.

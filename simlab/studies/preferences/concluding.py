@@ -67,7 +67,7 @@ def count_outputs(pair: Ints, item: Ints, n_systems: int) -> int:
 def _find_outcomes(
     prepared: PreparedPreferences, campaigns: Sequence[Collected], evidence: Evidence, end: Ints
 ) -> RuleOutcome:
-    """Return what the rule said where collecting ended: as noted while collecting, else asked now."""
+    """Return the rule's verdicts at looks `end[row]`, where collecting ended: those noted then, else asked for now."""
     noted = [collected.known["said"] for collected in campaigns if "said" in collected.known]
     if len(noted) < len(campaigns):
         return RuleOutcome.take_at(decide(prepared, evidence), end)

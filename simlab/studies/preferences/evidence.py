@@ -1,4 +1,8 @@
-"""Count what is known of each pair at each look, from what was collected; hold what a decision rule said of it."""
+"""Count the evidence on each pair of systems at each look from collected comparisons, and ask the decision rule.
+
+A look is the end of a batch, when the rule is asked. `count_evidence` makes `Evidence` of one campaign, `join_evidence`
+stacks several, `decide` asks the rule; a row is a pair in a campaign.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +37,7 @@ class RuleOutcome(NamedTuple):
 
     @staticmethod
     def take_at(verdicts: Verdicts, end: Ints) -> RuleOutcome:
-        """Take what was said at the last look of each row; of rows judged together, what was said in the end."""
+        """Take the verdicts at look `end[row]` of each row; of rows judged together, those at the last look of all."""
         rows = np.arange(len(end))
         end = np.full_like(end, verdicts.verdict.shape[1] - 1) if verdicts.joint else end
         verdict, theta = verdicts.verdict[rows, end], verdicts.theta[rows, end]
@@ -55,7 +59,7 @@ def decide(prepared: PreparedPreferences, evidence: Evidence) -> Verdicts:
 
 
 def decide_in_the_end(prepared: PreparedPreferences, evidence: Evidence, verdicts: Verdicts, end: Ints) -> RuleOutcome:
-    """Take what was said where collecting ended; of rows judged together, ask again, given what was collected."""
+    """Take the verdicts where collecting ended, `end[row]`; of rows judged together, ask again with what came."""
     return RuleOutcome.take_at(decide(prepared, truncate_evidence(evidence, end)) if verdicts.joint else verdicts, end)
 
 
@@ -102,14 +106,14 @@ def count_evidence(prepared: PreparedPreferences, collected: Collected) -> Evide
 
 
 def _places(collected: Collected) -> Places:
-    """Return where outputs belong; what one is not told is taken to be as simple as can be."""
+    """Return the documents of outputs; where `known` is silent, humans can rate all, and further ones stand alone."""
     n_outputs = 0 if collected.metric is None else collected.metric.shape[1]
     known = collected.known
     return make_places(collected.frame.document, known.get("can_be_rated"), n_outputs, known.get("rest_document"))
 
 
 def find_end_looks(evidence: Evidence, collected: Collected) -> Ints:
-    """Return the look of each pair at which collecting ended: as one is told, else the first that has all that came."""
+    """Return the look `[pair]` at which collecting ended: as `known` says, else the first that has all that came."""
     if "rounds" in collected.known:
         rounds: Ints = collected.known["rounds"]
         return rounds

@@ -72,8 +72,10 @@ class PreferencesBudget(NamedTuple):
 class PreparedPreferences(NamedTuple):
     """Study of preferences that a cell asks for: protocol, budget, bound rules, whether it is about the test set.
 
-    `clock` says how people work (None: nothing takes time), `bins` how many sizes of its differences the metric tells
-    apart.
+    `decide` is the decision rule, `judge_reference` the test of the full human evaluation, given counts of outcomes
+    `[row, 3]`; `rounds` counts the looks. `clock` says how people work (None: nothing takes time). `accounted`: the
+    study says what was planned, lost and left open; `cuts`: money ends collecting, without a clock. `sampled`: the
+    posterior comes from chains. `bins` is how many sizes of its differences the metric tells apart.
     """
 
     seed: int
@@ -132,7 +134,7 @@ def read_bins(config: Mapping[str, Any]) -> int:
 
 
 def same_layout(prepared: PreparedPreferences) -> str:
-    """State that what studies of a world share does not depend on the design."""
+    """Return '': the test set that studies of a world share does not depend on the design."""
     return ""
 
 

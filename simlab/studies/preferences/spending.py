@@ -26,10 +26,10 @@ def count_affordable(prepared: PreparedPreferences, n_systems: int) -> float:
 
 
 def accounts(prepared: PreparedPreferences, stop: Bools, cost: Ints, order: Ints, end: Ints) -> list[dict[str, float]]:
-    """Account for campaigns whose pairs were collected up to the looks `end[campaign, pair]`; nothing without limits.
+    """Return an account (`settle_account`) of each campaign, its pairs collected up to looks `end[campaign, pair]`.
 
-    See `find_last_looks` for `stop`, `cost` and `order`. Planned is what a protocol asks for without money: all that
-    `annotations` allow in whole batches.
+    It is empty where no money limits the study. See `find_last_looks` for `stop`, `cost` and `order`. Planned are the
+    comparisons that a protocol asks for without limits of money: all that `annotations` allow in whole batches.
     """
     if not prepared.cuts:
         return [{} for _ in end]

@@ -1,4 +1,7 @@
-"""Declare what studies of ratings conclude, and appraise it by the truth and by what other raters would have led to."""
+"""Declare the outcomes of studies of ratings; add those that only the world knows: the truth, and twin campaigns.
+
+A twin is a campaign repeated with other raters for every output; `appraise` concludes from it.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +61,10 @@ OUTCOMES: Mapping[str, Outcome] = {
 def appraise(
     prepared: PreparedRatings, world: World, table: DealTable, campaigns: Sequence[Campaign], outcomes: Outcomes
 ) -> dict[str, Array]:
-    """Repeat campaigns with other raters for every output, where ratings are fixed and there are enough raters."""
+    """Return the conclusions of twins of the campaigns, by outcome, `[campaign, pair]`.
+
+    There are none unless ratings are fixed and every output can be rated by somebody else.
+    """
     if not allows_twins(world, table):
         return {}
     twins = [_twin(prepared, world, table, campaign) for campaign in campaigns]
@@ -105,9 +111,9 @@ def _no_twin(world: World) -> dict[str, Array]:
 
 
 def truth(prepared: PreparedRatings, world: World, table: DealTable) -> dict[str, Array]:
-    """Return how good systems are, and which of each two is better; nothing where nobody knows.
+    """Return true values `[1, system]` and directions `[1, pair]`, by outcome; none where they are not known.
 
-    It is what raters at large say on average, or those of the world's pool alone (`design.estimand`).
+    The true value is the mean score by raters at large, or by those of the world's pool alone (`design.estimand`).
     """
     worth = world.truth
     if prepared.design.estimand == THESE_RATERS:
@@ -119,7 +125,7 @@ def truth(prepared: PreparedRatings, world: World, table: DealTable) -> dict[str
 
 
 def blank(prepared: PreparedRatings, world: World, table: DealTable) -> dict[str, Array]:
-    """Fill in the outcome of a campaign whose design could not be carried out: it asked nothing and cost nothing."""
+    """Return empty outcomes, by name, for a campaign that failed, or met a value that cannot be; it cost nothing."""
     n = world.frame.n_systems
     names = of_campaigns(OUTCOMES)
     if not allows_twins(world, table):

@@ -42,7 +42,7 @@ def metric_calls(world: World) -> int:
 
 
 def least_money(prepared: PreparedRatings, world: World, table: DealTable) -> float:
-    """Return what pays any draw of `design.min_documents`, with one rating of each segment."""
+    """Return the money that pays any draw of `design.min_documents` with one rating of each segment."""
     answers = count_ratings(world.frame, table, count_fewest_documents(prepared), longest=True)
     return bill(prepared.prices, answers=answers, raters=world.frame.n_raters, metric_calls=metric_calls(world))
 
@@ -112,7 +112,7 @@ def _sum_first(sizes: Ints, n: int, sign: int) -> int:
 
 
 def count_documents_paid(prepared: PreparedRatings, world: World, table: DealTable) -> tuple[int, int]:
-    """Return the fewest documents, and the most, that campaigns of a world have, by how long theirs are."""
+    """Return the fewest and the most documents that money pays in campaigns of a world: the longest, the shortest."""
     wanted, paid = prepared.design.documents, allowance(prepared, world)
     each, least = table.slots.shape[2], count_fewest_documents(prepared)
     if not prepared.cuts or paid == math.inf:

@@ -4,8 +4,8 @@ A task is what the grouping puts together (all systems' outputs of a document, o
 screen is one output, with all its segments. In which order somebody gets their tasks, and a task shows its outputs, is
 the clock's chance, so that a deadline does not always cost the same systems.
 
-What a platform knows while people work are the scores of tasks that were handed in. It takes them for what whoever had
-the seat at the start says with a clear head: that somebody lapsed, or has come in their place, is seen afterwards.
+What a platform knows while people work are the scores of tasks that were handed in. It takes these for the answers of
+the seat's first person without lapses: that somebody lapsed, or has come in their place, is seen afterwards.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ _drawn: OrderedDict[tuple[int, int, tuple[int, ...], int], tuple[World, World]] 
 
 
 class RatingTasks(NamedTuple):
-    """Ratings that a design asks for, as tasks.
+    """Ratings that a design asks for, as tasks of a clock.
 
-    `system`, `item`, `slot`, in the order of their arrays without a clock; `rating[answer]` is the number of the rating
-    that each answer is, tasks one after the other.
+    `system[j]`, `item[j]` and `slot[j]` are of the j-th rating, in the order that ratings have without a clock.
+    `rating[answer]` is the j of each answer; answers are counted one task after the other.
     """
 
     tasks: Tasks
@@ -165,7 +165,7 @@ def _reveal(
     noise: Any,
     place: Place,
 ) -> tuple[tuple[str, ...], Seen]:
-    """Reveal the ratings that came, in the order of their arrays without a clock; name all who work."""
+    """Return the names of all who work, and the ratings that came, in the order that ratings have without a clock."""
     size = dealt.tasks.size
     rating = dealt.rating[(np.cumsum(size) - size)[carried.task] + carried.part]
     came = np.full(len(dealt.rating), -1)
@@ -249,7 +249,10 @@ def is_as_dealt(campaign: Collected) -> bool:
 
 
 def newcomers(seed: int, world: World, place: Place, turn: int) -> World:
-    """Draw who comes after others in the same seats: the same people in all studies of a pool (the last are kept)."""
+    """Return the world with those in the seats who come after `turn` others; the last worlds are kept.
+
+    They are the same people in all studies of a pool.
+    """
     key = (id(world), seed, place[:3], turn)
     # An id is that of another world once the first is gone, so the world is held with it.
     if key not in _drawn or _drawn[key][0] is not world:
@@ -285,8 +288,8 @@ def add_overlap(
 class Platform:
     """Serve the tasks of a campaign as a platform does: `tasks` are those at the start.
 
-    It `watches` what is handed in where it has to know: to choose who takes what of tasks that are dealt to nobody, or
-    to ask one more rater.
+    It `watches` the tasks that are handed in where it has to: to choose who takes which of the tasks dealt to nobody
+    (`choose`), or to ask one more rater where two disagree (`find_next_tasks`). `dealt` are all ratings asked for.
     """
 
     def __init__(
@@ -321,7 +324,7 @@ class Platform:
         self._total = np.zeros(frame.n_systems)
 
     def choose(self, seat: int, tasks: Ints, hour: float) -> int:
-        """Return which of the open tasks somebody takes: its place in the list."""
+        """Return the place in `tasks` (numbers of open ones) of the task that the person in a seat takes next."""
         place = 0
         if self._prepared.assign is not None:
             order = np.argsort(self._rank[tasks], kind="stable")
@@ -332,7 +335,7 @@ class Platform:
         return place
 
     def find_next_tasks(self, handed_in: Ints, hour: float) -> Tasks | None:
-        """Take in what was handed in; ask one more rater where two of an output are too far apart."""
+        """Take in the tasks that were handed in; return those for one more rater where two are too far apart."""
         added = [task for task in handed_in.tolist() if self._take_in(task)]
         return self._repeat_tasks(added) if added else None
 
@@ -409,7 +412,7 @@ def find_slots(frame: Frame) -> Ints:
 
 
 def _average_outputs(world: World, noise: Any) -> Floats:
-    """Return what everybody says of each output, on average over its segments: `[system, document, slot]`."""
+    """Return everybody's mean score of each output over its segments: `[system, document, slot]`."""
     frame = world.frame
     system, item, slot = np.nonzero(frame.rater >= 0)
     value, _ = world.answers[RATE].answer(noise, system, item, slot)

@@ -28,7 +28,7 @@ class RatingBackstage(NamedTuple):
 
 
 def lay(prepared: PreparedRatings, world: World, place: Place) -> DealTable:
-    """Work out for a world whom the design's grouping can ask about what."""
+    """Return the table from which a world's documents are dealt: which raters can be asked about which outputs."""
     groups, wanted = prepared.group(world.frame), prepared.design.ratings_per_item
     table = lay_table(world.frame, groups, wanted)
     paid = count_ratings_per_item(prepared, world, table)
@@ -48,7 +48,7 @@ def document_set(prepared: PreparedRatings, world: World, study: int) -> int:
 def collect(
     prepared: PreparedRatings, world: World, table: DealTable, noise: Iterator[Any], places: Sequence[Place]
 ) -> list[Campaign | DesignFailure]:
-    """Carry out the asking of each study; a design that cannot be carried out says why."""
+    """Return for each place its campaign, or why it failed; `noise` yields for each what `draw` drew."""
     return [_campaign(prepared, world, table, own, place) for own, place in zip(noise, places, strict=True)]
 
 
@@ -74,7 +74,10 @@ def _campaign(
 def _account(
     prepared: PreparedRatings, world: World, table: DealTable, collected: Collected, place: Place
 ) -> Collected | DesignFailure:
-    """Return what the design asked for before it was cut; fail where not even the fewest documents are paid."""
+    """Return a campaign with its account; fail where money does not pay the fewest documents.
+
+    Planned are the ratings that the design asked for before it was cut.
+    """
     used = len(collected.seen.value)
     if used > allowance(prepared, world):
         money = find_limit(prepared.limits, world.frame.n_systems)
@@ -118,7 +121,10 @@ def deal(rng: np.random.Generator, prepared: PreparedRatings, table: DealTable, 
 def reveal_ratings(
     prepared: PreparedRatings, world: World, documents: Bools, assignment: SlotAssignment, noise: Any, place: Place
 ) -> Collected:
-    """Reveal what a design asks for, and pay for it."""
+    """Return the campaign without a clock: all ratings that a design asks for, and their cost.
+
+    `documents` marks those of the study, `noise` is what the world's law of ratings drew for it.
+    """
     seen, each = reveal(world, assignment, noise), assignment.slot.shape[2]
     cost = bill(prepared.prices, answers=len(seen.value), raters=world.frame.n_raters, metric_calls=metric_calls(world))
     return Collected(
@@ -134,7 +140,7 @@ def reveal_ratings(
 
 
 def reveal(world: World, assignment: SlotAssignment, noise: Any = None) -> Seen:
-    """Let the raters whom a design asks answer."""
+    """Return the ratings of the raters whom a design asks; `noise` is what the world's law drew for the study."""
     by_item = assignment.slot[:, world.frame.document, :]
     system, item, k = np.nonzero(by_item >= 0)
     slot = by_item[system, item, k]

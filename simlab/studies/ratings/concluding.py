@@ -1,6 +1,7 @@
 """Conclude from ratings: normalise, add up by document, test every pair of systems. No world is known here.
 
-A rule that watches ratings come claims differences in the order in which they did.
+`conclude` takes the collected campaigns and returns the outcomes. A decision rule that looks while ratings come takes
+the place of the test; it gets them in the order in which they came.
 """
 
 from __future__ import annotations
@@ -221,7 +222,10 @@ def _sum_leads(total: Floats, *, lower_is_better: bool) -> Floats:
 def claim_pairs(
     prepared: PreparedRatings, collected: Collected, scores: Seen, direction: Array, rng: np.random.Generator
 ) -> dict[str, Array]:
-    """Return what a rule claims of each pair; a claim has the direction that it had when it was made."""
+    """Return a rule's claims by outcome, `[pair]`; a claim keeps the direction that it had when it was made.
+
+    `direction[pair]` is that of the final estimate, for pairs without a claim.
+    """
     if prepared.claim is None:
         raise ValueError("a decision without a part watches nothing")
     claims = prepared.claim(seal(order_screens(collected, scores, rng)))

@@ -57,7 +57,7 @@ STUDIES: Mapping[Callable[..., Any], Callable[..., SimulatedStudies | Judge]] = 
 
 
 class Further(NamedTuple):
-    """Raters beside those of a design: second ones on a share of the documents, one more on a boost.
+    """Raters beside those of a design: second ones on a share of the documents, one more if two differ by a margin.
 
     Studies that were declared before there were such keys have neither.
     """

@@ -1,4 +1,8 @@
-"""Check what the file of a fitted world says of scales, and of how fast people work."""
+"""Check the file of a world that `simlab fit` fitted to ratings on a scale, and read it; read the speeds of any fit.
+
+`validate_scales` takes the parsed YAML and returns `FittedScales`; `where` is the file's name, which errors begin with.
+The pilot is the table that was fitted; a bucket is a set of its documents that the same raters rated.
+"""
 
 from __future__ import annotations
 
@@ -78,7 +82,7 @@ class StoredTrait(TypedDict):
 
 
 class StoredChecks(TypedDict):
-    """Keys of how the world was held against its pilot."""
+    """Keys of the checks of the world against its pilot: how many passed, and which failed."""
 
     passed: Annotated[int, Ge(0)]
     failed: Annotated[list[StoredTrait], MaxLen(1000)]
@@ -94,7 +98,7 @@ class StoredComponent(TypedDict):
 
 
 class ScaleWorldFile(TypedDict):
-    """Keys of the file."""
+    """Keys of the whole file."""
 
     format: str
     simlab: NotRequired[str]
@@ -118,7 +122,11 @@ class ScaleWorldFile(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class FittedScales:
-    """A world fitted on a scale: people, seats, lengths of documents, and draws of the parameters."""
+    """A world fitted on a scale: people, seats, lengths of documents, and draws of the parameters.
+
+    `document_sizes` counts the segments of each document of the pilot, `seats[bucket]` are places of its raters in
+    `rater_names`, `effects[draw]` draws from the posterior, `timing` draws of speeds (none: the pilot had no times).
+    """
 
     system_names: tuple[str, ...]
     rater_names: tuple[str, ...]
@@ -130,7 +138,7 @@ class FittedScales:
 
 
 def validate_scales(document: Mapping[str, Any], where: str) -> FittedScales:
-    """Return what a file of this format holds; raise InputError, naming the key and the value, where it cannot be."""
+    """Return the world that a parsed file holds; raise InputError, naming the key and the value, where it cannot be."""
     content = validate_keys(ScaleWorldFile, document, where)
     check_people(content["systems"], content["raters"], content["seats"], where)
     _check_sizes(content, where)

@@ -1,4 +1,8 @@
-"""Read the file of a fitted world, every value checked before any is used, and which checks its pilot failed."""
+"""Read and check the file of a world that `simlab fit` fitted to a pilot's ratings, and the checks that it failed.
+
+Call `read_world` for a world of any law, `read_draws` for the draws of one parameter, `failed_checks` for the checks.
+The pilot is the table that was fitted. Every value is checked before any is used.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +83,7 @@ class MqmParameters(TypedDict):
 
 
 class Speed(TypedDict):
-    """Keys of how fast a rater is: seconds per segment are lognormal."""
+    """Keys of how fast a rater of the pilot is: seconds per segment are lognormal."""
 
     median_seconds: Positive
     log_sd: Spread
@@ -87,7 +91,7 @@ class Speed(TypedDict):
 
 
 class MqmWorldFile(TypedDict):
-    """Keys of the file."""
+    """Keys of the whole file."""
 
     format: str
     simlab: NotRequired[str]
@@ -111,7 +115,12 @@ class MqmWorldFile(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class FittedMqmWorld:
-    """A world fitted to MQM ratings: people, seats, lengths of documents, draws of the parameters and of speeds."""
+    """A world fitted to MQM ratings: people, seats, lengths of documents, draws of the parameters and of speeds.
+
+    `document_sizes` counts the segments of each document of the pilot, `seats[bucket]` are places of its raters in
+    `rater_names`; `effects`, `leniency_sd` and `severity_sd` have one entry per draw from the posterior. `speeds` are
+    the pilot's raters by name, `timing` draws of the speeds of people at large.
+    """
 
     system_names: tuple[str, ...]
     rater_names: tuple[str, ...]
@@ -267,7 +276,7 @@ def _row(rows: list[list[float]], k: int) -> Floats:
 
 
 class FailedTrait(NamedTuple):
-    """A trait of the pilot that lies outside what the world allows."""
+    """A trait of the pilot, `real`, that lies outside the interval of worlds drawn from the fit, `low` to `high`."""
 
     name: str
     real: float
@@ -276,7 +285,7 @@ class FailedTrait(NamedTuple):
 
 
 def failed_checks(path: str) -> tuple[FailedTrait, ...]:
-    """Return the checks that a fitted file says it failed; none of a file that was never checked, or is another one.
+    """Return the checks that a fitted file says it failed; none where it was never checked, or is no file of a fit.
 
     Raises InputError for a file that cannot be read, and for checks that are not written as `simlab fit` writes them.
     """

@@ -1,4 +1,8 @@
-"""Check what the file of a fitted world says of a law of one's own: answers that it gave once, and are kept."""
+"""Check and read the file of a world fitted by a law of the user's own: it keeps answers that the law gave once.
+
+`validate_kept_world` takes the parsed YAML and returns `KeptWorld`; `where` is the file's name, which errors begin
+with. The pilot is the table that was fitted; people at large are those whom the law drew beside its raters.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +56,7 @@ class KeptAnswerKeys(TypedDict):
 
 
 class KeptAnswersFile(TypedDict):
-    """Keys of the file."""
+    """Keys of the whole file."""
 
     format: str
     simlab: NotRequired[str]
@@ -75,10 +79,11 @@ class KeptAnswersFile(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class KeptWorld:
-    """A world of a law of one's own: people, seats, and the answers kept about documents.
+    """A world of a law of the user's own: people, seats, and the answers kept about documents.
 
-    `effects[draw]` are codes `[system, segment, rater, answer]` of answers; raters are the pilot's, then those at
-    large, and segments are those of documents of `kept_sizes`. `model` is the law's MODULE:FUNCTION, never imported.
+    `seats[bucket]` are places of the pilot's raters in `rater_names`. `effects[draw]` are codes of answers, `[system,
+    segment, rater, answer]`; raters are the pilot's, then those at large, and segments are those of documents of
+    `kept_sizes`. `model` is the law's MODULE:FUNCTION, never imported.
     """
 
     model: str
@@ -99,7 +104,7 @@ class KeptWorld:
 
 
 def validate_kept_world(document: Mapping[str, Any], where: str) -> KeptWorld:
-    """Return what a file of this format holds; raise InputError, naming the key and the value, where it cannot be."""
+    """Return the world that a parsed file holds; raise InputError, naming the key and the value, where it cannot be."""
     content = validate_keys(KeptAnswersFile, document, where)
     check_people(content["systems"], content["raters"], content["seats"], where)
     kept = content["kept"]

@@ -1,6 +1,8 @@
 """Read the YAML of a fitted file: mappings, lists, texts and numbers, every key once, nothing that refers or runs.
 
-What its keys are a `TypedDict` says; no other keys are taken, and no text for a number.
+Call `document` for the content, `refuse_other_format` for the first line, `validate_keys` for the keys, which a
+`TypedDict` lists: no other keys are taken, and no text for a number. `where` is the file's name, which errors begin
+with; `remedy` tells the user what to do.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ OTHER = {
 
 
 def document(text: str, where: str, remedy: str) -> Any:
-    """Return the content of a document; raise InputError, beginning with `where`, for what no fitted file has."""
+    """Return the content of a YAML text; raise InputError, beginning with `where`, for what no fitted file has."""
     import yaml
 
     loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -57,7 +59,7 @@ def refuse_other_format(document: object, kind: str, where: str, otherwise: str)
 
 
 def validate_keys(keys: type[Held], document: object, where: str) -> Held:
-    """Return a document as it is where its keys and values are those; raise InputError naming the first that is not."""
+    """Return a document as it is if it fits the TypedDict `keys`; raise InputError, naming the first key that fails."""
     from pydantic import ConfigDict, TypeAdapter, ValidationError
 
     keys.__pydantic_config__ = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)  # type: ignore[attr-defined]

@@ -1,4 +1,8 @@
-"""Comparisons: what an oracle, the raters and the metric would say about each output of each pair."""
+"""Comparisons: outcomes by an oracle, the raters and the metric for each pair of systems on each item.
+
+`ComparisonLaw` is the law of a world of comparisons (`World.answers[COMPARE]`). The oracle compares without errors of
+raters. Outcomes are 0, 1, 2 = `>`, `=`, `<`, and -1 for a gap.
+"""
 
 from __future__ import annotations
 
@@ -113,7 +117,7 @@ def require_comparisons(world: World) -> ComparisonLaw:
 
 
 def contest_frame(contest: Contest) -> Frame:
-    """Return what can be compared and which items a document has; raters are all alike."""
+    """Return the frame of a contest: its systems, items and documents, and one rater who stands for all."""
     n_systems, n_items = len(contest.system_names), contest.n_items
     document = contest.documents.document_indices(n_items)
     return Frame(
@@ -128,7 +132,7 @@ def contest_frame(contest: Contest) -> Frame:
 
 
 def rest_documents(world: World, n_outputs: int) -> Ints:
-    """Return which document each of the metric's outputs belongs to that humans cannot rate."""
+    """Return the document of each output that the metric rates, of `n_outputs`, and humans cannot: `[output]`."""
     if world.metric is not None and world.metric.rest_document is not None:
         documents: Ints = world.metric.rest_document
         return documents

@@ -1,4 +1,8 @@
-"""State how raters count errors: some that all raters of an output see, some of each rating alone."""
+"""Law of ratings by errors marked: the noise of a count is partly shared by an output's raters, partly a rating's own.
+
+`make_error_law` makes the law `ErrorCounts` of what `draw_people`, `draw_leanings` and `draw_passages` drew: effects of
+raters, of raters on documents, and of documents.
+"""
 
 from __future__ import annotations
 
@@ -197,7 +201,10 @@ def _walk_up(left: Floats, pmf: Floats, ratio: Floats, dispersion: float) -> Int
 
 @dataclass(frozen=True, slots=True)
 class TasteSpread:
-    """Spreads of raters on systems, documents, outputs, segments; `level`: they agree on systems overall."""
+    """Spreads of raters' factors on systems, documents, outputs, segments, as standard deviations of logarithms.
+
+    `level`: over the documents of a bucket all its raters expect the same of a system.
+    """
 
     system: float
     document: float
@@ -208,9 +215,9 @@ class TasteSpread:
 
 @dataclass(frozen=True, slots=True)
 class KindSpread:
-    """Spreads of documents and segments by kind of error, and the share of noise that is a segment's.
+    """Spreads of factors of documents and segments by kind of error, as standard deviations of logarithms.
 
-    Outputs of a segment have `common` of what all raters of an output share of a count's noise in common.
+    `common` is the share that the outputs of a segment have in common of the noise that all raters of an output share.
     """
 
     document: float
@@ -220,7 +227,7 @@ class KindSpread:
 
 @dataclass(frozen=True, slots=True)
 class Marking:
-    """Counts and costs of errors; `fixed`: every rating is drawn once for a world."""
+    """Keys of `mqm_raters` for counts and costs of errors; `fixed`: every rating is drawn once for a world."""
 
     noise_share: float
     minor_noise: float
@@ -257,7 +264,7 @@ class ErrorPassages(NamedTuple):
 def draw_people(
     rng: np.random.Generator, *, n_systems: int, n: int, leniency_sd: float, severity_sd: float, system_sd: float
 ) -> People:
-    """Draw who the raters are."""
+    """Draw n raters; the spreads are standard deviations of logarithms."""
     leniency, severity = (draw_lognormal(rng, sd, n) for sd in (leniency_sd, severity_sd))
     return People(leniency, severity, draw_lognormal(rng, system_sd, (n_systems, 1, n)))
 
@@ -297,7 +304,7 @@ def draw_passages(rng: np.random.Generator, outputs: Outputs, kinds: KindSpread)
 def make_error_law(
     outputs: Outputs, frame: Frame, people: People, leanings: ErrorLeanings, passages: ErrorPassages, marking: Marking
 ) -> ErrorCounts:
-    """Return how many errors of each kind the raters are expected to mark, and how they come about."""
+    """Return the law of the errors that raters mark: the expected numbers of each kind, and their noise."""
     points = (1 - marking.major_share) * marking.minor_weight + marking.major_share * marking.major_weight
     # Whoever rates an item rates it for all systems, so one system's seats are all.
     rater = frame.rater[0]

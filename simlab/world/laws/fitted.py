@@ -138,7 +138,7 @@ def _add_others(world: World, made: FittedParts, others: FittedSources, *, poten
 def _make_world(
     made: FittedParts, factors: Factors, rng: np.random.Generator, truth: Floats, *, potential: bool
 ) -> World:
-    """Let raters expect what the factors say; `rng` draws their ratings where these are fixed."""
+    """Make the world of the law with these factors; `rng` draws its ratings where these are fixed."""
     effects, frame = made.effects, made.frame
     system, item = np.arange(frame.n_systems)[:, None, None], np.arange(len(frame.document))[:, None]
     expected = expected_errors(effects, factors, frame.document, system, item, frame.rater)
@@ -172,7 +172,7 @@ class Effects:
     `minor_sharpness` for minor errors); `punctuation[rater]` is the expected number of punctuation errors in an
     average segment. `kind_document_sd` and `kind_segment_sd` are spreads of factors that minor and major errors have
     each of their own, `rater_segment_sd` that of such factors of raters on segments; 0: no such factors. Factors of
-    segments are lognormal where `segment_skew` is 0, gamma where it is their spread; see `skewed`. `minor_noise`
+    segments are lognormal where `segment_skew` is 0, gamma where it is their spread; see `draw_skewed`. `minor_noise`
     is the share of what raters of an output share elsewhere that they do not share of minor errors, `segment_share`
     that of what they share which the outputs of all systems for a segment have in common. `rater_weight[rater]` makes
     the mean taste of these raters for each system 1, each counted with its weight (None: tastes are as they come).
@@ -253,7 +253,7 @@ def draw_passages(rng: np.random.Generator, effects: Effects, document: Ints) ->
 
 
 def draw_kinds(rng: np.random.Generator, effects: Effects, document: Ints) -> Floats | None:
-    """Draw how many minor, and major, errors documents and segments invite beyond what they share."""
+    """Draw factors of minor and of major errors by document and segment, `[kind, item]`; None: all are 1."""
     if effects.kind_document_sd == effects.kind_segment_sd == 0:
         return None
     by_document = draw_lognormal(rng, effects.kind_document_sd, (2, int(document.max()) + 1))

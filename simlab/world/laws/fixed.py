@@ -1,4 +1,4 @@
-"""Ratings that are what they are: recorded in a table, or drawn once for a world."""
+"""Fixed ratings: recorded in a table, or drawn once for a world, so that all its studies reveal the same ones."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class FixedRatings:
         """Draw nothing."""
 
     def answer(self, noise: None, unit: Ints, item: Ints, slot: Ints) -> Answers:
-        """Look the ratings up."""
+        """Look up the ratings; there is no `noise`."""
         return Answers(self.value[unit, item, slot], self.errors[unit, item, slot])
 
     def expected_ratings(self) -> Floats:
@@ -35,6 +35,6 @@ class FixedRatings:
 
 
 def fixed_ratings(world: World) -> FixedRatings | None:
-    """Return the ratings of a world where they are fixed."""
+    """Return the ratings of a world if they are fixed, else None."""
     law = world.answers.get(RATE)
     return law if isinstance(law, FixedRatings) else None

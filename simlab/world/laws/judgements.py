@@ -89,8 +89,9 @@ class Quality(NamedTuple):
     """True quality of judgements and metric `[system]`; NaN where nothing is known.
 
     `gamma`: noise of a judgement over spread of human scores, as variances; `correlation` of metric and human score;
-    `slope` of judgements on what the metric says; `human_rho` and `human_eta` of the raters on the binary scale;
-    `efficiency`: the data efficiency where it does not follow from gamma and correlation (None: it does).
+    `slope` of judgements on the metric's scores; `human_rho` and `human_eta`, true positive and true negative rate of
+    the raters on the binary scale; `efficiency`: the data efficiency where it does not follow from gamma and
+    correlation (None: it does).
     """
 
     gamma: Floats
@@ -282,7 +283,7 @@ def _summarise_other_outputs(
 
 
 def _calibration(rng: np.random.Generator, for_judges: np.random.Generator, law: Judgements, needs: Needs) -> Floats:
-    """Count TP of P, TN of N among each system's outputs that both rated.
+    """Count TP, P, TN, N among each system's outputs that both rated: `[system, 4]`; see `Judged.calibration`.
 
     Where systems share the calibration, it is as many outputs as one system has, taken from all: the first ones of
     each.
@@ -301,7 +302,7 @@ def _calibration(rng: np.random.Generator, for_judges: np.random.Generator, law:
 
 
 def _sum_payers(parts: Floats, needs: Needs) -> Floats:
-    """Add up what all systems pay together; each has it all."""
+    """Return calibration counts `[system, 4]` as each system may use them: those of all, where systems share them."""
     return np.tile(parts.sum(0), (len(parts), 1)) if needs.payers > 1 else parts
 
 

@@ -15,10 +15,10 @@ Judgement = Literal["one", "mean"]
 
 @dataclass(frozen=True, slots=True)
 class RecordedJudgements(Judgements):
-    """Take a table for the world: its outputs are the test set, its judgements all that there are.
+    """Law of judgements drawn from a table: its outputs are the test set, its judgements all that there are.
 
     `given[system, item, slot]`, NaN = a gap, moved to the front so that the judgements of an output are its first ones.
-    A judgement is `one` of them, drawn at random, or their `mean`; the human metric f is their mean in both cases.
+    A judgement is `one` of them, drawn at random, or their `mean`; the human score f is their mean in both cases.
     Of an output with one judgement nobody knows how much of it is noise: f is that judgement, noise and all.
     """
 
@@ -73,7 +73,7 @@ class RecordedJudgements(Judgements):
         return float(np.nanmin(self.given)), float(np.nanmax(self.given))
 
     def quality(self, metric: OutputMetric | None) -> Quality:
-        """Work out gamma, rho and what they promise from the table; gamma and rho are unknown without repeats."""
+        """Work out gamma, correlation, slope and efficiency from the table; the first two need repeated judgements."""
         nothing = np.full(len(self.given), np.nan)
         spread, noise = self.score.var(1), self.annotator_variance()
         repeated = bool((self.counts > 1).all()) or self.judgement == "mean"

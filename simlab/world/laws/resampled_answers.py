@@ -1,7 +1,7 @@
 """Draw worlds from kept answers of a user's own law: documents, raters, answers are resampled.
 
-A world is then what it says that it is: its population of documents, and of raters at large, is the kept one, and what
-its systems are worth is a mean over all of it, known without error.
+The kept documents and raters at large are the whole population, so that the true mean of a system, over all of it, is
+known without error. `draw_world` draws a world from an `AnswerPopulation`.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from simlab.world.laws.fixed import UNMARKED, FixedRatings
 class KeptAnswers:
     """Law of resampled ratings: each is one of those that are kept of a rater and an output.
 
-    `value[system, segment, person, answer]` is kept; `segment[item]` and `person[system, item, slot]` (-1: nobody) say
-    which of it an output and a seat have.
+    `value[system, segment, person, answer]` are the kept scores; `segment[item]` is the kept segment that an item is,
+    `person[system, item, slot]` the person of the kept ones who sits in a slot (-1: nobody).
     """
 
     value: Floats
@@ -55,7 +55,7 @@ class AnswerPopulation(NamedTuple):
     """Population of answers that worlds are drawn from.
 
     `value[system, segment, person, answer]`: the first `pilot` people are the pilot's, others are those at large;
-    `raters(rng)` draws who they are, `[rater]`, and `documents(rng)` what they rate.
+    `raters(rng)` draws the raters of a pool, `[rater]` indices of people at large; `documents(rng)` what they rate.
     """
 
     value: Floats
@@ -70,7 +70,7 @@ class AnswerPopulation(NamedTuple):
 
 
 def draw_world(rng: np.random.Generator, population: AnswerPopulation, people: Ints, *, potential: bool) -> World:
-    """Draw a world of these people, `[rater]`; with `potential` every rating is fixed, as in a recorded table.
+    """Draw a world of raters `people[rater]`, indices of kept ones; with `potential` every rating is drawn once.
 
     Other raters and documents can be drawn for it.
     """

@@ -57,7 +57,10 @@ class ScaledRatings:
 
 
 class ScaleSources(NamedTuple):
-    """Sources of others: effects with other raters, the frame of other documents and what these bring."""
+    """Sources of other raters and documents: callables that draw effects with other raters, and a frame of documents.
+
+    Beside the frame `documents` returns `seen[system, item]`, what documents add to a system's mean (`latent_draw`).
+    """
 
     raters: Callable[[np.random.Generator], ScaleEffects]
     documents: Callable[[np.random.Generator], tuple[Frame, Floats]]
@@ -109,7 +112,7 @@ def _add_others(world: World, made: ScaleParts, others: ScaleSources, worth: Flo
 
 
 def _draw_ratings(rng: np.random.Generator, made: ScaleParts, worth: Floats, *, potential: bool) -> World:
-    """Let raters think of the outputs; `rng` draws what they make of documents, and ratings that are fixed."""
+    """Make a world of given parts; `rng` draws the effects of raters on documents, and ratings that are fixed."""
     effects, frame = made.effects, made.frame
     on_document = effects.rater_document_sd * rng.standard_normal((frame.n_documents, frame.n_raters))
     system = np.arange(frame.n_systems)[:, None, None]
@@ -175,7 +178,7 @@ class ScaleEffects:
 
 
 def convert_to_scores(scale: Scale, latent: Floats) -> Floats:
-    """Turn what raters think into what they write down, same shape."""
+    """Turn latent values into scores on a scale, same shape."""
     if scale.law != "gaussian":
         return np.asarray(scale.values[np.searchsorted(scale.thresholds, latent)])
     if scale.step > 0:
@@ -197,7 +200,7 @@ def first_step(scale: Scale) -> float:
 
 
 def latent_draw(rng: np.random.Generator, effects: ScaleEffects, document: Ints) -> Floats:
-    """Draw what documents bring, whoever rates them: `[system, item]`, the systems' means left out.
+    """Draw the latent deviation of each output from its system's mean that all raters share: `[system, item]`.
 
     `document[item]` says which items belong together. It is the sum of the effects of document, segment, system on
     document, and output.
