@@ -1,6 +1,7 @@
-"""Read the plan that a table was collected by: a study file, and what an analyst is told beside it.
+"""Read the plan by which a table of answers was collected, and record how the table kept to it.
 
-`read_plan` returns a `LoadedPlan`; `describe_compliance` records how a table kept to it.
+`read_plan` takes a study file, a sidecar (the file beside an exported table, with the study and facts of its campaign)
+or the folder of a study, and returns a `LoadedPlan`. `describe_compliance` returns the `PlanCompliance` of a table.
 """
 
 from __future__ import annotations
@@ -29,12 +30,13 @@ FOLDER_FILE = "study.yaml"
 
 @dataclass(frozen=True, slots=True)
 class LoadedPlan:
-    """A plan: the composed `config`, its `digest`, and what an exported `campaign` says beside its table.
+    """A plan: the composed `config`, its `digest`, and what the sidecar of an exported `campaign` says.
 
-    `campaign` is None for a plan alone, made before anything was collected. `file` is where the study stands: `path`,
-    or in the folder that this is. `sheets` is there where a study was assigned in that folder; `edited`: its study is
-    another one by now than was assigned. `family` is the one of which claims are promised (None: as the decision says).
-    `goals` are what the study was to find and to take, where the plan of this study stands in its folder.
+    `campaign` is None for a study file alone, written before anything was collected. `file` is the study file: `path`
+    itself, or a file in the folder `path`. `sheets` is the key of the raters' sheets if the study was assigned to
+    raters (else None); `edited`: study.yaml was changed after that. `family` holds the comparisons whose claims are
+    promised together (None: as the decision says). `goals` are the targets and sizes in the folder's plan.json (None:
+    it has none, or that of another study).
     """
 
     path: Path
@@ -55,10 +57,10 @@ class LoadedPlan:
 
 
 def read_plan(path: Path, plugins: Sequence[str] = ()) -> LoadedPlan:
-    """Read a study file, the sidecar of an exported campaign, or a folder that holds a study.
+    """Read a study file, the sidecar of an exported campaign, or from a folder its assigned study, else study.yaml.
 
-    A study is composed as `simlab run FILE` does it; the sidecar of a campaign is held against its digest, and nothing
-    that it names needs to be at hand. Raises InputError for what is no plan.
+    A study is composed as `simlab run FILE` does it. A sidecar is checked against the digest in it, and the files that
+    it names need not exist. Raises InputError for a file that is no plan.
     """
     from simlab.config.plain_yaml import split_campaign_line
     from simlab.config.studyfile import read_config, read_family

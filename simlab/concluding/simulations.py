@@ -136,8 +136,8 @@ def _clear_metric_claims(metric: Metric) -> Metric:
 def share_again(claimed: Bools) -> Interval:
     """Return the mean share of claims that come again, and its 90 % interval over worlds.
 
-    `claimed[world, study, claim]` says what does. What a few studies in each world err is taken out of how far worlds
-    differ.
+    `claimed[world, study, claim]` says what does. The noise of a few studies in each world is taken out of the spread
+    between worlds.
     """
     from simlab.fitting.predictions import prediction_interval, widen_by_chance
 

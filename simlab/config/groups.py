@@ -134,7 +134,7 @@ def check_option(group: str, name: Any, options: Options) -> None:
 
 
 def compose_options(choices: Mapping[str, Any], defaults: Path, plugins: Sequence[str] = ()) -> dict[str, Any]:
-    """Compose the study of the chosen options (a name per group; for `measure` a list), all else as a file declares.
+    """Compose the study of the chosen options (a name per group; for `measure` a list), all else as in `defaults`.
 
     Raises InputError where the files of options do not compose.
     """

@@ -1,4 +1,10 @@
-"""Adapt settings to worlds from real ratings: they bring their own raters; a table, not a fit to it, is one world."""
+"""Adapt settings to systems that are read from a file: a table of real answers (`recorded`), or a fit to one.
+
+The raters come from the file, too: `add_raters` and `choose_raters` set them, and refuse others. A table is a single
+world, while any number of worlds is drawn from a fit: `one_world` turns worlds into studies. `identify` writes digests
+of the files into a config; `describe_tables` and `understood_metrics` return lines on how files were read. Settings are
+`declared` by a sweep file, or `typed` by a user.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +23,7 @@ if TYPE_CHECKING:
 
 OPTION = "recorded"
 FITTED, FITTED_PREFERENCES = "fitted", "fitted_preferences"
-"""Systems of a table, and of a world fitted to one; a kind of study says which raters they bring."""
+"""Options of `systems` fitted to a table; `Kind.brings` names the raters that come with them, and with a table."""
 _FITTED_TARGET = "simlab.world.fitted.fitted"
 _METRIC_TARGET = "simlab.world.recorded_metrics.recorded"
 _NAMES = frozenset(("system", "document", "segment", "position"))
@@ -58,7 +64,7 @@ def add_raters(declared: Mapping[str, KeySetting], typed: Sequence[KeySetting], 
 
 
 def choose_raters(choices: Mapping[str, Any], kind: Kind) -> dict[str, Any]:
-    """Choose the raters of a table or of a fit, where only some cells have them."""
+    """Return a cell's options with raters: those of its systems' file, or, if none are chosen, those that suit them."""
     systems = str(choices.get("systems"))
     suited = {"raters": kind.suits[systems]} if systems in kind.suits else {}
     return {**choices, "raters": kind.brings[systems]} if systems in kind.brings else suited | dict(choices)

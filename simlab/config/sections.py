@@ -1,6 +1,8 @@
-"""Check the keys of a study: which there are, what they may be, how many cells a grid has.
+"""Check the config of a study: which keys a section has, what they may be, how many cells a grid has.
 
-The keys of a part are derived from its signature. The others are written down here, once.
+`check` takes a config and returns it in the types of its rules. A part is the function that a section names as
+`_target_`: the section's keys are its keywords. Keys of sections without a part are written down here, once. A number
+of systems, raters or metric may be a law instead, such as uniform(0.1,0.5), from which each world draws its own.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ _LAWS_OF_PARTS = {"mqm_raters": "mqm"}
 RANGE = "range"
 """In place of a number: each world draws it from the range that the presets name."""
 LEAST = 512 * 10**6
-"""What a worker needs for the libraries that it loads, and something to compute with."""
+"""Bytes of memory that a worker needs at least: for the libraries that it loads, and to compute with."""
 _SIZE = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)(MB|GB|MiB|GiB)", re.ASCII)
 MOST_CELLS = 200_000
 """A cell takes a millisecond to check and some kilobytes to hold: so many take minutes and a gigabyte before the first

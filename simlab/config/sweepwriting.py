@@ -1,4 +1,7 @@
-"""Write what is asked of a sweep as a sweep file: what its own file said, and what was typed beside it."""
+"""Write the text of a sweep file, YAML, of all that is asked of a sweep: what its own file said, and what was typed.
+
+`write` returns that of a sweep over studies, `write_calculation` that of a calculation.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +25,10 @@ _NAME = re.compile(r"[A-Za-z_][\w.]*", re.ASCII)
 
 
 def write(declared: Declared, settings: Mapping[str, KeySetting], left_out: Collection[str], config: Config) -> str:
-    """Write a sweep file from a sweep as declared and the settings that were gathered for it.
+    """Return the text of a sweep file from a sweep as declared and the settings that were gathered for it.
 
-    `left_out` are keys that no cell has, `config` is that of a cell: it holds the sizes as they came to be.
+    `left_out` are keys that only kinds of studies have which nobody asked for; no cell has them. `config` is that of a
+    cell: it holds the sizes as they came to be.
     """
     given = [setting for setting in settings.values() if setting.key not in left_out and setting.key != "measure"]
     swept = [setting for setting in given if setting.swept]

@@ -32,10 +32,11 @@ class Timeline:
     """Timeline of one campaign, hours from the start on the calendar.
 
     Stretches of work are flat arrays: `row[k]` (of `people`), `begin[k]`, `end[k]`, `what[k]` (`CAME`, ...), `task[k]`,
-    and `about[k]`, the name of what the task is about (empty where none of its answers came). People have a `seat`,
-    they `arrived`, `left` (NaN: they stayed) and `why`. In `nights` nobody worked. The campaign was `ended_by` at the
-    hour `stop`; `deadline` is None where there is none. `paid` is what `Collected.paid` holds; `answers` is the word
-    for what people give, `things` for what `about` names.
+    and `about[k]`, the name of what the task is about (empty where none of its answers came). People, in the order of
+    `people`, have the number of a `seat`; they `arrived`, `left` (NaN: they stayed) and `why` (`STAYED`, `LEFT`, ...).
+    In `nights` nobody worked. The campaign ended at the hour `stop`, and `ended_by` says why (`ALL_CAME`, `DECIDED`,
+    ...; both codes are those of `simlab.types.collection`); `deadline` is None where there is none. `paid` is what
+    `Collected.paid` holds; `answers` is the word for what people give, `things` for what `about` names.
     """
 
     people: Sequence[str]

@@ -1,4 +1,10 @@
-"""Write what was learned of a metric: as the file that fitted metrics draw from, and as records."""
+"""Format the fit of a metric to a table: as the YAML that worlds with a fitted metric are drawn from, and as records.
+
+`text` returns the YAML of a metric and of the table's systems, `systems_text` that of systems alone, `name_of` the name
+for its file; the caller writes it. `preferences_words` and `adequacy_words` return the settings (KEY=VALUE) of worlds
+with the table's systems, `records` flat rows with intervals, `notes` what data do not tell. rho and eta are the true
+positive and the true negative rate of a metric, alpha is a system's share of adequate outputs.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +32,10 @@ OUTCOMES = (">", "=", "<")
 
 
 def text(learned: Learned, fit: MetricFit, source: str, digest: str, *, signs: tuple[int, int]) -> str:
-    """Return the YAML of a metric and of the table's systems; `source` names the table, `digest` is its SHA-256."""
+    """Return the YAML of a metric and of the table's systems; `source` names the table, `digest` is its SHA-256.
+
+    `signs` are 1 or -1, for (human, metric) scores: -1 where less is better.
+    """
     lines = [
         f"# What `simlab fit-metric` learned of {_plain_name(learned.name)}; worlds draw from it (simlab show metric).",
         *(f"{key}: {value}" for key, value in schemas.head_of_fitted("metric").items()),

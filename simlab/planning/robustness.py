@@ -1,5 +1,7 @@
-"""Measure the robustness of an advice over the worlds that a pilot allows, or over scenarios.
+"""Measure the robustness of an advice: in what share of the worlds that may be true it reaches all its targets.
 
+`measure_robustness` asks the worlds that a pilot allows, draws of a posterior; `measure_scenario_robustness` those that
+a user named. Both simulate the designs of a `SearchResult` on a bench and return a `Robust`: the share, and the regret.
 Noise of simulation makes draws of the posterior look further apart than they are: it is taken out of their spread.
 """
 
@@ -72,7 +74,8 @@ def measure_robustness(
     that draw, 0 where none does. A minimum over noisy figures would find designs that reach by luck: measures of all
     designs are shrunken before, as above; the noise that draws share stays in, and is in the interval.
 
-    None without a posterior, or where time ends before six draws; `draws` counts those that were simulated.
+    At most `draws` draws are simulated, each in so many `worlds`; `ground.draws` counts those of the posterior. None
+    without a posterior, or where time ends before six draws.
     """
     if not ground.draws or bench.remaining_seconds() <= 0:
         return None

@@ -1,7 +1,8 @@
-"""Turn a protocol of batches into tasks on a clock, one answer each: what is asked for first, and what follows.
+"""Turn a protocol of batches into tasks on a simulated clock, one answer each, and record the answers as they come.
 
-A batch of a unit (a pair that is compared, a system that is judged) leads from one look at it to the next. It came once
-its last answer was handed in, and waiting for that is what looking often costs.
+`Asking` returns the first tasks and, as tasks are handed in, those that follow; `Hearing` records the answers. At
+a look a rule may end the asking about a unit (a pair that is compared, a system that is judged); a batch leads from one
+look to the next. A batch is complete once its last answer was handed in: waiting for that is what looking often costs.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Read the scores, counts and times of a table, and find scores that are likelier a slip of the pen than meant.
 
-A score is far outside if its distance from the median is more than FAR times what 95 % of the other scores keep to, as
-it stands *and* on a log scale. The first alone would flag the tails of sums of errors and of magnitudes, the second
-alone what is near to nothing. Scores within 0 to 100 are none where the others are on that scale. Of clean tables of
-sums of errors, magnitudes (lognormal, log sd up to 1.5), bounded scores and categories, of 20 to 5,000 scores, fewer
-than 1 % have any such score (`tests/tables/test_slips.py` simulates them).
+A score is far outside if its distance from the median is more than FAR times the distance within which 95 % of the
+other scores lie, on their own scale *and* on a log scale. The first alone would flag the tails of sums of errors and of
+magnitudes, the second alone scores near 0. Where the others are on a scale of 0 to 100, no score on it is flagged. Of
+clean tables of sums of errors, magnitudes (lognormal, log sd up to 1.5), bounded scores and categories, of 20 to 5,000
+scores, fewer than 1 % have any such score (`tests/tables/test_slips.py` simulates them).
 """
 
 from __future__ import annotations

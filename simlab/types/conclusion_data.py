@@ -1,4 +1,9 @@
-"""Data of conclusions: estimates, evidence, verdicts, outcomes and how good they were."""
+"""Types of what campaigns conclude, and of how good conclusions are.
+
+Estimators return `Estimates`, the means of systems. Decision rules take `Evidence`, counts at each look, and return
+`Verdicts`; those of ratings return `Claims`. `Outcomes` are the arrays that the campaigns of a cell leave, an `Outcome`
+declares one of them. A performance measure makes an `Estimate` of `Outcomes`: it is none of the `Estimates`.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +26,7 @@ OK, DESIGN_FAILED, BLOCK_FAILED, UNRUN, IMPOSSIBLE = 0, 1, 2, 3, 4
 given, a value that cannot be."""
 
 NO_TWIN = -128
-"""Fills `twin_direction` where no deal with other raters was found."""
+"""Fills `twin_direction` where a campaign has no twin, a repetition with other raters for every output."""
 
 
 @dataclass(frozen=True, slots=True)

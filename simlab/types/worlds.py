@@ -1,4 +1,9 @@
-"""Worlds: the true systems, raters' answers about every output, and the metric's."""
+"""Types of worlds: the true systems, raters' answers about every output, and the metric's.
+
+A `World` joins a `Frame`, who can rate which output, with the `Law` of the answers to each question. Models of systems
+return `Outputs` for ratings, and a `Contest` for comparisons and judgements. A metric follows `MetricLaw` where pairs
+are compared, `OutputMetric` where single outputs are judged. The oracle compares outputs without the errors of raters.
+"""
 
 from __future__ import annotations
 

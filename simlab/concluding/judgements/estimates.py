@@ -1,7 +1,9 @@
-"""Estimate and compare systems from judgements: with or without a metric, or as a plan does.
+"""Estimate and compare systems from judgements of single outputs: with or without a metric, or as a plan does.
 
-Without a plan call `sum_by_document`, `choose_comparison` and `estimate_way`, which returns means and pairs. `places`
-are two arrays: the first and the second system of each pair, by their places among the systems that humans rated.
+`conclude_by_plan` concludes from what a plan collected. Without a plan call `sum_by_document`, `choose_comparison` and
+`estimate_way`, which returns means and pairs; their `evidence` holds what humans and metrics said of each output.
+`places` are two arrays: the first and the second system of each pair, by their places among the systems that humans
+rated.
 """
 
 from __future__ import annotations
@@ -256,7 +258,7 @@ def estimate_way(comparison: JudgedComparison, of: Totals, *, corrected: bool) -
 def conclude_by_plan(
     config: Mapping[str, Any], collected: Collected, wanted: ConcludeOptions, say: Callable[[str], None]
 ) -> Conclusion:
-    """Conclude by the plan's estimator: all numbers are those of the kind of study.
+    """Conclude from `collected` by the estimator of the plan's `config`, by the code that concludes simulated studies.
 
     Raises InputError for a promise that is not the plan's, and for a baseline that is not there.
     """

@@ -1,6 +1,8 @@
-"""Estimate what most raters would say of items, with their errors learned from repeated answers.
+"""Estimate the answer that most raters would give to each item (its consensus), and how raters err, easy item or hard.
 
-Call `group_answers`, then `learn_consensus`. Classes of answers are win, tie (where there are any) and loss.
+Errors are learned from items that several raters answered. Call `group_answers` on a table of preferences, then
+`learn_consensus`: it returns a `Consensus`, with the share of each class among a pair's items. Classes of answers are
+win, tie (where there are any) and loss. The model is that of `simlab.analysis.preferences.consensus`.
 """
 
 from __future__ import annotations
@@ -80,7 +82,10 @@ def group_answers(table: Preferences, where: str) -> RepeatedVotes:
 
 
 def learn_consensus(repeated: RepeatedVotes, table: Preferences, level: float, seed: int) -> Consensus | None:
-    """Learn raters' errors and the consensus of items; None where chains do not agree what it is."""
+    """Learn raters' errors and the consensus of items; None where chains have not converged.
+
+    Intervals miss with probability `level`.
+    """
     drawn, r_hat = draw_consensus(stream(seed, "consensus"), repeated.answers, current_effort().consensus)
     return _record(repeated, table, drawn, level, r_hat) if r_hat <= CLOSE else None
 

@@ -1,7 +1,8 @@
-"""Answer by the family of comparisons that is asked for: which claims are promised together, and what else follows.
+"""Answer for a family of comparisons, the pairs whose claims are promised together: candidates, tiers and claims.
 
 Families are all pairs (`all`), those with one baseline (`against`), ranks (`ranks`), who may be the best (`best`), and
-a false discovery rate (`fdr`). `choose_family` settles which; `Answering` answers once pairs are judged.
+a false discovery rate (`fdr`). `choose_family` takes it from the config, the options and the plan. Of pairs that were
+judged (`PairVerdicts`), `mark_pairs` marks those that are claimed; `Answering` makes the record `Family`.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ OF_MULTIPLICITY: Mapping[str, FamilyName] = {"max_t": "all", "holm": "all", "bh"
 """What `decision.multiplicity` promises claims of; each pair by itself is no family."""
 
 NEAR, MOST_NEAR = 2.0, 3
-"""Monte-Carlo errors within which other draws might bring a p-value across the level, and how many such are named."""
+"""A p-value so few Monte-Carlo errors from the level may cross it with other draws; so many such are named."""
 
 NOTHING_PROMISED = "exploratory: the plan did not fix this family, so that nothing is promised of it"
 

@@ -1,6 +1,7 @@
-"""Judge pairs of systems by the analysis of a config: which are of the family, claimed, and how uncertain all are.
+"""Judge pairs of systems by the analysis of a config: mark the family, decide claims, estimate their uncertainty.
 
-`verdicts` and `estimate_uncertainty` judge the study itself, `calculate_leads` and `judge_studies` many simulated ones.
+`verdicts` and `estimate_uncertainty` judge the study itself, `calculate_leads`, `judge_studies` and `find_exclusions`
+many simulated ones.
 `prepared` holds the parts of the analysis, `rated` the normalised ratings, and `family[pair]` marks the pairs of which
 claims are promised together; pairs are i < j in the order of the systems.
 """

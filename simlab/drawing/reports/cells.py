@@ -1,8 +1,9 @@
 """Lay out cells of a store as tables: each measure beside its Monte-Carlo error, and what stands behind the values.
 
-The answers of `simlab query`, and what `run` and `sweep` find, are made of it. A row is a cell, as `view.rows` lists
-it: its values on the axes, and for a measure `m` also `m_mcse`, `m_n` (campaigns), `m_clusters`, `m_low`, `m_high`.
-`table` or `pivot` lays rows out, `notes` writes the lines below.
+The answers of `simlab query`, and the results of `run` and `sweep`, are made of it. A cell of a store is one
+combination of values on the axes; `Row` is such a cell as `view.rows` lists it: its values on the axes, and for a
+measure `m` also `m_mcse`, `m_n` (campaigns), `m_clusters`, `m_low`, `m_high`. (`Cell` is an entry of a table.) `table`
+or `pivot` returns a `ReportTable` of rows, `notes` the lines below it.
 """
 
 from __future__ import annotations

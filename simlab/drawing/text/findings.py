@@ -1,4 +1,8 @@
-"""Write what a sweep found: the measure of its figure, how sure that is, and what to ask next."""
+"""Write what a sweep found as plain text: the measure of its figure, how sure that is, and what to ask next.
+
+`finding` returns the tables, `ending` the lines that follow them. Both take the dataset of a store: it has a dimension
+for each axis of the sweep, and variables for each measure: its values, and its errors as NAME_mcse.
+"""
 
 from __future__ import annotations
 
@@ -83,9 +87,9 @@ def ending(dataset: xr.Dataset, folder: Path, program: str) -> list[str]:
 
 
 def precision(dataset: xr.Dataset) -> list[str]:
-    """State in how many cells the errors are as small as a run asked for; else, in a line or none, a sweep's miss.
+    """State in how many cells the errors are as small as a run asked for, and how far off the furthest one is.
 
-    A sweep's miss is the largest error of its measure, where that is above what the sweep asks for.
+    Where a run asked for nothing, one line gives the largest error if it is above what the sweep's own file wants.
     """
     if reaches := query.reaches(dataset):
         return [line for reach in reaches for line in _describe_reach(dataset, reach)]

@@ -1,6 +1,7 @@
-"""The child process of `children`: `python -m simlab.engine.backends.child SOCKET PARENT`.
+"""Execute calls in a child process: `python -m simlab.engine.backends.child SOCKET PARENT`, as `children` starts it.
 
-Calls arrive through the inherited socket, and results leave through it.
+SOCKET is the file descriptor of an inherited socket, PARENT the process id of the driver. The first message is the
+start token, with the child's limits; each further one is a pickled call, and its result goes back the same way.
 """
 
 from __future__ import annotations
@@ -34,7 +35,10 @@ def execute_calls(socket: int, parent: int) -> None:
 
 
 def execute(request: bytes) -> bytes:
-    """Execute a call; return the pickled value and exception, one of which is None. Exits if memory is refused."""
+    """Execute a pickled call (working directory, function, arguments); exit if memory is refused.
+
+    Returns (value, None) or (None, exception), pickled.
+    """
     try:
         here, function, arguments = pickle.loads(request)  # noqa: S301
         with suppress(OSError):

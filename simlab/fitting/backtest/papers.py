@@ -1,9 +1,10 @@
-"""Test on a table what papers advise: each advice beside what it warns of, at the same number of ratings.
+"""Test on a table of ratings which designs papers advise, each beside the one it warns of, at as many ratings.
 
-The documents of the table are cut into parts. On each part both designs are studied, by re-revealing the ratings that
-there are, and the difference of the two is one value: errors are over parts, so that more studies of the same documents
-make nothing surer than documents like these allow. Call `cut_parts`, `find_setting` for an advice, `measure_arm` for
-both of its arms (designs) on each part, or in each of `draw_worlds`, and `judge` on the results.
+The documents of the table are cut into parts. On each part both designs are simulated with ratings that the table
+holds, and their difference in a measure, such as SRP (stable ranking probability), is one value. Its standard error is
+that over parts: more studies of the same documents do not lower it. Call `cut_parts`, `find_setting` for an advice,
+`measure_arm` for both of its arms (designs) on each part, or in each of `draw_worlds`, and `judge` on the results: it
+returns an `AdviceTest`, whose verdict is that the advice holds, is turned round, or that this is not known here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""Offer the law of MQM error counts as a `FittableLaw`, `MQM`, and list what a pilot does not identify of it."""
+"""Fit the law of MQM error counts to ratings, draw from it, and list what the ratings do not tell of it.
+
+The law is a model of the errors that raters mark, whose weights add up to scores; `MQM` offers it as a `FittableLaw`.
+`fit` returns draws of its parameters given `Ratings`, `answer` draws scores from one of them (`effects`), and `content`
+returns what the file of a fitted world holds. A pilot is a table of ratings to which the law is fitted.
+"""
 
 from __future__ import annotations
 

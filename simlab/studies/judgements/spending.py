@@ -1,4 +1,9 @@
-"""Limit a study of judgements to its money: metric and calibration are paid first, judgements with what is left."""
+"""Limit a study of judgements to its money: metric and calibration are paid first, judgements with what is left.
+
+Money is `per_system`, which decides how many judgements are planned (`count_planned`), or `total`, that of all systems
+together, which cuts these (`count_paid`). `Beside` holds the numbers that are paid first. `account_of` returns the
+account of a campaign, `cut_said` sentences on what was cut.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +70,7 @@ def count_paid(prepared: PreparedJudgements, beside: Beside) -> int:
 
 
 def _count_payable(prepared: PreparedJudgements, beside: Beside, amount: float) -> int:
-    """Count the judgements of each system that an amount for all of them pays."""
+    """Count the judgements of each system that an amount of money for all systems together pays."""
     left = (amount - beside.price(prepared)) / beside.systems
     if prepared.prices.answer == 0:
         raise InputError(
@@ -79,7 +84,7 @@ def _count_payable(prepared: PreparedJudgements, beside: Beside, amount: float) 
 
 
 def refuse(prepared: PreparedJudgements, beside: Beside, human: int) -> None:
-    """Raise InputError: the money does not pay so few judgements; say the least that would."""
+    """Raise InputError: the money does not pay `human` judgements of each system; name the least amount that would."""
     money = find_limit(prepared.limits, beside.systems)
     least = "" if money is None else money.format_least(beside.price(prepared, human))
     what = "one judgement" if human == 1 else f"the {human} judgements that analysis.estimator needs"
@@ -97,10 +102,11 @@ def _describe_limit(prepared: PreparedJudgements, beside: Beside) -> str:
 def account_of(
     prepared: PreparedJudgements, beside: Beside, requested: int, used: int, *, open_: bool
 ) -> dict[str, float]:
-    """Account for a campaign that asked for so many judgements of each system and used so many of all.
+    """Return the account of a campaign, as `settle_account` does; empty unless money limits it.
 
-    Money ended it where `total` pays fewer than were planned: what `per_system` pays is what is planned. `open_` says
-    whether there is a system that no rule had ended.
+    It asked for `requested` judgements of each system and used `used` of all systems together. Money ended it where
+    `total` pays fewer than were planned: what `per_system` pays is what is planned. `open_` says whether there is a
+    system that no rule had ended.
     """
     if not prepared.cuts:
         return {}

@@ -1,7 +1,8 @@
 """Count the evidence on each pair of systems at each look from collected comparisons, and ask the decision rule.
 
-A look is the end of a batch, when the rule is asked. `count_evidence` makes `Evidence` of one campaign, `join_evidence`
-stacks several, `decide` asks the rule; a row is a pair in a campaign.
+A look is the end of a batch, when the rule is asked. Evidence is how often humans, and a metric, preferred the first
+system, neither, or the second. `count_evidence` makes `Evidence` of one campaign, `join_evidence` stacks several,
+`decide` returns the rule's `Verdicts` at each look; a row is a pair in a campaign.
 """
 
 from __future__ import annotations
@@ -28,7 +29,11 @@ from simlab.types import Array, Bools, Collected, Evidence, Floats, ImpossibleVa
 
 
 class RuleOutcome(NamedTuple):
-    """Verdicts of a rule on rows (pairs) where collecting ended: see `Verdicts`."""
+    """Verdicts of a rule, `[row]`, at the look where collecting ended: +1, 0 or -1, and whether the rule ended it.
+
+    `theta` is the probability that the first system wins more often; for `summarise` see `Verdicts`. Rows are judged
+    together if the verdict on a pair depends on the other pairs of its campaign.
+    """
 
     verdict: Array
     stop: Bools
@@ -113,7 +118,7 @@ def _places(collected: Collected) -> Places:
 
 
 def find_end_looks(evidence: Evidence, collected: Collected) -> Ints:
-    """Return the look `[pair]` at which collecting ended: as `known` says, else the first that has all that came."""
+    """Return the look `[pair]` where collecting ended: `rounds` of `known`, else the first with all comparisons."""
     if "rounds" in collected.known:
         rounds: Ints = collected.known["rounds"]
         return rounds

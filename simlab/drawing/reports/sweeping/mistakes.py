@@ -1,6 +1,8 @@
 """Show the errors of campaigns in each design: for each pair of systems, how often it is claimed rightly or wrongly.
 
-A `Position` has the indices of a cell along the axes of `seen`, the view of the store.
+`section` takes `seen`, the view of a store of results, and returns that section of its report: a text, a triangle of
+pairs for each design, and a table of mean shares. A cell is a design with its campaigns; a `Position` has its indices
+along the axes of the store.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
 
 MOST_DESIGNS = 60
 MOST_NUMBERS = 6000
-"""Of so many designs, and designs times pairs, errors are shown pair by pair."""
+"""Errors are shown pair by pair for at most so many designs, and so many designs times pairs."""
 
 Position = tuple[int, ...]
 
