@@ -178,7 +178,7 @@ def _speeds(fit: Fit) -> Section | None:
 def _unknowns_section(fit: Fit) -> Section | None:
     if not fit.not_identified:
         return None
-    return Section("Not known from this pilot", (Prose("Priors stand in for:"), Points(fit.not_identified)), light=True)
+    return Section("Not known from this pilot", (Points(fit.not_identified),), light=True)
 
 
 def _list_fixed(fit: Fit) -> list[str]:
