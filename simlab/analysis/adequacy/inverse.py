@@ -34,6 +34,7 @@ Unknown = Literal["n_human", "n_metric", "n_calibration", "accuracy"]
 MOST = 10**9
 """More ratings than anybody collects; what is measurable with so many is called the limit."""
 PRECISION = 1e-4
+"""Step in which the least accuracy is searched."""
 HALF = 0.5
 """The power with which a measurable difference is found; plans for it are the published ones."""
 TWO = Among()

@@ -34,6 +34,7 @@ STEP = 0.125
 """Of the grids of logits. A sum over a normal kernel is right to 1e-4 from a standard deviation of .65 steps on; m lies
 on the same grid, so that with less spread a kernel becomes a single node: shared rates."""
 SPREADS = 7
+"""Nodes over t, the spread of logits between systems."""
 # In logits: room around the mean rate, more around a system's own (five prior SPREADs), and at most 9, a rate of .9999.
 BEYOND, OWN_BEYOND, FARTHEST = 1.5, 2.5, 9.0
 TINY = 1e-300

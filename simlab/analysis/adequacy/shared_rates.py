@@ -27,6 +27,7 @@ FARTHEST = 4.0
 """Alphas, their differences and rho + eta - 1 lie within -1 and 1; their normal stand-ins hardly leave twice that."""
 ROUNDS = 40
 NEAR = 1e-7
+"""Steps of `quantile` at most, and the distance (normal quantile or bracket) at which it stops."""
 TINY = 1e-300
 NEGLIGIBLE = 1e-10
 """Weights below this share of the largest, thousands of them together, change no probability that is looked at."""

@@ -113,6 +113,8 @@ def _is_certain(y: Floats, steps: Steps, done: Ints) -> Bools:
 def log_bets(counts: Array, planned: int, bound: float) -> Floats:
     """Return the log e-value of `counts[..., outcome]` against a p> - p< of at most `bound`.
 
+    `planned`, the number of ratings planned, tunes the stakes; the e-value holds at any number.
+
     With y = +1, 0, -1 for `>`, `=`, `<`, `prod (1 + l (y - bound))` is a test supermartingale if p> - p< <= bound, for
     every stake l > 0, and so is a mixture of stakes. Stakes are fixed, so that counts are all that is needed.
     Source: Waudby-Smith and Ramdas 2024.

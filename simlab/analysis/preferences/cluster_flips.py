@@ -236,7 +236,10 @@ def studentise_lead(lead: Lead, by: Pooling, n: Floats) -> Studentized:
 
 
 def reach(bend: Floats, critical: float) -> tuple[Floats, Floats]:
-    """Return the least and the largest t, `[pair]`, at which the straightened statistic is within a critical value."""
+    """Return the least and the largest t, `[pair]`, at which the straightened statistic is within a critical value.
+
+    `bend` is that of `Studentized`; t is wins less losses over their error.
+    """
     some = np.where(np.abs(bend) < _NOTHING, _NOTHING, bend)
     # t + b t^2 + b^2 t^3 / 3 is ((1 + b t)^3 - 1) / (3 b), so that a cube root turns the statistic back into t.
     low, high = ((np.cbrt(1 + 3 * some * (side - some / 2)) - 1) / some for side in (-critical, critical))
