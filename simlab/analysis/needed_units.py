@@ -48,7 +48,7 @@ class ObservedEstimate(NamedTuple):
 
 
 def count_needed_units(seen: ObservedEstimate, limit: float) -> NeededUnits:
-    """Return how many more units it takes until a claim, of whatever sign, is made with a probability of .80.
+    """Return how many more units it takes until a claim, of either sign, is made with a probability of .80.
 
     The estimate from infinitely many units has, given what was seen, the law N(value, noise). For each of its quantiles
     the least number, up to `limit`, is found after which the estimate, of old and new units, is beyond the bar with

@@ -165,7 +165,7 @@ def upper(ordered: Floats, level: float) -> Floats:
 
 
 TFamily: TypeAlias = StudentFamily | SimulatedFamily
-"""t statistics of all pairs, whatever they are held against."""
+"""t statistics of all pairs, compared with Student's law or with simulated studies."""
 
 
 def tail(size: Floats, freedom: Floats, n_systems: int, n_pairs: int) -> Floats:

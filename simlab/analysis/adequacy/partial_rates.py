@@ -44,7 +44,7 @@ DROPPED = 25.0
 """Nodes whose log-density is roughly that much below the highest say nothing."""
 BLOCK = 256
 FEWEST, MOST, TAIL = 48, 320, 1e-9
-"""Nodes over alpha where rates depend on it: one and a half to a standard deviation of what the metric says."""
+"""Least and most nodes over alpha where rates depend on it (1.5 to a standard deviation), and the tail cut off."""
 
 
 class _Axis(NamedTuple):
@@ -216,7 +216,7 @@ def _choose_representatives(weight: Floats, n: int) -> Ints:
 class NodeEvidence(NamedTuple):
     """Evidence of one system's ratings at each node `[rho, eta]`, alpha's moments there, rho + eta - 1 at its mean.
 
-    The largest evidence is 1; `log_top` is what its logarithm would be.
+    The largest evidence is 1; `log_top` is the logarithm of its value before scaling.
     """
 
     evidence: Floats
@@ -231,7 +231,7 @@ def seen_rates(
 ) -> NodeEvidence:
     """Integrate over alpha at each node that neither the calibration nor, roughly, the ratings rule out.
 
-    `first` and `second` are the grids of the logits of rho and eta, `allowed[rho, eta]` what is possible.
+    `first` and `second` are the grids of the logits of rho and eta, `allowed[rho, eta]` marks possible nodes.
     """
     log_density = _calibration_evidence(first[:, None], second, calibration)
     rho, eta = np.broadcast_arrays(expit(first)[:, None], expit(second))

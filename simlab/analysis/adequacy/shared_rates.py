@@ -68,7 +68,7 @@ def youden_index(calibration: Floats, constrain: bool, level: float) -> tuple[Fl
     """Return mean and bounds of rho + eta - 1 `[row]` from `calibration[row, 4]` (TP, P, TN, N), uniform priors.
 
     `constrain`: rho + eta > 1 is known. The law of the sum is integrated over the quantiles of rho. Rows that share
-    their calibration share what it tells.
+    their calibration share the computation.
     """
     rows = len(calibration)
     shared = rows > 1 and bool((calibration == calibration[0]).all())

@@ -36,7 +36,7 @@ class Totals(NamedTuple):
 class DocumentMean(NamedTuple):
     """Estimated means of rows: `value`, standard error `se`, the metric's `coefficient`, and t's `freedom`.
 
-    `contribution[row, document]`: what each document contributes to the error; the sum of their squares is `se^2` (of
+    `contribution[row, document]` is each document's contribution to the error; the sum of their squares is `se^2` (of
     a finite test set: before what it leaves to draw). Contributions of rows with the same documents may be subtracted.
     """
 

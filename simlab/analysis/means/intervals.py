@@ -37,7 +37,7 @@ SYMMETRIC = ("normal", "t", "bootstrap")
 """Intervals that cover less than they say where judgements are skewed."""
 STUDENTS = ("t", "bootstrap_t")
 COCHRAN = 25
-"""Symmetric 95 % intervals miss more than 6 % where n is less than so many times the squared skewness of what is
+"""Symmetric 95 % intervals miss more than 6 % where n is less than this times the squared skewness of the values
 averaged. Source: Cochran 1977, section 2.15."""
 
 

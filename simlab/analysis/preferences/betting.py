@@ -34,13 +34,13 @@ it, too."""
 MOST = 0.9
 """The share of its wealth that a bet may lose at one step."""
 _VARIANCE, _STEPS = 0.4, 5.0
-"""What stands for the variance of X and of g - h before anything was seen, and how many steps it is worth."""
+"""Prior variance of X and of g - h, and the number of steps that it counts for."""
 _VARIANCE_OF_PREFERENCE = 0.8
 """Of a preference (+1, 0, -1) with some draws: it tunes stakes, and no promise hangs on it."""
 Unit: TypeAlias = Literal["output", "document"]
 Estimand: TypeAlias = Literal["population", "test_set"]
 PREFERENCE = np.array([1.0, 0.0, -1.0, 0.0])
-"""What an outcome `>`, `=`, `<` adds to wins less losses; nothing where it is -1."""
+"""Contribution of an outcome (0, 1, 2 = `>`, `=`, `<`) to wins less losses; 0 for an outcome of -1 (not rated)."""
 NEVER = np.iinfo(np.int64).max
 """The number of outputs after which a step is complete that never is."""
 

@@ -36,7 +36,7 @@ PATTERNS = 1_999
 """Patterns of flips: with the observed one, p-values are multiples of 1/2000."""
 
 OF_MANY, MANY = 999, 200_000
-"""Patterns for so many votes and more: each takes milliseconds there."""
+"""Patterns from `MANY` votes on, where each takes milliseconds."""
 
 
 class ClusterSquares(NamedTuple):

@@ -38,7 +38,7 @@ _SMOOTHING = 1 / 3
 error do not say that there is none."""
 _GRID = 241
 _NOTHING = 1e-14
-"""What is spent at a look that nobody could reach is not spent."""
+"""Level to be spent at a look up to which it counts as none."""
 
 
 def mixture_evidence(counts: Array, concentration: float) -> Floats:

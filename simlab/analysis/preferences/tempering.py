@@ -20,7 +20,7 @@ from simlab.types import Floats
 
 REPLICATES = 16
 _PARTICLES = 256
-"""Few particles that move often: what is left of their beginning fades with moves, not with particles."""
+"""Few particles that move often: the influence of their start fades with moves, not with particles."""
 
 _MOVES = 12
 _SETTLING = 400
