@@ -26,8 +26,8 @@ from simlab.types import Bools, Floats
 class Candidates(NamedTuple):
     """Tests of each system as a candidate for the best, `[system]`.
 
-    `p_value` is that of its being a best one, `bar[candidate, rival]` the lead in standard errors that excludes it,
-    `lead[candidate, rival]` that of the rival (-inf where there is none).
+    `p_value` is that of its being a best one. `lead[candidate, rival]` is by how many standard errors the rival came
+    out better (-inf for the candidate itself), `bar[candidate, rival]` the lead beyond which the candidate is excluded.
     """
 
     p_value: Floats
@@ -69,7 +69,7 @@ def candidates(family: TFamily, direction: Floats, n_systems: int, level: float)
     """Test each system's being the best; `direction[pair]` is +1 where the first came out better, -1 the second.
 
     `family` holds |t| of all pairs (`size`), with their degrees of freedom or with |t| in simulated studies of equal
-    systems (`studentized_range`).
+    systems (`studentized_range`). `level` is the probability with which a best system is excluded at most.
     """
     lead = lay_out_leads(family.size * direction, n_systems)
     bar = bars(family, n_systems, level)

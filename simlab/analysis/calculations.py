@@ -1,8 +1,8 @@
-"""Calculate measures on whole grids of settings at once, without simulation: the functions that `calculation` names.
+"""Calculate measures of evaluations on whole grids of settings, without simulating studies: the parts of `calculation`.
 
-Such a function is called with `axes`, the values of each setting that varies, by name, with the names of the measures
-`wanted`, and with all settings. It returns arrays by measure, one dimension per axis in the order of `axes`. A measure
-that rests on draws has a `NAME_influence` beside it, with one more dimension: how much each draw is off the value.
+Call `measurable_difference` with `axes` (name of each setting that varies -> its values), the names of the measures
+`wanted`, and all settings. It returns arrays by measure, one dimension per axis in the order of `axes`. A measure that
+rests on draws has a `NAME_influence` beside it, with one more dimension: how much each draw is off the value.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ Number = Annotated[int, Ge(0), Le(10**9)]
 Share = Annotated[float, Ge(0), Le(1)]
 
 GRID_FROM = 256
-"""Grids of at least so many settings are computed with what settings have in common computed once."""
+"""Number of settings from which on a grid is computed by `measurable_grid`, which shares work between settings."""
 
 QUANTILES = {"measurable_difference_q05": 0.05, "measurable_difference_q50": 0.5, "measurable_difference_q95": 0.95}
 ONE_BY_ONE = ("n_systems", "multiplicity", "find", "counts")
-"""Axes whose values are gone through one by one: what they change is no count."""
+"""Axes whose values are computed one at a time, since arrays do not broadcast over them."""
 STEP = 0.01
 
 
@@ -70,6 +70,9 @@ def measurable_difference(
     `difference` is found; between any two of `n_systems` systems. With `counts="drawn"` the first is a mean over draws,
     whose quantiles are `measurable_difference_q05`, `_q50` and `_q95`, and the last is a share of draws. With
     `posterior="nuts"` the first rests on draws of alpha by NumPyro. Source: von Däniken et al. 2022.
+
+    Settings are fields of `Plan` (numbers of ratings, rates); `accuracy` stands for both rho and eta (None: these are
+    given), `n_calibration` None: rho and eta are known. `draws` are of the counts.
 
     Raises InputError for an axis that cannot be one, and for settings that cannot be.
     """

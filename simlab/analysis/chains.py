@@ -1,7 +1,7 @@
 """Sample posteriors of NumPyro models by NUTS, a Markov chain method; one compiled model serves many data sets.
 
-`make_sampler` takes a model (a function of its data) and the name of the parameter to draw. Chains run side by side,
-which is fastest on two cores.
+`make_sampler` takes a model (a function of its data) and the name of the parameter to draw, and returns a function that
+draws it from data. Chains run side by side, which is fastest on two cores.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from simlab.types import Array, Floats
 AGREE = 1.05
 """R-hat above which chains do not have the same law (1.1 in Gelman et al. 2013, 1.01 in Vehtari et al. 2021)."""
 PUBLISHED = ChainEffort(5, 2000, 10_000)
-"""The chains of von Däniken et al. 2022 and Deriu et al. 2023 (appendix B)."""
+"""Chains, warm-up steps and kept draws of each, of von Däniken et al. 2022 and Deriu et al. 2023 (appendix B)."""
 SHORT = ChainEffort(4, 500, 1000)
 """Chains for one of many posteriors: theta within .009 where it is .5, .003 where it is .975."""
 
@@ -39,10 +39,10 @@ def make_chains(model: Callable[..., None], *, chains: int, warmup: int, draws: 
 
 @cache
 def make_sampler(model: Callable[..., None], site: str, size: ChainEffort) -> Callable[..., tuple[Floats, int]]:
-    """Return a function of a seed and of the model's arrays that draws the parameter `site` `[chain, draw, ...]`.
+    """Return a function of a seed and of the model's arrays that draws the parameter `site`.
 
-    It also returns the number of divergent transitions. It is compiled once for each shape of the arrays, not once for
-    each posterior.
+    It returns the draws `[chain, draw, ...]` and the number of divergent transitions. It is compiled once for each
+    shape of the arrays, not once for each posterior.
     """
     import jax
 

@@ -1,6 +1,6 @@
 """Claim differences between neighbours of a ranking as ratings come, as dashboards do: rules of `decision` for ratings.
 
-A rule is called with `Arrived`, the ratings in the order in which they came, and returns `Claims`, a verdict and a
+A rule, `dashboard`, takes `Arrived`, the ratings in the order in which they came, and returns `Claims`, a verdict and a
 p-value per pair of systems. A look is the state after a screen (one output, with all its segments, rated by one rater).
 What dashboards do is simulated so that its error is seen: it takes segments for independent, which those of a document,
 or by one rater, are not; it looks again and again; and it compares systems that the ranking has put side by side.
@@ -18,7 +18,7 @@ from simlab.types import Arrived, Claims, Floats, Ints
 Level = Annotated[float, Gt(0), Lt(1)]
 
 FEWEST = 2
-"""Segments from which a spread is known."""
+"""Fewest segments from which a variance is estimated."""
 ROUNDING = 1e-12
 """Spreads and differences are 0 up to this share of the spread of all scores (squared: of their variance)."""
 

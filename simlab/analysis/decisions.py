@@ -1,9 +1,9 @@
 """Decide whether one of two systems is better, at each look at a pair's annotations: the rules of `decision`.
 
-A rule takes `Evidence`, the counts of outcomes (`>`, `=`, `<`) of each pair at all looks that it could reach; a row is
-a pair in a campaign. It returns `Verdicts`: at each look +1 (the first system is better), 0 or -1, and whether the rule
-stops there. The protocol reads on to the first stop, or to where the budget ends. p>, p= and p< are the probabilities
-of the three outcomes, theta the posterior probability that p> exceeds p<.
+A rule (`naive` to `equivalence`) takes `Evidence`, the counts of outcomes (`>`, `=`, `<`) of each pair at all looks
+that it could reach; a row is a pair in a campaign. It returns `Verdicts`: at each look +1 (the first system is better),
+0 or -1, and whether the rule stops there. The protocol reads on to the first stop, or to where the budget ends. p>, p=
+and p< are the probabilities of the three outcomes, theta the posterior probability that p> exceeds p<.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Estimate each system's mean from human judgements, with or without a metric: the functions of `analysis.estimator`.
 
 An estimator is called with a random generator and with `Judged`: human judgements `y[row, n]`, the metric's scores of
-the same outputs, and what it says of others; a row is a system in a campaign. It returns `Estimates`: mean, standard
-error and bounds of an interval, `[row]`.
+the same outputs, and of others; a row is a system in a campaign. It returns `Estimates`: mean, standard error and
+bounds of an interval, `[row]`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Estimate how many more units (documents, raters or votes) settle an open comparison of two systems.
 
 It is settled by a claim, of whatever sign, with a probability of .80. Effects that the data so far allow are averaged
-over. `count_needed_units` adds units to the study, `count_units_of_new_study` starts a new one.
+over. `count_needed_units` adds units to the study, `count_units_of_new_study` starts a new one; both take an
+`ObservedEstimate` and return `NeededUnits`.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ POWER = 0.80
 DRAWS = 99
 STEPS = 160
 PARTS = 49
-"""Equally likely sizes of an estimated error."""
+"""Quantiles: `DRAWS` of the true difference, `PARTS` of an estimated error; numbers of units are tried on `STEPS`."""
 
 NORMAL_FROM = 1_000.0
 """Degrees of freedom from which on an error counts as known."""
 
 
 class NeededUnits(NamedTuple):
-    """Median and middle half of the numbers that are needed; inf: beyond the limit."""
+    """Median and quartiles (`low`, `high`) of the number of units needed; inf: beyond the limit."""
 
     median: float
     low: float
@@ -33,9 +34,10 @@ class NeededUnits(NamedTuple):
 
 
 class ObservedEstimate(NamedTuple):
-    """An estimate from `n` units: its `value`, and its variance, `noise` that more units shrink and `lasting` part.
+    """An estimated difference, `value`, from `n` units, with its variance and the bar for a claim.
 
-    `bar` is the number of standard errors by which an estimate must differ from 0 to be claimed.
+    The variance is `noise`, which more units shrink, plus `lasting`, which they do not. `bar` is the number of standard
+    errors by which an estimate must differ from 0 to be claimed.
     """
 
     value: float
@@ -46,7 +48,7 @@ class ObservedEstimate(NamedTuple):
 
 
 def count_needed_units(seen: ObservedEstimate, limit: float) -> NeededUnits:
-    """Return how many more units it takes until a claim, of whatever sign, is made with a probability of .80.
+    """Return how many more units it takes until a claim, of either sign, is made with a probability of .80.
 
     The estimate from infinitely many units has, given what was seen, the law N(value, noise). For each of its quantiles
     the least number, up to `limit`, is found after which the estimate, of old and new units, is beyond the bar with
@@ -75,8 +77,8 @@ def count_needed_units(seen: ObservedEstimate, limit: float) -> NeededUnits:
 def count_units_of_new_study(seen: ObservedEstimate, limit: float) -> NeededUnits:
     """Return how many units a new study needs to make a claim, of whatever sign, with a probability of .80, by itself.
 
-    The data seen give the law of the difference, as in `count_needed_units`, and are then left out. `lasting` is not
-    shrunk by units.
+    The data seen give the law of the difference, as in `count_needed_units`, and are then left out. `limit` is the
+    largest number tried.
     """
     from scipy.special import ndtr, ndtri
 

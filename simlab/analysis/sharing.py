@@ -2,9 +2,10 @@
 
 rho and eta are the probabilities that the metric calls adequate outputs adequate, and others inadequate. There is a
 function for each option of `sharing`: they are known, each system has an estimate of its own, one estimate serves all
-(its error cancels in differences), or estimates are related. `counts` are `[system]`, `calibration` is `[system, 4]`,
-or `[4]` where it serves all: TP, P, TN, N (of P adequate outputs the metric called TP adequate, of N others TN
-inadequate). Intervals hold with probability 1 - `level`.
+(its error cancels in differences), or estimates are related. All return `Estimates`: mean, standard deviation and
+interval of alpha `[system]`, and differences of pairs where systems share rates. `counts` are `[system]`, `calibration`
+is `[system, 4]`, or `[4]` where it serves all: TP, P, TN, N (of P adequate outputs the metric called TP adequate, of N
+others TN inadequate). Intervals hold with probability 1 - `level`.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from simlab.types import Floats, Ints, ScoredRatings
 from simlab.types.bounds import Count
 
 CHUNK = 2**16
-"""So many differences are held at a time: with many systems those of all pairs leave a processor's cache."""
+"""Differences held at a time: with many systems those of all pairs leave a processor's cache."""
 RELATIVE_TOLERANCE = 1e-9
 """Sums of multiples of .1 differ in their last bits; statistics this close count as equal."""
 

@@ -1,6 +1,7 @@
-"""Compute intervals of all pairs' differences that hold at once, in agreement with the tests of these pairs.
+"""Compute confidence intervals of all pairs' differences that hold at once, in agreement with the pairs' tests.
 
-`bar` returns the number of standard errors that they reach, `reconcile_intervals` makes them agree with the claims.
+`bar` takes contributions of raters or documents to the differences and returns the half width of the intervals in
+standard errors; `reconcile_intervals` makes their ends agree with what the tests claim.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from simlab.types import Array, Bools, Floats
 def bar(rng: np.random.Generator, parts: Sequence[Part], keep: Bools, level: float, flips: int) -> float:
     """Return the standard errors by which some difference of the pairs `keep` is off with probability `level`.
 
-    `parts` are contributions of raters, documents, or both; `flips` patterns of signs are drawn.
+    `parts` are contributions `[unit, pair]` of raters, documents, or both; `keep[pair]` marks the pairs that count;
+    `flips` patterns of signs are drawn.
 
     Signs of centred contributions are flipped, unit by unit, and the largest |t| of all pairs is taken under each
     pattern, its variance estimated anew. Contributions must be centred: those to large differences would all go the
@@ -43,7 +45,8 @@ def bar(rng: np.random.Generator, parts: Sequence[Part], keep: Bools, level: flo
 def reconcile_intervals(value: Floats, low: Floats, high: Floats, claimed: Array) -> tuple[Floats, Floats]:
     """Widen intervals to hold their value, and make them hold 0 where, and only where, nothing is `claimed[pair]`.
 
-    What is claimed in later steps is so at a lower bound than the first step's: its interval ends at 0.
+    All are `[pair]`: differences, their bounds, and True (or not 0) for a claim; returned are the new bounds. A claim
+    of a later step has a lower bar than the first step's: its interval ends at 0.
     """
     low, high = np.fmin(low, value), np.fmax(high, value)
     low = np.where(claimed & (value > 0), np.maximum(low, 0.0), np.where(claimed, low, np.minimum(low, 0.0)))

@@ -1,9 +1,9 @@
 """Stop judging a system once its mean is known well enough: the rules of `decision` for studies of judgements.
 
 A rule is called with a `JudgementSequence`, a system's judgements in order, and returns `Stops`: the number of
-judgements, whether the interval is narrow enough, and its bounds. It looks after each batch, and the first interval
-that is at most `width` wide ends the judging. Each docstring states with which probability that interval holds the
-mean.
+judgements, whether the interval is narrow enough, and its bounds. It looks after each `batch_size` judgements, and the
+first interval that is at most `width` wide (on the scale of judgements) ends the judging. Each docstring states with
+which probability that interval holds the mean.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ class StudentFamily(NamedTuple):
         return self.max_t()
 
     def keep(self, pairs: Bools) -> StudentFamily:
-        """Return the family of some of its pairs."""
+        """Return the family of the pairs marked by `pairs[pair]`."""
         return StudentFamily(self.size[pairs], self.freedom[pairs], 0) if not pairs.all() else self
 
     def bar(self, level: float) -> Floats:
@@ -165,11 +165,14 @@ def upper(ordered: Floats, level: float) -> Floats:
 
 
 TFamily: TypeAlias = StudentFamily | SimulatedFamily
-"""t statistics of all pairs, whatever they are held against."""
+"""t statistics of all pairs, compared with Student's law or with simulated studies."""
 
 
 def tail(size: Floats, freedom: Floats, n_systems: int, n_pairs: int) -> Floats:
-    """Return P(some |t| of the family exceeds `size`), elementwise, all with the same degrees of freedom."""
+    """Return P(some |t| of the family exceeds `size`), elementwise; all t have the degrees `freedom`.
+
+    The family is all pairs of `n_systems`, or with `n_systems` 0 `n_pairs` independent pairs.
+    """
     grid, beyond = _tabulate_largest(n_systems, n_pairs)
     df = np.asarray(freedom, float)[:, None]
     spread = 1 / np.sqrt(2 * df)

@@ -3,7 +3,7 @@
 alpha is the share of a system's outputs that are adequate; rho and eta are the probabilities that the metric calls
 adequate outputs adequate, and others inadequate. `constrain`: rho + eta > 1 is taken as known.
 `measurable_grid` takes counts of ratings at their expectation, one epsilon per setting; `drawn_differences` draws the
-counts, one epsilon per draw. Both compute once what several settings share.
+counts, one epsilon per draw. Both compute once the parts that several settings share.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ def drawn_differences(
 ) -> DrawnDifferences:
     """Draw the counts of every setting of a plan; all broadcast. Settings that differ in n_human share the metric's.
 
-    With a `difference` a second system is drawn, too: worse by so much where alpha is at least .5, else better. It is
+    With a `difference` a second system is drawn, too: worse by it where alpha is at least .5, else better. It is
     `found` where the two are told apart. Draws of a setting are the same whatever the others are.
 
     Raises InputError for a plan that cannot be, fewer than 2 draws, and a `difference` that no other alpha can have.

@@ -32,8 +32,9 @@ from simlab.types import Floats, InputError
 Numbers: TypeAlias = Plan[float]
 Unknown = Literal["n_human", "n_metric", "n_calibration", "accuracy"]
 MOST = 10**9
-"""More ratings than anybody collects; what is measurable with so many is called the limit."""
+"""More ratings than anybody collects; the difference that is measurable with this number is called the limit."""
 PRECISION = 1e-4
+"""Step in which the least accuracy is searched."""
 HALF = 0.5
 """The power with which a measurable difference is found; plans for it are the published ones."""
 TWO = Among()
@@ -49,7 +50,7 @@ Row: TypeAlias = dict[str, Any]
 
 
 class RatingPrices(NamedTuple):
-    """Prices of one rating each; `calibration` None: such an output costs a human and a metric rating."""
+    """Prices of one rating each; `calibration` None: a calibration output costs a human and a metric rating."""
 
     human: float
     metric: float

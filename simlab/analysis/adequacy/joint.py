@@ -22,7 +22,9 @@ from simlab.types import Floats
 
 # A normal law has less than 1e-18 of its mass beyond nine standard deviations, which is below rounding.
 ALPHAS, WINDOW = 32, 9.0
+"""Nodes over alpha, and how far they go to either side in standard deviations."""
 ALONG = 30
+"""Nodes over rho and eta with the same rho + eta."""
 # A row takes 2,400 nodes of rho and eta times ALPHAS numbers, so blocks of rows bound the memory.
 BLOCK = 16
 

@@ -29,6 +29,7 @@ from simlab.analysis.adequacy.plans import (
 from simlab.types import Floats, InputError
 
 STEPS = 3
+"""Fixed-point steps of `joint_detectable_difference`."""
 
 
 def joint_power(plan: Plan[ArrayLike], difference: float, *, level: float = 0.05, constrain: bool = False) -> Floats:

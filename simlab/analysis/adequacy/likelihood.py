@@ -2,7 +2,8 @@
 
 alpha is the share of a system's outputs that are adequate; rho and eta are the probabilities that the metric calls
 adequate outputs adequate, and others inadequate. `m_plus` of its `m` ratings say adequate, each with the probability
-q = alpha rho + (1 - alpha)(1 - eta). Rows are independent problems: a row is one setting or one system.
+q = alpha rho + (1 - alpha)(1 - eta). Rows are independent problems: a row is one setting or one system. Call
+`log_likelihood_at_known_rates`, or `log_likelihood_without_rates` on `evidence`; `nodes` lays the rule over alpha.
 
 With U ~ rho, V ~ 1 - eta and Q ~ Beta(m_plus + 1, m - m_plus + 1), all independent, the likelihood of alpha after
 integrating rho and eta out is the density of `alpha U + (1 - alpha) V - Q` at 0: a binomial likelihood of q is a Beta

@@ -3,9 +3,10 @@
 alpha is the share of a system's outputs that are adequate; rho and eta are the probabilities that the metric calls
 adequate outputs adequate, and others inadequate. `constrain` everywhere: rho + eta > 1 is taken as known.
 
-Three answers: the published epsilon, for which the posteriors of two systems measured alike are independent; the joint
-one, where they share the estimate of the metric's rho and eta; and, since both are critical values that a true
-difference of that size reaches half the time, the difference that is found with a wanted power.
+All take a `Plan` (numbers of ratings and rates). `measurable_difference` returns the published epsilon, for which the
+posteriors of two systems measured alike are independent; `joint_difference` that of systems that share the estimate of
+rho and eta; and, since a true difference of that size is found half the time, `detectable_difference` the one that is
+found with a wanted power. `approximate_power` is its inverse. `Among` adapts level and power to several systems.
 
 Systems that are measured alike have estimates that scatter alike, and independently given what the metric's rates are.
 So all that several systems add is two numbers, whatever the ratings: the level at which a pair is tested, so that of
@@ -43,7 +44,9 @@ from simlab.rng import stream
 from simlab.types import Bools, Floats, InputError
 
 QUANTILES = 0.05, 0.25, 0.5, 0.75, 0.95
+"""Quantiles of `Measurable.quantiles`."""
 LENIENCE = 0.01
+"""By how much rho is higher and eta lower for the other system in `joint_difference`, if nothing else is given."""
 Rule: TypeAlias = Literal["max_t", "holm", "none"]
 """max_t: the largest difference of all pairs keeps the level; holm: each pair is held against its share of the level,
 as the first step of Holm's rule does; none: each pair by itself."""

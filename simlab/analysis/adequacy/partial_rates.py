@@ -34,6 +34,7 @@ STEP = 0.125
 """Of the grids of logits. A sum over a normal kernel is right to 1e-4 from a standard deviation of .65 steps on; m lies
 on the same grid, so that with less spread a kernel becomes a single node: shared rates."""
 SPREADS = 7
+"""Nodes over t, the spread of logits between systems."""
 # In logits: room around the mean rate, more around a system's own (five prior SPREADs), and at most 9, a rate of .9999.
 BEYOND, OWN_BEYOND, FARTHEST = 1.5, 2.5, 9.0
 TINY = 1e-300
@@ -43,7 +44,7 @@ DROPPED = 25.0
 """Nodes whose log-density is roughly that much below the highest say nothing."""
 BLOCK = 256
 FEWEST, MOST, TAIL = 48, 320, 1e-9
-"""Nodes over alpha where rates depend on it: one and a half to a standard deviation of what the metric says."""
+"""Least and most nodes over alpha where rates depend on it (1.5 to a standard deviation), and the tail cut off."""
 
 
 class _Axis(NamedTuple):
@@ -215,7 +216,7 @@ def _choose_representatives(weight: Floats, n: int) -> Ints:
 class NodeEvidence(NamedTuple):
     """Evidence of one system's ratings at each node `[rho, eta]`, alpha's moments there, rho + eta - 1 at its mean.
 
-    The largest evidence is 1; `log_top` is what its logarithm would be.
+    The largest evidence is 1; `log_top` is the logarithm of its value before scaling.
     """
 
     evidence: Floats
@@ -230,7 +231,7 @@ def seen_rates(
 ) -> NodeEvidence:
     """Integrate over alpha at each node that neither the calibration nor, roughly, the ratings rule out.
 
-    `first` and `second` are the grids of the logits of rho and eta, `allowed[rho, eta]` what is possible.
+    `first` and `second` are the grids of the logits of rho and eta, `allowed[rho, eta]` marks possible nodes.
     """
     log_density = _calibration_evidence(first[:, None], second, calibration)
     rho, eta = np.broadcast_arrays(expit(first)[:, None], expit(second))

@@ -23,7 +23,9 @@ from simlab.types import Floats, InputError
 Calibration = tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike]
 """TP of P outputs that are adequate, and TN of N that are not, were rated so by the metric; in this order."""
 PANELS, PER_PANEL = 14, 8
+"""Panels over alpha, and quadrature nodes in each."""
 BLOCK = 2048
+"""Rows that are integrated at once."""
 
 
 def alpha_posterior(
@@ -169,7 +171,7 @@ def ratings(
     k: int,
     sizes: tuple[int, int] = likelihood.SIZES,
 ) -> tuple[Nodes, Floats]:
-    """Return nodes, and the log-likelihood of the metric's ratings there, `[row, panel, k]`.
+    """Return nodes over alpha, and the log-likelihood of the metric's ratings there, `[row, panel, k]`.
 
     `metric` holds m_plus, m and rho, eta or TP, P, TN, N, each `[row]`; nodes serve all human counts `[row, variant]`.
     The likelihood does not depend on them, so it is computed once and human counts are varied at little cost. `sizes`:

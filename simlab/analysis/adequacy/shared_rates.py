@@ -27,6 +27,7 @@ FARTHEST = 4.0
 """Alphas, their differences and rho + eta - 1 lie within -1 and 1; their normal stand-ins hardly leave twice that."""
 ROUNDS = 40
 NEAR = 1e-7
+"""Steps of `quantile` at most, and the distance (normal quantile or bracket) at which it stops."""
 TINY = 1e-300
 NEGLIGIBLE = 1e-10
 """Weights below this share of the largest, thousands of them together, change no probability that is looked at."""
@@ -67,7 +68,7 @@ def youden_index(calibration: Floats, constrain: bool, level: float) -> tuple[Fl
     """Return mean and bounds of rho + eta - 1 `[row]` from `calibration[row, 4]` (TP, P, TN, N), uniform priors.
 
     `constrain`: rho + eta > 1 is known. The law of the sum is integrated over the quantiles of rho. Rows that share
-    their calibration share what it tells.
+    their calibration share the computation.
     """
     rows = len(calibration)
     shared = rows > 1 and bool((calibration == calibration[0]).all())

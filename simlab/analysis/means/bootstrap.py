@@ -43,10 +43,11 @@ def bootstrap_interval(
 ) -> IntervalBounds:
     """Give percentile bootstrap intervals of the rows of `y[..., n]`, or with `studentise` bootstrap-t ones.
 
-    Without g of the sample mean, with it of control variates, with `rest` of PPI++ (the same estimator), the
-    coefficient estimated anew in each resample unless it is given. Estimates are functions of four moments, so a
-    resample is a row of counts and all rows' resamples are matrix products; rows share the counts (each interval is
-    right by itself; differences between rows are paired). The rest's mean is drawn from its normal law.
+    Without g of the sample mean, with it of control variates, with `rest` (outputs that only the metric scored) of
+    PPI++ (the same estimator), the metric's `coefficient` estimated anew in each resample unless it is given. Estimates
+    are functions of four moments, so a resample is a row of counts and all rows' resamples are matrix products; rows
+    share the counts (each interval is right by itself; differences between rows are paired). The rest's mean is drawn
+    from its normal law.
 
     Bootstrap-t takes the quantiles of `(resampled estimate - estimate) / resampled standard error`: it follows a skewed
     law, where percentiles cover less than normal intervals do. Source: Efron 1981; Hall 1988.

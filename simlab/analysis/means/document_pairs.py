@@ -1,10 +1,9 @@
-"""Test all pairs of systems' means by flips of whole documents, at one error level for all pairs.
-
-It is checked, too: how often studies of equal systems claim something, and how likely a repetition confirms claims.
+"""Test all pairs of systems' mean judgements by flipping whole documents, at one error level for all pairs.
 
 Call `influence` on the `Totals` of documents (sums of judgements y and of the metric's scores g of n outputs), then
-`compare_by_flips`; `some_claims` and `confirmation_probabilities` are the checks. Arrays are `[system, document]` or
-`[pair, document]`. Documents are drawn; two systems that are equal might as well have changed places in any of them.
+`compare_by_flips`, which returns differences, p-values and bounds `[pair]`. Two checks: `some_claims` simulates how
+often equal systems would be told apart, `confirmation_probabilities` how likely a repetition confirms the claims.
+Documents are drawn; two systems that are equal might as well have changed places in any of them.
 """
 
 from __future__ import annotations
@@ -24,12 +23,12 @@ ROUNDING = 1e-9
 # Entries `[pattern, pair]` of one slice of patterns, so that memory does not grow with their product.
 STEP = 1 << 18
 PRIOR = 12.0
-"""Spread of a pair counts beside the median over pairs as if this had been told by so many documents."""
+"""Degrees of freedom (about documents) that the median variance over pairs is worth beside a pair's own."""
 MANY = 12
-"""From so many documents on the bar is that of documents about means as found, and `MARGIN` over their number more."""
+"""Documents from which on the bar is that of documents about the means as found, times `1 + MARGIN / documents`."""
 MARGIN = 0.5
 HELD = 0.02
-"""By so much of what the metric says of judged outputs lambda is drawn towards 0."""
+"""Share of the metric's sum of squares over judged outputs that lambda's divisor grows by, which draws it towards 0."""
 WORK = 1.2e10
 """Products that a thousand studies may take; with more pairs and documents fewer studies are carried out."""
 # With 99 flips p-values are multiples of .01, so that the level .05 is met exactly.
@@ -371,7 +370,10 @@ def some_claims(
 
 
 def decide_without_documents(of: Segments, documents: list[Ints], level: float) -> Bools:
-    """Mark which studies claim something by tests of single outputs, each pair by itself, that know of no documents."""
+    """Mark which studies claim something by z tests of single outputs, each pair by itself, that know of no documents.
+
+    `documents[study]` are the documents that each study drew (of `some_claims`); returned is `[study]`.
+    """
     counts = np.stack([np.bincount(at, minlength=len(of.n)) for at in documents]).astype(float)
     n, total, square = counts @ of.n, counts @ of.sums, counts @ of.squares
     with np.errstate(divide="ignore", invalid="ignore"):

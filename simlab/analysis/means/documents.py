@@ -36,7 +36,7 @@ class Totals(NamedTuple):
 class DocumentMean(NamedTuple):
     """Estimated means of rows: `value`, standard error `se`, the metric's `coefficient`, and t's `freedom`.
 
-    `contribution[row, document]`: what each document contributes to the error; the sum of their squares is `se^2` (of
+    `contribution[row, document]` is each document's contribution to the error; the sum of their squares is `se^2` (of
     a finite test set: before what it leaves to draw). Contributions of rows with the same documents may be subtracted.
     """
 
@@ -50,9 +50,9 @@ class DocumentMean(NamedTuple):
 def totals(y: Floats, g: Floats | None, document: Ints, rest: tuple[Ints, Ints, Floats] | None) -> Totals:
     """Sum up judgements `y[row, j]` and the metric's scores `g[row, j]` of the same outputs by `document[row, j]`.
 
-    `g` None: there is no metric. `rest` tells of outputs that only the metric has seen: their documents `[row, k]`, how
-    many each has `[k]`, and the sums of their scores `[row, k]`. All rows are laid out over the same documents, in
-    order of their numbers; a row may have nothing of some.
+    `g` None: there is no metric. `rest` sums up outputs that only the metric has seen: their documents `[row, k]`,
+    their number in each `[k]`, and the sums of their scores `[row, k]`. All rows are laid out over the same documents,
+    in order of their numbers; a row may have nothing of some.
     """
     others = document[:, :0] if rest is None else rest[0]
     numbers, at = np.unique(np.concatenate([document, others], axis=1), return_inverse=True)

@@ -37,7 +37,7 @@ SYMMETRIC = ("normal", "t", "bootstrap")
 """Intervals that cover less than they say where judgements are skewed."""
 STUDENTS = ("t", "bootstrap_t")
 COCHRAN = 25
-"""Symmetric 95 % intervals miss more than 6 % where n is less than so many times the squared skewness of what is
+"""Symmetric 95 % intervals miss more than 6 % where n is less than this times the squared skewness of the values
 averaged. Source: Cochran 1977, section 2.15."""
 
 
@@ -262,8 +262,9 @@ def effective_number(
 ) -> Floats:
     """Return the number of independent judgements that estimate a share as well as n that come in documents.
 
-    `value (1 - value) / se^2`, at most n, shortened by the squared ratio of normal and t quantiles since the standard
-    error is known from few documents. A share of 0 or 1 shows no standard error: its documents count.
+    `value` is the share, `se` its standard error, with t's degrees of `freedom`; all broadcast.
+    The number is `value (1 - value) / se^2`, at most n, shortened by the squared ratio of normal and t quantiles since
+    the standard error is known from few documents. A share of 0 or 1 shows no standard error: its documents count.
     Source: Korn and Graubard 1998.
     """
     spread, variance = value * (1 - value), se**2

@@ -1,6 +1,7 @@
 """Test whether a metric tells systems apart; estimate their spread; correct ratings by the metric.
 
-`gain` is the test, from sums per document; `spread_of` estimates the spread of systems' means beyond their errors;
+`gain` tests, from sums per document, and returns t and a p-value; `spread_of` estimates the standard deviation of
+systems' true means;
 `correct_by_metric` corrects single ratings, `slope_for_all` fits the line by which a metric predicts judgements.
 """
 
@@ -26,7 +27,7 @@ class Gain(NamedTuple):
 
 
 class SystemSpread(NamedTuple):
-    """Spread of systems beyond chance: a standard deviation, `value`, with bounds."""
+    """Spread of systems' true means: their standard deviation, `value`, with bounds."""
 
     value: float
     low: float
@@ -55,7 +56,7 @@ def gain(rng: np.random.Generator, of: Totals, *, flips: int) -> Gain:
 
 
 def slope_for_all(y: Floats, g: Floats) -> float:
-    """Return the slope of one line through all outputs that turns the metric into judgements; 0 if it is constant."""
+    """Return the slope of judgements `y[output]` on metric scores `g[output]`; 0 if the metric is constant."""
     spread = float(((g - g.mean()) ** 2).sum())
     return float((g - g.mean()) @ (y - y.mean())) / spread if spread > 0 else 0.0
 

@@ -1,8 +1,9 @@
 """Estimate how many more comparisons settle a pair of systems, and which difference a study of this size detects.
 
-Under repeated looks (`settle_anytime`), or by an exact sign test of few votes (`settle_exactly`). The effect of an open
-pair is taken to be normal around the estimate: nothing else is known of it. A number of comparisons settles the pair if
-a claim comes with 80 % probability. A difference is wins less losses per comparison.
+Under repeated looks (`settle_anytime`), or by an exact sign test of few votes (`settle_exactly`): both return the
+median and quartiles of the number. The `..detectable..` functions return the difference. The effect of an open pair is
+taken to be normal around the estimate: nothing else is known of it. A number of comparisons settles the pair if a claim
+comes with 80 % probability. A difference is wins less losses per comparison.
 Source: O'Hagan, Stevens and Campbell 2005 (assurance).
 """
 
@@ -51,8 +52,8 @@ def settle_anytime(
 def settle_exactly(wins: int, losses: int, ties: int, level: float, limit: float) -> NeededUnits:
     """Return how many more comparisons settle a pair that is claimed where the exact sign test falls below a level.
 
-    The share of wins among what is no tie has the law Beta(wins + 1/2, losses + 1/2) (Jeffreys' prior); numbers of
-    comparisons include ties, as often as they came.
+    `wins` are those of the system ahead, `limit` is the most comparisons tried. The share of wins among votes that are
+    no ties has the law Beta(wins + 1/2, losses + 1/2) (Jeffreys' prior); numbers include ties, as often as they came.
     """
     from scipy.special import bdtr, betaincinv
 

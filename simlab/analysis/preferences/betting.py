@@ -34,13 +34,13 @@ it, too."""
 MOST = 0.9
 """The share of its wealth that a bet may lose at one step."""
 _VARIANCE, _STEPS = 0.4, 5.0
-"""What stands for the variance of X and of g - h before anything was seen, and how many steps it is worth."""
+"""Prior variance of X and of g - h, and the number of steps that it counts for."""
 _VARIANCE_OF_PREFERENCE = 0.8
 """Of a preference (+1, 0, -1) with some draws: it tunes stakes, and no promise hangs on it."""
 Unit: TypeAlias = Literal["output", "document"]
 Estimand: TypeAlias = Literal["population", "test_set"]
 PREFERENCE = np.array([1.0, 0.0, -1.0, 0.0])
-"""What an outcome `>`, `=`, `<` adds to wins less losses; nothing where it is -1."""
+"""Contribution of an outcome (0, 1, 2 = `>`, `=`, `<`) to wins less losses; 0 for an outcome of -1 (not rated)."""
 NEVER = np.iinfo(np.int64).max
 """The number of outputs after which a step is complete that never is."""
 
@@ -112,6 +112,8 @@ def _is_certain(y: Floats, steps: Steps, done: Ints) -> Bools:
 
 def log_bets(counts: Array, planned: int, bound: float) -> Floats:
     """Return the log e-value of `counts[..., outcome]` against a p> - p< of at most `bound`.
+
+    `planned`, the number of ratings planned, tunes the stakes; the e-value holds at any number.
 
     With y = +1, 0, -1 for `>`, `=`, `<`, `prod (1 + l (y - bound))` is a test supermartingale if p> - p< <= bound, for
     every stake l > 0, and so is a mixture of stakes. Stakes are fixed, so that counts are all that is needed.

@@ -37,11 +37,11 @@ PRIOR = 12.0
 SKEW = 0.5
 """Share of the skewness of few that is taken for that of people: all of it costs symmetric tastes their power."""
 _AT_ONCE = 4_000_000
-"""Signs, or sums, that are held at once: they are what takes memory where voters are many."""
+"""Signs, or sums, that are held at once: they take the most memory where voters are many."""
 _NEARLY_ALL = 0.05
 """Share of the variance of votes on equal systems that those on any have."""
 _NOTHING = 1e-9
-"""Variance of a total, per unit of what is expected of it, that is rounding."""
+"""Variance of a total, as a share of its expected variance, up to which it is rounding."""
 
 
 class ClusterSums(NamedTuple):
@@ -236,7 +236,10 @@ def studentise_lead(lead: Lead, by: Pooling, n: Floats) -> Studentized:
 
 
 def reach(bend: Floats, critical: float) -> tuple[Floats, Floats]:
-    """Return the least and the largest t, `[pair]`, at which the straightened statistic is within a critical value."""
+    """Return the least and the largest t, `[pair]`, at which the straightened statistic is within a critical value.
+
+    `bend` is that of `Studentized`; t is wins less losses over their error.
+    """
     some = np.where(np.abs(bend) < _NOTHING, _NOTHING, bend)
     # t + b t^2 + b^2 t^3 / 3 is ((1 + b t)^3 - 1) / (3 b), so that a cube root turns the statistic back into t.
     low, high = ((np.cbrt(1 + 3 * some * (side - some / 2)) - 1) / some for side in (-critical, critical))

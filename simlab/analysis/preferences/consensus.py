@@ -1,7 +1,7 @@
 """Estimate how raters err, and the answer most of them would give (the consensus), from items that several answered.
 
-An answer prefers one of two systems or, where there are three classes, is a tie. Make `ConsensusChains` of
-`RepeatedAnswers`, then call its `draw`.
+An answer prefers one of two systems or, where there are three classes, is a tie; an item is a comparison of two
+outputs. Make `ConsensusChains` of `RepeatedAnswers`, then call its `draw`, which returns `ConsensusDraws`.
 
 Dawid and Skene 1979 (Applied Statistics 28, 20-28) with a hierarchical prior (Paun et al. 2018, TACL 6, 571-585): the
 rows of a rater's confusion matrix lie around those of a common one. Items are easy or hard; what is said of hard ones
@@ -38,7 +38,10 @@ TINY = 1e-300
 
 @dataclass(frozen=True, slots=True)
 class RepeatedAnswers:
-    """Answers, flat: `label[answer]`, a class from 0, of `item[answer]` by `rater[answer]`; and `pair[item]`."""
+    """Answers, flat: `label[answer]`, a class from 0, of `item[answer]` by `rater[answer]`; and `pair[item]`.
+
+    Classes are (win, tie, loss), `n_classes` 3, or (win, loss) where there are no ties.
+    """
 
     label: Ints
     item: Ints

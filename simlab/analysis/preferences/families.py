@@ -18,7 +18,7 @@ OfPValues: TypeAlias = Literal["none", "holm"]
 OfEValues: TypeAlias = Literal["none", "holm", "closed", "e_bh"]
 
 LARGEST = 600.0
-"""Logarithm of the largest e-value that is told from larger ones: sums over pairs stay finite."""
+"""Logarithm at which e-values are cut off, so that sums over pairs stay finite."""
 
 
 def holm(p_value: Floats, level: float) -> Bools:

@@ -36,7 +36,7 @@ PATTERNS = 1_999
 """Patterns of flips: with the observed one, p-values are multiples of 1/2000."""
 
 OF_MANY, MANY = 999, 200_000
-"""Patterns for so many votes and more: each takes milliseconds there."""
+"""Patterns from `MANY` votes on, where each takes milliseconds."""
 
 
 class ClusterSquares(NamedTuple):
@@ -110,9 +110,10 @@ def weigh_votes(
 
 
 def list_spreads(votes: Votes, way: Way, contributed: tuple[Floats, Floats] | None = None) -> list[ClusterSquares]:
-    """Return the ways to count how far contributions spread; the largest counts (two ways: one, the other, both).
+    """Return sums of squares over clusters, one for each way in which votes cluster, of which the largest counts.
 
-    `contributed` is what each vote adds, and what it weighs: the vote and 1, if nothing else is told.
+    Two ways: by rater, by item, and both. `contributed` holds each vote's contribution and weight `[vote]` (None: the
+    vote itself, +1, 0, -1, and 1).
     """
     each = (votes.value.astype(float), np.ones(len(votes.pair))) if contributed is None else contributed
     squares = [_spread(votes, each, cluster) for cluster in clusters(votes, way)]
@@ -129,6 +130,8 @@ def largest_spread(spreads: Sequence[ClusterSquares], d: Floats | float) -> Floa
 
 def bounds(total: Floats, n: Floats, spreads: Sequence[ClusterSquares], critical: float) -> tuple[Floats, Floats]:
     """Return the least and largest d, `[pair]`, with |total - n d| <= critical sqrt(spread(d)).
+
+    `total[pair]` are wins less losses of `n[pair]` votes, `spreads` come from `list_spreads`.
 
     A score interval, as Wilson's: at d = 0 it is the test itself. Votes with mean d vary by at least |d| - d^2 each,
     whatever came (all ties do not say that there are only ties).

@@ -1,4 +1,4 @@
-"""Correct preferences for the order of presentation: some raters prefer whatever is shown first.
+"""Correct preferences for the order of presentation: some raters prefer the output shown first.
 
 The place of a system is first or second. `join_orders` and `match_orders` merge votes given in both orders,
 `contributions` corrects those of uneven pairs, `list_followers` finds raters who answer by place.
@@ -31,7 +31,7 @@ EVEN = 2.5
 """Standard deviations of fair coins up to which a system is taken to have stood first by chance."""
 
 OFTEN, UNLIKELY = 10, 0.001
-"""Answers that a rater must have given, and the chance of so many for one place below which it is worth a word."""
+"""Fewest answers of a rater who is reported, and the p-value of as many for one place below which a rater is."""
 
 
 class BothOrders(NamedTuple):

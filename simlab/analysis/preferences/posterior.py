@@ -39,9 +39,9 @@ Sharing: TypeAlias = Literal["own", "joint", "partial"]
 # Middles of equal parts stand for the uniform prior of s on (0, 1).
 _SPREADS = (np.arange(24) + 0.5) / 24
 _LEAST = 1 / 3
-"""Fewest pseudo-counts of a cell: what the others never say (a draw, say) may be said here; a uniform prior has 1."""
+"""Fewest pseudo-counts of a cell, so that an outcome no other pair had stays possible; a uniform prior has 1."""
 _FIRST_SPREAD = 0.15
-"""Spread by which pairs are weighed before theirs is known."""
+"""Spread between pairs by which they are weighted before it is estimated."""
 
 
 class OutcomePosterior(NamedTuple):

@@ -27,7 +27,7 @@ LEAST_ESS, COARSE_ESS = 2000, 100
 _NEAR = 0.02
 _MOST_CHUNKS = 48
 _QUICK_ERROR = 1e-4
-"""Added to what a quick integral seems to be off by."""
+"""Added to the estimated error of a quick integral."""
 _BATCH = 32
 """Rows that are integrated at once: as many as fit into the cache."""
 _GOLDEN = (np.sqrt(5) - 1) / 2

@@ -116,6 +116,7 @@ def sums(
 ) -> tuple[Floats, Floats]:
     """Return weighted sums `[row, replicate, 11]` and the logarithm of their scale `[row]` on a lattice of lines.
 
+    `a` comes from `proposal`, `lattice` is an index of `LATTICES`, `chunk` numbers independent shifts of the lattice.
     Sums over lines of their weight w, of w^2, of the weight u on the side where p> > p<, of u^2 and u w, and of the
     weighted means of p and of p squared. Rows give the same bits in any company.
     """
@@ -149,7 +150,7 @@ def add_weighted_sums(total: Floats, scale: Floats, more: Floats, other: Floats)
 
 
 def draws(human: Floats, confusion: Floats, metric: Floats, a: Floats, seed: int) -> tuple[Floats, Floats]:
-    """Return draws `p[row, outcome, draw]` with their weights `[row, draw]` (largest 1)."""
+    """Return draws `p[row, outcome, draw]` with their weights `[row, draw]` (largest 1); `a` comes from `proposal`."""
     normal = _lattice(_DRAWS, seed, 0, 0)
     size = normal.shape[1]
     p, weight = (np.empty(shape, _SINGLE) for shape in ((len(a), 3, size), (len(a), size)))

@@ -35,7 +35,7 @@ _STEPS = 40
 # Central differences are off by its square, 1e-8, and rounding over it is less: a proposal needs no more.
 _STRIDE = 1e-4
 _WIDEST = 5.0
-"""Largest standard deviation of a coordinate: what nothing is known of is not looked for further away."""
+"""Largest standard deviation of a coordinate in the proposal, where the data say nothing about it."""
 
 _GOOD, _ROUNDS = 0.35, 3
 """Effective share of draws below which a proposal is fitted anew to its own draws, so often at most."""

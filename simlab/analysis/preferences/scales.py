@@ -29,8 +29,9 @@ from simlab.analysis.preferences.votes import Votes, Way, clusters
 from simlab.types import Array, Floats, Ints
 
 DRAWS = 4_000
+"""Draws of the largest |t| of all pairs, for simultaneous bounds."""
 SHARE = 0.2
-"""Votes that are dropped at most; a top that stands this much is called robust."""
+"""Share of votes that are dropped at most; a top that stands this much is called robust."""
 _RIVALS, _REFITS = 5, 40
 _TIED = 1e-6
 """Logits below which two systems are on top together: fits end within a thousandth of that."""
@@ -88,7 +89,7 @@ def scale(rng: np.random.Generator, votes: Votes, way: Way, fitted: Strengths, l
 
 
 def quantile(freedom: float, level: float) -> float:
-    """Return how many standard errors an interval of a single number reaches."""
+    """Return the two-sided quantile of t: how many standard errors a 1 - `level` interval of one number reaches."""
     from scipy.special import stdtrit
 
     return float(stdtrit(max(freedom, 1.0), 1 - level / 2))

@@ -38,7 +38,7 @@ _SMOOTHING = 1 / 3
 error do not say that there is none."""
 _GRID = 241
 _NOTHING = 1e-14
-"""What is spent at a look that nobody could reach is not spent."""
+"""Level to be spent at a look up to which it counts as none."""
 
 
 def mixture_evidence(counts: Array, concentration: float) -> Floats:
@@ -198,9 +198,10 @@ class PairClaimRates:
 def claims(rule: Callable[[Evidence], Verdicts], p: Floats, annotations: Ints) -> PairClaimRates:
     """Compute exactly how often a rule claims about a pair with probabilities p of `>`, `=`, `<`: no simulation.
 
-    Goes through all numbers of wins and losses, annotation by annotation (a dynamic programme), and asks the rule at
-    each look. Good for rules that judge a look by its human counts alone (`fixed`, `human_only`, `anytime` without a
-    metric, `equivalence`); rules that need the path (`group_sequential`, `betting`) are not among them.
+    `annotations` are the numbers of ratings at the looks, the last of which ends the study. Goes through all numbers of
+    wins and losses, rating by rating (a dynamic programme), and asks the rule at each look. Good for rules that judge a
+    look by its human counts alone (`fixed`, `human_only`, `anytime` without a metric, `equivalence`); rules that need
+    the path (`group_sequential`, `betting`) are not among them.
     """
     n = int(annotations[-1])
     chance = np.zeros((n + 1, n + 1))  # [wins, losses] among the campaigns that go on
@@ -276,6 +277,8 @@ def has_corrected_crossed(evidence: Evidence, level: float, spending: Spending) 
 @functools.lru_cache(maxsize=64)
 def boundaries(annotations: tuple[int, ...], level: float, spending: Spending) -> Floats:
     """Return the |z| to be reached at each look for a two-sided claim (inf: nothing is to be spent there).
+
+    `annotations` are the numbers of ratings at the looks, the first of which is 0.
 
     >>> boundaries((0, 1, 2, 3, 4, 5), 0.05, "obrien_fleming").round(2).tolist()
     [inf, 4.38, 3.1, 2.55, 2.25, 2.06]

@@ -20,12 +20,13 @@ from simlab.types import Floats
 
 REPLICATES = 16
 _PARTICLES = 256
-"""Few particles that move often: what is left of their beginning fades with moves, not with particles."""
+"""Few particles that move often: the influence of their start fades with moves, not with particles."""
 
 _MOVES = 12
 _SETTLING = 400
 _ROUND = 160
 _MOST_ROUNDS = 60
+"""Moves per step towards the posterior, moves at it before and in each round of counting, and rounds at most."""
 _KEPT = 0.6
 """Share of the effective sample that a step towards the posterior keeps."""
 
@@ -75,8 +76,8 @@ class TemperedPair:
 def sample(pair: TemperedPair, targets: tuple[float, float], level: float, seed: int) -> Floats:
     """Return per replicate the means of 1[p> > p<], p and p^2: `[replicate, 7]`.
 
-    Goes on until the error of theta is at most `targets[0]`, or `targets[1]` where theta is within .02 of level / 2 or
-    1 - level / 2, or patience ends.
+    `targets` are standard errors of theta: sampling goes on until it is at most the first, or the second where theta is
+    within .02 of level / 2 or 1 - level / 2, or `_MOST_ROUNDS` have passed.
     """
     rng = stream(seed, "analysis", "tempering")
     x = _begin(rng, pair)

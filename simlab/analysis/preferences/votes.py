@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 Way: TypeAlias = Literal["vote", "rater", "item", "both"]
-"""What is independent: each vote, what a rater says of a pair, what is said of an item, or raters and items crossed."""
+"""The independent unit: each vote, a rater's votes on a pair, all votes on an item, or raters and items crossed."""
 
 FEWEST = 6
 """Clusters of a pair below which no flips of them can reach .05: the least p-value is 2^(1 - n)."""

@@ -50,7 +50,7 @@ class Sides(NamedTuple):
 
 
 def lay_out_by_pair(rated: ScoredRatings, *, documents: bool = False) -> Sides:
-    """Lay ratings out by rater, and by document if `documents`, or where some segments have no rating.
+    """Lay ratings out by rater, and by document if `documents`, or where some segments have no rating; see `Sides`.
 
     `size[side, pair]` is the number of segments that a mean rests on; a pair that shares no document has none.
     """

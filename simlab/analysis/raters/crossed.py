@@ -25,6 +25,7 @@ class Crossed(NamedTuple):
     """Contributions of raters, `[rater, pair]`, and of documents, `[document, pair]`, to differences.
 
     Contributions of documents are reduced to what their raters share: so the squares of both add up to the variance.
+    `sides` holds the cells of raters and documents that they come from.
     """
 
     raters: Floats
@@ -70,7 +71,10 @@ def compare_by_crossed_flips(rng: np.random.Generator, rated: ScoredRatings, *, 
 
 
 def flip_family(rng: np.random.Generator, rated: ScoredRatings, of: Crossed, gap: Floats, flips: int) -> FlipFamily:
-    """Flip contributions of raters and documents; totals of another sign than the difference `gap[pair]` count as 0."""
+    """Flip contributions of raters and documents, and return each pair's statistic under `flips` patterns.
+
+    Totals of another sign than the difference of means, `gap[pair]`, count as 0.
+    """
     length = np.sqrt(np.einsum("rp,rp->p", of.raters, of.raters) + np.einsum("xp,xp->p", of.documents, of.documents))
     # Contributions of a pair are scaled to length 1, so that one tolerance serves the statistics of all pairs.
     per = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)

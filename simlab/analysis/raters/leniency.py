@@ -1,6 +1,6 @@
 """Estimate each rater's leniency: how far they score above others on the same outputs, or the same systems.
 
-Call `leniency` on ratings; it returns each rater's mean difference from others, with an interval.
+Call `leniency` on ratings; it returns each rater's mean difference from others, in points, with an interval.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from simlab.types import Bools, Floats, Ints, ScoredRatings
 class Leniency(NamedTuple):
     """Leniency of each rater: the number of ratings, how far they lie `above` others', its interval's half `width`.
 
+    In points of the scores; NaN where no ratings of others compare, of infinite width where documents are too few.
     `outputs[rater]` is True where others rated the same outputs; else the rater is compared with others' ratings of the
     same systems, on whatever documents.
     """
@@ -26,7 +27,7 @@ class Leniency(NamedTuple):
 
 
 def leniency(rated: ScoredRatings, n_raters: int, level: float) -> Leniency:
-    """Compare each rater's scores with those of others, with an interval from the spread over documents.
+    """Compare each rater's scores with those of others, with a 1 - `level` interval from the spread over documents.
 
     Outputs that others rated, too, count alone where they are at least half of a rater's; else all outputs do, each
     compared with the others' mean score of its system, which the others' documents make uncertain, too.

@@ -36,7 +36,7 @@ SMALL = 1e-3
 """Ratio of a component to the noise below which differences of the equations' inverse lose digits."""
 
 DENSE = 4_000_000
-"""Incidence matrices of so many entries are held whole: sparse ones are slower below."""
+"""Most entries of an incidence matrix that is held whole: sparse ones are slower below."""
 
 FULL = 1 / 50
 """Share of products of two columns within levels from which on whole matrices are faster than those products alone."""

@@ -58,7 +58,7 @@ LARGEST = 200
 """Columns of equations from which on scores are averaged within documents: a fit then takes milliseconds."""
 
 SORTED = 1_000_000
-"""Labels up to so large a number are told apart without sorting them."""
+"""Largest label up to which labels are numbered without sorting."""
 
 MANY = 60
 """Columns from which on studies of one design make one step from the components of the first."""

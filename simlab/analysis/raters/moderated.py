@@ -58,7 +58,7 @@ COMMON = 10.0
 """Degrees of freedom of the common spread of ratings, to which that of each system is shrunk."""
 
 DRAWN_SCORES, LEAST_STUDIES, MOST_STUDIES = 500_000, 50, 500
-"""Scores of cells that are drawn to learn what documents take along, in at least and at most so many studies."""
+"""Scores of cells drawn to learn how much variance predicted documents take along; least and most studies drawn."""
 
 AT_ONCE = 20_000
 """Drawn scores of raters that are judged at once: arrays that fit a processor's cache take a third of the time."""
@@ -67,7 +67,7 @@ DOCUMENT, SEGMENT = "document", "segment"
 """Terms that are the same for all systems."""
 
 FEW_DEALT = 12
-"""So many raters at least hold the level where systems of a document are dealt out among them.
+"""Fewest raters that keep the level where systems of a document are dealt out among them.
 
 Of 200 tables of equal systems some claim: 7 raters .085 (8 systems) to .095 (4), 12 raters .050, 15 raters .060.
 """

@@ -1,6 +1,7 @@
-"""Fit the mixed model to tables in which each document of all systems has one rater, by sums over raters alone.
+"""Fit the mixed model of ratings fast to tables in which one rater rates a document's outputs of all systems.
 
-Call `find_whole_documents` (None: another kind of table), `sum_by_rater`, then `fit`; `moderated` tests pairs with it.
+Call `find_whole_documents` on ratings (None: another kind of table), `sum_by_rater`, then `fit`, which returns variance
+components and systems' estimates. `moderated` tests pairs with these.
 
 Systems are rotated to their mean and to contrasts, all of which have the same covariance. In each of these, documents
 of a rater are exchangeable, so that likelihood, information and estimates are sums over raters.

@@ -1,7 +1,8 @@
 """Test pairs of systems by t: raters (`by_rater`), raters and documents (`two_way`), or segments are the sample.
 
-`segment_t` takes segments of a document, and ratings by the same rater, for independent. simlab counts how often it
-errs; it is not offered as an analysis.
+All take ratings and return two-sided `p_value[pair]`, pairs i < j in the order of `np.triu_indices`. `segment_t` takes
+segments of a document, and ratings by the same rater, for independent; simlab counts how often it errs, and does not
+offer it as an analysis.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from simlab.types import Floats, Ints, ScoredRatings
 from simlab.types.bounds import Count
 
 FEWEST = 2
-"""Segments from which a spread is known."""
+"""Fewest segments from which a variance is estimated."""
 ROUNDING = 1e-12
 """Share of the largest score, and of squares, up to which means are equal and squares are 0."""
 

@@ -1,7 +1,7 @@
 """Estimate the variance of each pair's difference, and the part of it that stays however many documents are rated.
 
-Each `uncertainty_of_...` takes ratings and belongs to one test: raters, documents, or both are the sample, or a mixed
-model has terms for them. `means` estimates systems' means with errors.
+Each `uncertainty_of_...` takes ratings, belongs to one test (raters, documents, or both are the sample, or a mixed
+model has terms for them), and returns `Uncertainty`. `means` estimates systems' means with errors.
 
 Everything is laid out by pair, as in `contributions`; differences are of means per rating.
 """
@@ -101,7 +101,11 @@ def uncertainty_of_both(rated: ScoredRatings) -> Uncertainty:
 
 
 def uncertainty_of_model(rated: ScoredRatings, pools: Pools, draws: int | None = None) -> Uncertainty:
-    """Return the uncertainty of differences in the mixed model of ratings, each in its scope; moderated by `draws`."""
+    """Return the uncertainty of differences in the mixed model of ratings, for raters at large or these raters only.
+
+    `pools`: how raters without a system in common are read. `draws` simulated studies moderate variances (None: they
+    are the model's).
+    """
     sides = lay_out_by_pair(rated, documents=True)
     of = compare_by_model(rated, pools) if draws is None else moderated_comparisons(rated, pools, draws)
     variance = np.where(of.comparable, of.variance, np.inf)
@@ -113,7 +117,7 @@ def uncertainty_of_model(rated: ScoredRatings, pools: Pools, draws: int | None =
 
 
 def uncertainty_of_t_tests(rated: ScoredRatings, *, crossed: bool) -> Uncertainty:
-    """Take raters for a sample as tests by t do, with their variances (CR2) and degrees of freedom."""
+    """Take raters (and with `crossed` documents) for a sample as t tests do, with their CR2 variances and freedom."""
     sides = lay_out_by_pair(rated, documents=True)
     of = spread(sides, sides.rater)
     variance, freedom = of.variance, of.df
