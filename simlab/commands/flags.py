@@ -29,10 +29,10 @@ File: TypeAlias = str | os.PathLike[str]
 Rows: TypeAlias = Mapping[str, str | float | Sequence[str | float]]
 """Columns of a table with the values, one or several, of the rows that are read."""
 FIGURES = "figures"
-"""Stands beside the type of an option that names the file of a figure: its command takes a style and a width, too."""
+"""Marks an option as the file of a figure, so that --style and --width come with it."""
 Form: TypeAlias = Literal["table", "csv", "json"]
 REGISTRY = "simlab.plugins"
-"""Entry points of installed packages: what is named by each is a package of parts."""
+"""Group of entry points by which packages declare plug-ins."""
 
 
 def find_packages(names: list[str] | None) -> list[str] | None:

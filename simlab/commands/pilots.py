@@ -43,9 +43,9 @@ if TYPE_CHECKING:
 
 LawName: TypeAlias = Literal["auto", "mqm", "gaussian", "normal_scores", "ordinal", "binary", "preference"]
 DESIGN = ("split", "grouping", "normalization", "documents", "ratings_per_item", "repetition")
-"""What says of a row of a backtest which design it is of."""
+"""Fields of a backtest's row that describe its design; they become coordinates."""
 METRICS = "bleu,rouge_l,cider,chrf"
-"""Metrics that are tested where none is named."""
+"""Metrics that `mutt` tests by default."""
 
 
 def _label_agreement(agreement: Agreement) -> Agreement:

@@ -44,7 +44,7 @@ class QuerySelection(NamedTuple):
 
 
 def split_store(store: Store | None, conditions: Sequence[Setting]) -> tuple[Store | None, list[Setting]]:
-    """Take a store and conditions apart: a first word with a sign that is no folder is a condition."""
+    """Return store and conditions: a first word with a sign (`=`, `<`, `>`) that is no folder is a condition."""
     if isinstance(store, str | os.PathLike) and re.search("[<>=]", os.fspath(store)) and not Path(store).is_dir():
         return None, [os.fspath(store), *conditions]
     return store, list(conditions)

@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 
 ADDRESS_FORM = "CELL.WORLD.STUDY or CELL.WORLD.POOL.DRAW.STUDY"
 KEY_LENGTH = 8
-"""From so many letters on, CELL is the beginning of a cell's key, below it is its number on the grid."""
+"""Characters from which CELL is the beginning of a cell's key; a shorter CELL is a number on the grid."""
 LARGEST = 10**9
+"""Largest index in an address."""
 
 
 def carry_out(folder: Path, words: str, *, plugins: Sequence[str], debug: bool) -> tuple[ReplayedCampaign, str, int]:

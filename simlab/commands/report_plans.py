@@ -23,8 +23,11 @@ if TYPE_CHECKING:
     from simlab.concluding.assigning.blinding import Meant
 
 STUDY, PLAN, KEY, CONCLUSION, PARAGRAPH = "study.yaml", "plan.json", "key.csv", "conclusion.json", "paragraph.md"
+"""Files of a plan's folder that a report reads."""
 MOST_BYTES, MOST_TEXT = 50_000_000, 1_000_000
+"""Largest sizes of a JSON or YAML file, and of the paragraph, in bytes."""
 AGAIN = "name a folder that `simlab plan ... --out` wrote, or plan anew"
+"""Remedies, for error messages."""
 CONCLUDE = "conclude anew: `simlab conclude TABLE --plan`"
 
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from simlab.commands.report import WrittenReport
 
 Wanted: TypeAlias = Mapping[str, float] | str
-"""Targets of a plan, by their measures, or as they are typed."""
+"""Targets of a plan: values by measure, or the text of the option."""
 
 
 def _label_plan(planned: WrittenPlan) -> PlannedStudy:

@@ -33,14 +33,17 @@ from simlab.rng import stream
 from simlab.types import Array, Bools, Floats, InputError, Ints
 
 RESAMPLES = 1000
+"""Random moves of the cells by their errors, from which the intervals of shares come."""
 LEAST_SURE = 0.025
-"""So rarely may the variance of the cells be nothing, for shares of it to be told."""
+"""Share of those moves in which the variance of the cells may be 0 or less; above it no shares are given."""
 DEGREES = range(1, 13)
+"""Degrees of polynomials that are tried."""
 TERMS_PER_WORLD, MOST_TERMS, MOST_ORDER = 1 / 4, 120, 3
-"""More terms than that share of the worlds are not fitted, nor products of more inputs."""
+"""Limits of a regression: terms per world, terms in all, and inputs in a product."""
 GROUPS = 20
 """Groups of worlds that are left out in turn for the error of an index (jackknife)."""
 LEAST_WORLDS = 50
+"""Worlds that Sobol' indices need."""
 TINY = 1e-12
 DEPENDENT = 5.0
 """Standard errors of a rank correlation of 0 from which two inputs are not independent."""

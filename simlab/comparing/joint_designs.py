@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 STORE = "store"
+"""Name of the part of a design that is its store, beside the axes."""
 
 
 class _Part(NamedTuple):
