@@ -109,8 +109,8 @@ def run_backtest(
 ) -> Backtest | BacktestAdvice | BacktestPapers:
     """Carry out a backtest of predictions (`advice` None), of a pilot's advice or of papers'; draw it into `plot`.
 
-    `table` None is the built-in one. Raises InputError before anything is fitted for what is asked wrongly or
-    malformed, and for a table that cannot be read or split.
+    `table` None is the built-in one. Raises InputError, before anything is fitted, for wrong options and for a table
+    that cannot be read or split.
     """
     files.check_suffix(plot, "--plot")
     _refuse_without_papers(options, advice)

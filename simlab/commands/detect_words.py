@@ -69,7 +69,7 @@ def _value(key: str, text: str) -> float | str | None:
 def list_combinations(given: Given, metric_wanted: bool = False) -> list[Row]:
     """List all combinations, the first key varying slowest, with rho and eta however they were given.
 
-    `metric_wanted`: the quality of the metric is what is solved for, so that it need not be given.
+    `metric_wanted`: the quality of the metric is solved for, so that it need not be given.
     """
     _check_metric(given, metric_wanted)
     _check_several(given)

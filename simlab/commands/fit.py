@@ -82,8 +82,8 @@ def carry_out(
 
     `table` None is the built-in one, described by `overrides` where it does not describe itself; the world goes to
     `out`, the figure to `plot`. Gaps between answers are cut at `cut` seconds. The file of a world that failed its
-    checks is written, too, and says so. Raises InputError before anything is fitted for what is asked wrongly or
-    malformed.
+    checks is written, too, and says so. Raises InputError, before anything is fitted, for wrong options and malformed
+    tables.
     """
     check_cut(cut)
     check_names(out, plot)

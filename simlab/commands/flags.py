@@ -214,7 +214,7 @@ class SweepOptions(RunOptions, total=False):
 
 
 def is_left_out(context: typer.Context, option: typer.CallbackParam) -> bool:
-    """Return True for a flag that is not typed: as the callback of `--no-x` it gives what a notebook calls `x`."""
+    """Return True for a flag that is not typed: the callback of `--no-x`, for a parameter that is called `x`."""
     source = context.get_parameter_source(option.name or "")
     return source is None or source.name == "DEFAULT"
 

@@ -1,8 +1,8 @@
 """The verbs about tables of ratings or scores: agreement, fit, backtest, mutt, fit_metric.
 
 A verb is one function of typed options, for the command line and, as `simlab.NAME`, for notebooks: there `_label_NAME`
-turns the record that it returns into what is shown. A pilot is a small study whose ratings a larger one is planned by.
-What a verb needs is imported when it is called.
+turns the record that it returns into datasets and other results of notebooks. A pilot is a small study whose ratings a
+larger one is planned by. What a verb needs is imported when it is called.
 """
 
 from __future__ import annotations

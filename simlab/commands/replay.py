@@ -1,8 +1,8 @@
 """Carry out `simlab verify --replay`: one campaign of a store, or a block that failed, again and alone.
 
 A campaign is one simulated study; a block is several studies of one world of a cell, which a worker carries out at
-once. `carry_out` takes the folder and an address such as 4.3.0 (cell, world, study) and compares the outcomes with
-those that the folder keeps. `book` is the folder's ledger, `entry` its record of a cell.
+once. `carry_out` takes the folder and an address such as 4.3.0 (cell, world, study), and returns the outcomes, compared
+with those that the folder keeps. `book` is the folder's ledger, `entry` its record of a cell.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The verbs about a study with real raters: plan, assign, conclude, report.
 
 A verb is one function of typed options, for the command line and, as `simlab.NAME`, for notebooks: there `_label_NAME`
-turns the record that it returns into what is shown.
+turns the record that it returns into datasets and other results of notebooks.
 """
 
 from __future__ import annotations

@@ -51,10 +51,10 @@ class Row:
     """One design of a comparison in one cell: its value, its difference from the baseline, and its standing.
 
     `at` holds the values of the axes that are not compared, `design` and `baseline` are values of the compared axis;
-    `n` campaigns in so many `clusters` give the value, `low` and `high` bound it. `contrast` is None for the baseline
-    itself. `failed` of the campaigns that `ran` failed; `marks` say what speaks against calling the design the best, or
-    that it rests on fewer clusters than others. `better` and `worse` are the shares of worlds in which it is better, or
-    worse, than the baseline by `BETTER_BY` or more (None: not estimated).
+    `value` rests on `n` campaigns in `clusters` clusters; `mcse` is its standard error, `low` and `high` its 95 %
+    interval. `contrast` is None for the baseline itself. `failed` of `ran` campaigns failed; `marks` are objections to
+    calling the design the best, or to its few clusters. `better` and `worse` are the shares of worlds in which it is
+    better, or worse, than the baseline by `BETTER_BY` or more (None: not estimated).
     """
 
     at: Mapping[str, object]

@@ -65,7 +65,7 @@ def compare_jointly(
 
     `stores` are datasets by name, `by` the axes that make up a design, `baseline` the name of a design (None: the best
     of each cell), `levels` the quantity to make equal, such as cost. Designs without cells on both sides of a cost are
-    said to be unreached there: nothing is extrapolated. Raises InputError for stores that vary other axes than each
+    marked as unreached at it: nothing is extrapolated. Raises InputError for stores that vary other axes than each
     other, and for costs that no two designs have in common.
     """
     if len(stores) > 1:

@@ -1,4 +1,4 @@
-"""Count, pair by pair, what campaigns claim beside what is true: right, missed, wrong way round, or false.
+"""Count the right, missed, inverted and false claims of campaigns about each pair of systems.
 
 A pair is two systems, a campaign one simulated study. `count_errors_in_cell` takes a store and the position of a cell
 and returns the shares. Where campaigns live in several worlds the systems of one world are not those of another; so

@@ -1,11 +1,11 @@
-"""Choose the cells, and the worlds of each, that tell where a curve crosses a target, or another curve.
+"""Choose the cells of a sweep to measure next, to locate where a curve crosses a target or another curve.
 
-First a few cells, evenly placed among the values of an axis, in few worlds; then the two values about the crossing of
-the curve that is fitted to them (`simlab.comparing.solving`), in more and more worlds until they have those of the
-whole grid. When these two stay, they get what is left of a fifth of the grid's campaigns. `CellChoice` is called by the
-engine between rounds, with what was measured so far, and returns the worlds that each cell is to have. A choice follows
-from the first worlds of each cell alone, so that a sweep that was interrupted comes to the same cells. How wide
-intervals are, and how often they hold, is simulated in tests/comparing/test_locating.py.
+The engine calls `CellChoice` between rounds with the measure so far, by cell, and gets the number of worlds for each
+cell. First come a few cells, evenly placed among the values of an axis, in few worlds; then the two values about the
+crossing of the curve that is fitted to them (`simlab.comparing.solving`), in more and more worlds until they have those
+of the whole grid. When these two stay, they get the rest of a fifth of the grid's campaigns. A choice follows from the
+first worlds of each cell alone, so that a sweep that was interrupted comes to the same cells. The width and coverage of
+intervals are simulated in tests/comparing/test_locating.py.
 """
 
 from __future__ import annotations

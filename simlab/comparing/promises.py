@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     import xarray as xr
 
 ERRORS = 3
-"""Standard errors beyond the promised value, outside the 95 % interval, too, from which a promise counts as broken."""
+"""Standard errors from the promised value beyond which a promise is broken, if the interval excludes it, too."""
 NEARLY_ALL, HARDLY_ANY = 0.9, 0.1
 """Emptiness: a measure such as SRP is at least the first, and the share of pairs found at most the second."""
 
 CLAIMS = ("significant", "direction", "verdict")
-"""Outcomes that say what a campaign claims."""
+"""Outcomes that hold the claims of campaigns about pairs."""
 
 EQUAL_PAIRS, COVERAGE = "false_positive", "coverage"
 

@@ -273,9 +273,9 @@ class _At(NamedTuple):
 def interpolate_to_costs(dataset: xr.Dataset, by: str, measure: str, levels: EqualLevels, doubts: Doubts) -> Equal:
     """Interpolate a measure to costs that all designs along `by` can have, in every cell of the axes that are left.
 
-    `levels` name what is made equal, the mean of an outcome such as `cost`; `doubts` stand over the measure's axes but
-    `by`, and `by`. Raises InputError where costs do not rise along one other axis, and where those of the designs have
-    no range in common.
+    `levels` name the quantity to make equal, the mean of an outcome such as `cost`; the arrays of `doubts` are over the
+    measure's other axes, then `by`. Raises InputError where costs do not rise along one other axis, and where those of
+    the designs have no range in common.
     """
     import xarray as xr
 

@@ -1,9 +1,9 @@
 """Labels and ranges of performance measures, by name.
 
-`LABELS` are texts for axes, `measure_range` returns the least and greatest value that a measure can have. `limits` and
-`order` (how many campaigns are compared at a time) let failed campaigns be counted as the worst and as the
-best possible; conditional measures, whose denominators vary, have none. Of a measure that is `less_is_better` the best
-design has the least.
+`LABELS[measure]` holds its `label`, a text for axes; `measure_range` takes a name and returns the least and greatest
+value that the measure can have. `limits` and `order` (how many campaigns are compared at a time) let failed campaigns
+be counted as the worst and as the best possible; conditional measures, whose denominators vary, have none. Of a measure
+that is `less_is_better` the best design has the least.
 
 Ranges follow from the definitions of measures and are not stored.
 """
@@ -90,7 +90,7 @@ LABELS: Mapping[str, Mapping[str, Any]] = {
     "ended_by_deadline": {"label": "campaigns that the deadline ended", "limits": [0, 1], "less_is_better": True},
     "ended_by_nobody": {"label": "campaigns that nobody was left for", "limits": [0, 1], "less_is_better": True},
 }
-"""Facts about each measure: `label`, `limits`, `order` and `less_is_better`, as explained above."""
+"""`label`, `limits`, `order` and `less_is_better` of each measure, as explained above."""
 ACCOUNTS = (
     *("money", "hours", "days", "planned", "received", "lost", "open", "completed_share"),
     *("ended_as_planned", "ended_by_money", "ended_by_deadline", "ended_by_nobody"),
@@ -106,7 +106,7 @@ EMPTINESS = frozenset([
 BETWEEN = frozenset([
     *("srp", "srp_given_any", "srp_both_significant", "srp_disjoint", "confirmed", "kendall", "pearson"),
 ])  # fmt: skip
-"""Measures that compare campaigns of the same raters on the same documents; those named `_new_...` say what is new."""
+"""Measures that compare campaigns of the same raters on the same documents; `_new_...` names what differs."""
 CONFIRMED_ANEW = ("confirmed_new_documents", "confirmed_new_raters", "confirmed_new_study")
 FEW_CLUSTERS = 5
 """Clusters (usually worlds) below which equal values tell no error, and the best design is hardly known."""
