@@ -1,1 +1,1 @@
-"""One file a command: words in, one answer out."""
+"""Commands of simlab, a module each: from the words of the command line to an answer and an exit code."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NAMES = {"": "value"} | {f"_{name}": name for name in ("mcse", "n", "clusters", "low", "high", "failed", "reason")}
-"""What stands beside a measure `m`, as `m_mcse` and so on, and how it is called where only one measure is meant."""
+"""Ending of each variable beside a measure `m` (`m_mcse`), and its name in a dataset of a single measure."""
 
 
 class Accessor:

@@ -25,7 +25,7 @@ from simlab.world.recorded import table
 
 
 def write(agreement: Agreement, form: Form, given: Given) -> Launched:
-    """Write the agreement of raters in a form."""
+    """Format the agreement of raters for stdout as table, csv or json; `given` are the command's options by name."""
     if form != "table":
         return Launched(write_tables(agreement, form))
     return Launched(add_next_step(page(report(agreement)), "fit", *write_table_words(given)))

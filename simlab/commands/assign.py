@@ -27,6 +27,7 @@ from simlab.messages import clip
 from simlab.tables.rating_table import NOTHING, ColumnOverrides
 
 LANGUAGES = "eng-deu"
+"""Source and target language of sheets for Appraise, by its codes, where none are given."""
 
 
 class AssignOptions(NamedTuple):
@@ -75,7 +76,7 @@ def carry_out(folder: Path, options: AssignOptions, plugins: Sequence[str] = ())
 
 
 def write(sheets: WrittenSheets, form: Form, given: Given) -> Launched:
-    """Write an assignment in a form; csv has a row for each rater, with the number of ratings."""
+    """Format an assignment for stdout as table, csv (a row for each rater, with the number of ratings) or json."""
     if form == "table":
         return Launched(text.page(_sheets(*sheets)))
     record = _record(*sheets)

@@ -27,7 +27,7 @@ from simlab.tables.reading import list_segments
 from simlab.types import InputError
 
 SECOND, ITEMS = "second", "items.csv"
-"""The folder of the second study below that of the first, and its items there."""
+"""Names of the second study's folder below that of the first, and of its file of items."""
 
 
 class Following(NamedTuple):

@@ -55,16 +55,17 @@ from simlab.tables.rating_table import NOTHING, ColumnOverrides, flip_signs
 from simlab.types import Floats, InputError, World
 
 Advice: TypeAlias = Literal["pilot", "papers"]
-"""Whose advice is judged: that of a pilot of the table, or that of papers."""
+"""Whose advice on designs is judged: that of the table's pilot, or that of papers."""
 Part: TypeAlias = tuple[Callable[..., Any], int, Sequence[tuple[Any, ...]]]
-"""A function, the steps of progress that a call makes, and what it is asked, call by call."""
+"""A function, the number of progress steps of a call, and the arguments of each call."""
 
 
 class BacktestOptions(NamedTuple):
     """Options of a backtest beside its table.
 
-    `pilot_share` of the documents are the pilot, in `splits` random divisions; `jobs` are processes (None: all cores).
-    `metric` (a column of the table) and `price` (of a rating) are for the advice of papers.
+    `pilot_share` of the documents are the pilot, in `splits` random divisions; `quick` simulates less; `law` names the
+    model to fit (auto: chosen by the table); `jobs` are processes (None: all cores). `metric` (a column of the table)
+    and `price` (of a rating) are for the advice of papers.
     """
 
     pilot_share: float = 0.5
@@ -84,7 +85,10 @@ class BacktestOptions(NamedTuple):
 
 
 def write(answer: Backtest | BacktestAdvice | BacktestPapers, form: Form, given: Given) -> Launched:
-    """Write the answer of a backtest in a form; csv has a row for each of its `records`."""
+    """Format the answer of a backtest as table, csv (a row for each of its `records`) or json.
+
+    `given` are the command's options by name, for the next command.
+    """
     if form == "json":
         return Launched(tables.write_tables(answer, form))
     if form != "table":
@@ -105,8 +109,8 @@ def run_backtest(
 ) -> Backtest | BacktestAdvice | BacktestPapers:
     """Carry out a backtest of predictions (`advice` None), of a pilot's advice or of papers'; draw it into `plot`.
 
-    `table` None is the built-in one. Raises InputError before anything is fitted for what is asked wrongly or
-    malformed, and for a table that cannot be read or split.
+    `table` None is the built-in one. Raises InputError, before anything is fitted, for wrong options and for a table
+    that cannot be read or split.
     """
     files.check_suffix(plot, "--plot")
     _refuse_without_papers(options, advice)
@@ -227,7 +231,7 @@ def _name_observed(task: PredictionTask) -> tuple[int, str]:
 
 
 def run_calls(part: Part, jobs: int | None, advance: Callable[[int], None]) -> Iterator[Any]:
-    """Yield the results of all calls of a part, in their order, from `jobs` processes; `advance` counts steps done."""
+    """Yield the results of all calls of a part, in order, from `jobs` processes; `advance` takes the steps done."""
     from joblib import Parallel, delayed
 
     function, weight, calls = part
@@ -365,4 +369,4 @@ CARRY_OUT: Mapping[Advice | None, Callable[..., Any]] = {
     "pilot": judge_advice,
     "papers": judge_papers,
 }
-"""What a backtest carries out, by whose advice is to be judged."""
+"""Function that carries out a backtest, by whose advice is judged (None: predictions are checked)."""

@@ -14,7 +14,7 @@ from simlab.types import InputError
 
 
 def one_cell(book: Ledger, conditions: Sequence[str]) -> tuple[LedgerEntry, dict[str, Any]]:
-    """Return the ledger's entry of the cell that meets conditions, and its values by axis.
+    """Return the entry of the cell that meets conditions, in the ledger `book`, and the cell's values by axis.
 
     Raises InputError where none or several do, for an axis or a value that the folder does not have, and where the
     record of a cell is damaged.

@@ -163,7 +163,10 @@ def _has_text(values: Sequence[object]) -> bool:
 
 
 def write(compared: ComparedDesigns | ChangedStores, form: Form, given: Given) -> Launched:
-    """Write a comparison in a form, with notes on its store; exit code 3 where no best design can be named."""
+    """Format a comparison as table, csv or json, with notes on its store; exit code 3 if no best design can be named.
+
+    `given` are the command's options by name.
+    """
     if isinstance(compared, ChangedStores):
         return _write_changed(compared, form)
     notes, comparison = stores.gather_notes(compared.remarks), compared.comparison

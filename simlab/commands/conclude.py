@@ -74,7 +74,7 @@ def carry_out(
 
     `wanted` are the other options of the command line. With `check` a table is read and checked, and nothing is
     concluded from it; no look is recorded. Without a table there is a plan, which says how it will be concluded. Raises
-    InputError before anything is estimated for what is asked wrongly or malformed; nothing is written then.
+    InputError, before anything is estimated or written, for wrong options and files that cannot be read.
     """
     folder, conditions = campaigns.separate_folder(words, place, plan)
     table, wanted = understand([str(folder)] if folder else words, plan, wanted, plugins)
@@ -107,7 +107,11 @@ def carry_out(
 def understand(
     words: Sequence[str], plan: Path | None, wanted: ConcludeOptions, plugins: Sequence[str] = ()
 ) -> tuple[Path | None, ConcludeOptions]:
-    """Separate tables from settings, and add them to the options; raise InputError for what cannot be meant."""
+    """Return the table among the words (None: none is named), and the options completed by the others, KEY=VALUE.
+
+    A second table, the family of a plan, and the plan itself are read into the options, too. Raises InputError for
+    options that contradict each other.
+    """
     tables_named = [Path(word) for word in words if "=" not in word or Path(word).exists()]
     overrides = tuple(word for word in words if Path(word) not in tables_named)
     level, margin = wanted.level, wanted.margin
@@ -229,7 +233,10 @@ def write_paragraph(conclusion: Conclusion) -> str:
 
 
 def write(answered: ConcludeAnswer, form: Form, given: Given) -> Launched:
-    """Write an answer in a form; exit code 3 where its promise does not hold, or something was not kept."""
+    """Format an answer as table, csv or json; exit code 3 where its promise does not hold, or files were lost.
+
+    `given` are the command's options by name.
+    """
     answer, notes = answered.result, answered.notes
     code = RESERVED if answered.lost else DONE
     if isinstance(answer, TableCheck):

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from simlab.commands.export import RepeatedCampaign
 
 MOST_ROUNDS = 8
+"""Rounds of comparisons whose numbers of undecided pairs are printed."""
 
 
 def separate_folder(
@@ -55,9 +56,10 @@ def conclude_campaign(
 ) -> tuple[Conclusion, str, Sequence[str]]:
     """Carry out a campaign again up to its collected ratings, and conclude from these as its study does.
 
-    `place` are the indices of the campaign (None: 0) in the cell that `conditions` name. Returns the conclusion, the
-    command that comes next, and lines on how it differs from the campaign that the folder keeps. Raises InputError for
-    a campaign that the folder does not hold, and for what a table alone can be asked.
+    `place` are the indices of the campaign (None: 0) in the cell that `conditions` name; `wanted` are the options of
+    the conclusion. Returns the conclusion, the command that comes next, and lines on how it differs from the campaign
+    that the folder keeps. Raises InputError for a campaign that the folder does not hold, and for what a table alone
+    can be asked.
     """
     from simlab.commands.export import repeat_campaign
     from simlab.concluding.campaigns import digest

@@ -1,4 +1,7 @@
-"""Suggest the command after a conclusion: the same one with a figure and a paragraph, else a world to plan on."""
+"""Suggest the command after `simlab conclude`: the same one with a figure and a paragraph, else a world to plan on.
+
+`suggest_next` takes the table and the options (`wanted`) of a conclusion, and returns the command line.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from simlab.concluding.options import ConcludeOptions
 from simlab.types import JUDGE
 
 FIGURE, PARAGRAPH = Path("order.png"), Path("paragraph.md")
+"""Files that the suggested command writes where none were named."""
 
 
 def suggest_next(
@@ -18,8 +22,8 @@ def suggest_next(
 ) -> str:
     """Return the next command, with all options that were given here.
 
-    It draws the figure and writes the paragraph where these were not asked for; else it fits a world, or for a study of
-    judgements (`question`) a metric, to the table.
+    It draws the figure and writes the paragraph where a file for one is None; else it fits a world to the table, or a
+    metric where `question`, the kind of study, is that of judgements.
     """
     if figure is None or paragraph is None:
         words = ["conclude", *list_words(table, wanted)]

@@ -80,7 +80,7 @@ def _extend_axes(declared: Declared, stored: dict[str, Any]) -> Declared:
 
 
 def keep(launch: Launch, file: Path) -> str:
-    """Write the sweep of a launch, with its settings, as a sweep file; return the lines on it, and the next command.
+    """Write the sweep of a launch, with its settings, to the YAML `file`; return lines on it and the next command.
 
     Raises InputError for a file that cannot be written or is there, and for a calculation.
     """

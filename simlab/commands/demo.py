@@ -23,7 +23,7 @@ from simlab.commands.notes import program
 from simlab.commands.typed_commands import Given, Launched
 
 Command = Callable[[Sequence[str]], int]
-"""What carries out a command line and returns its exit code; answers go to stdout."""
+"""Function that carries out a command line, prints its answer to stdout, and returns the exit code."""
 
 SEARCH = [
     "--over",
@@ -33,7 +33,7 @@ SEARCH = [
     "--at-most",
     "1000",
 ]
-"""Fewer designs, and less patience, than a plan has when these are left out."""
+"""Options of the plan: fewer designs and simulated studies than by default."""
 
 
 class DemoStep(NamedTuple):
@@ -72,7 +72,7 @@ def carry_out(out: Path, seed: int, answer: Command, say: Callable[[str], None])
 
 
 def write(code: int, form: Form, given: Given) -> Launched:
-    """Add nothing to the steps, which were printed as they were done."""
+    """Return the exit code with an empty text: the steps were printed as they were done."""
     return Launched("", code=code)
 
 

@@ -40,7 +40,7 @@ def fill(words: Sequence[str], given: Given) -> Given:
 
 
 def write(answer: DetectedSettings | Path, form: Form, given: Mapping[str, Any]) -> Launched:
-    """Write what settings detect, the numbers that were looked for, or which page was written, in a form."""
+    """Format detections, the numbers solved for, or the name of the page's file, as table, csv or json."""
     if isinstance(answer, Path):
         from simlab.commands import detect_page
 

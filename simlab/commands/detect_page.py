@@ -26,9 +26,9 @@ from simlab.types import Floats, InputError
 
 SUFFIXES = (".html", ".htm")
 START = {"n_human": 100, "n_metric": 10_000, "n_calibration": 1000, "rho": 0.75, "eta": 0.75, "alpha": 0.6}
-"""What the page shows when it is opened: a published setting."""
+"""Settings that the page shows when it is opened: published ones."""
 SLIDERS = {"n_human": 100_000, "n_metric": 1_000_000, "n_calibration": 100_000}
-"""Where sliders of counts end; fields take more."""
+"""Greatest values of the sliders of counts; number fields take more."""
 LABELS = {
     "n_human": "Human ratings per system",
     "n_metric": "Metric ratings per system",
@@ -37,8 +37,9 @@ LABELS = {
     "eta": "Metric calls inadequate outputs inadequate",
     "alpha": "Share of adequate outputs",
 }
+"""Label of each setting on the page."""
 CHECKS = 24
-"""Settings whose numbers the page brings along, half of them published, to hold its own against."""
+"""Settings with known differences on the page, half of them published, by which it checks itself."""
 
 
 def write_page(file: Path) -> Path:
@@ -62,7 +63,7 @@ def write_page(file: Path) -> Path:
 
 
 def write(file: Path, form: Form) -> Launched:
-    """Write the line on the page's file."""
+    """Return the line that names the page's file, or as csv or json a record of its name and size."""
     size = file.stat().st_size
     if form != "table":
         return Launched(tables.write([{"page": str(file), "bytes": size}], form))

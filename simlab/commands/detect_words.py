@@ -17,17 +17,22 @@ from simlab.messages import suggest
 from simlab.types import InputError
 
 Row = dict[str, Any]
+"""A setting: one value for each key."""
 Given = dict[str, list[Any]]
+"""The values that were typed, by key."""
 
 DEFAULTS: Row = {"n_human": 0.0, "n_metric": 0.0, "n_calibration": None, "alpha": 0.5, "level": 0.05, "power": 0.8}
 METRIC = ("rho", "eta", "accuracy", "correlation")
+"""Keys that describe the quality of the metric."""
 OF_SEVERAL = ("multiplicity", "find")
-"""Keys that speak of the pairs of several systems."""
+"""Keys for evaluations of several systems."""
 NAMED: dict[str, tuple[str, ...]] = {"multiplicity": RULES, "find": FINDS, "posterior": POSTERIORS}
-"""Keys of names, not of numbers."""
+"""Keys whose values are names, with the names allowed."""
 KEYS = (*DEFAULTS, *METRIC, *Among._fields, "posterior")
 FREE = "free"
+"""Value of n_calibration that leaves its number to --solve mix."""
 MOST = 1000
+"""Combinations of values in one call."""
 
 
 def parse_words(words: Sequence[str]) -> Given:
@@ -64,7 +69,7 @@ def _value(key: str, text: str) -> float | str | None:
 def list_combinations(given: Given, metric_wanted: bool = False) -> list[Row]:
     """List all combinations, the first key varying slowest, with rho and eta however they were given.
 
-    `metric_wanted`: the quality of the metric is what is solved for, so that it need not be given.
+    `metric_wanted`: the quality of the metric is solved for, so that it need not be given.
     """
     _check_metric(given, metric_wanted)
     _check_several(given)

@@ -21,6 +21,7 @@ from simlab.commands.exit_codes import BUG, REFUSED
 from simlab.messages import shorten
 
 LONGEST_WORD = 300
+"""Characters of a word in a message; longer ones are shortened."""
 MOVED_VERBS: Mapping[str, str] = {
     "list": "show",
     "order": "conclude DIR --study N",
@@ -29,11 +30,12 @@ MOVED_VERBS: Mapping[str, str] = {
     "replay": "verify DIR --replay CELL.WORLD.STUDY",
     "cluster-script": "sweep NAME --script slurm --shards N --out DIR",
 }
-"""What does today what a verb of another version did; the error for an unknown verb names it."""
+"""Commands of earlier versions and their replacements, for the message on an unknown command."""
 # The exception that the option parser raises for a mistake; typer exports only its descendants.
 _OF_DISKS = frozenset(
     [errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENAMETOOLONG]
 )
+"""Errors of the operating system that the user can mend: full disks, missing rights, long names."""
 
 UsageError: Any = typer.BadParameter.__mro__[1]
 

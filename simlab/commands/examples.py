@@ -1,4 +1,7 @@
-"""Carry out `simlab examples`: list the example files that come with simlab, or copy them into a folder."""
+"""Carry out `simlab examples`: list the example files that come with simlab, or copy them into a folder.
+
+`carry_out` takes the folder (None: list only) and returns `ExampleFiles`; `write` makes text, JSON or CSV of it.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ FILES: Final[Mapping[str, str]] = {
     "notebook.ipynb": "a sweep as a notebook: from its cells to a campaign, carried out again",
     "house_rules": "a plug-in with parts of its own; its README says how",
 }
-"""What there is, and what it is for."""
+"""Each example file with its purpose."""
 
 
 class ExampleFiles(NamedTuple):
@@ -59,7 +62,7 @@ def carry_out(copy: Path | None) -> ExampleFiles:
 
 
 def write(files: ExampleFiles, form: Form, given: Given) -> Launched:
-    """Write the names of the examples and what each is for."""
+    """Format the list of example files as table, csv or json, with the purpose of each."""
     rows: list[dict[str, object]] = [{"file": name, "for": FILES[name]} for name in files.names]
     if form != "table":
         return Launched(tables.write(rows, form))

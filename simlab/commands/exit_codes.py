@@ -1,6 +1,6 @@
 """Exit codes of commands, in one table that docs/results.md explains, and the traces of an interrupted command.
 
-Light, since whoever says it may have imported nothing else.
+It imports nothing heavy: an interrupted program may not have imported more.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ target that was asked for is not reached, the promise of a conclusion does not h
 NOTHING = 4
 """Nothing usable: every campaign failed, or no cell meets the conditions of a query."""
 INTERRUPTED, TERMINATED, HUNG_UP, CLOSED_PIPE = 130, 143, 129, 141
-"""After SIGINT, SIGTERM and SIGHUP, and where whoever read the output has left."""
+"""After SIGINT, SIGTERM and SIGHUP, and where the reader of the output has closed it."""
 
 
 def name_remains(how: str, words: Sequence[str]) -> str:
-    """Format the line on what a command leaves that a signal has ended; `how` is that, such as "interrupted".
+    """Format the line on what is kept of a command (its `words`) that a signal ended; `how` it ended: "interrupted".
 
     >>> name_remains("interrupted", ["query"])
     'interrupted; there is no answer yet, give the same command again'

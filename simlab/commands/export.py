@@ -83,7 +83,7 @@ def carry_out(
 
 
 def write(files: ExportedFiles, form: str, given: Mapping[str, Any]) -> Launched:
-    """Name the files that were written."""
+    """Return the names of the files that were written, with the doubts and the next command as notes."""
     names = "\n".join(clip(file, 200) for file in files.files)
     return Launched(names, (*files.doubts, files.following), files.code)
 

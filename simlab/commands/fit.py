@@ -37,11 +37,11 @@ from simlab.types import InputError
 from simlab.world import recorded
 
 BOUGHT = ("budget.total=2000", "budget.price_per_rating=.5", "--out", "my")
-"""What a plan needs to be told beside its world; numbers that everybody replaces."""
+"""Example settings and options of the suggested `simlab plan`, for the user to replace."""
 
 
 WORLD = "fitted.yaml"
-"""What a world is called in the command that writes it."""
+"""File of the world in a suggested command that writes one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +82,8 @@ def carry_out(
 
     `table` None is the built-in one, described by `overrides` where it does not describe itself; the world goes to
     `out`, the figure to `plot`. Gaps between answers are cut at `cut` seconds. The file of a world that failed its
-    checks is written, too, and says so. Raises InputError before anything is fitted for what is asked wrongly or
-    malformed.
+    checks is written, too, and says so. Raises InputError, before anything is fitted, for wrong options and malformed
+    tables.
     """
     check_cut(cut)
     check_names(out, plot)
@@ -96,7 +96,10 @@ def carry_out(
 
 
 def write(result: FitResult, form: Form, given: Given) -> Launched:
-    """Write the answer of a fit in a form; the exit code is 3 where checks failed or chains disagree too much."""
+    """Format a fit as table, csv or json; exit code 3 where checks failed or chains disagree too much.
+
+    `given` are the command's options by name.
+    """
     code = RESERVED if result.reserved else DONE
     if form == "json":
         text = tables.write_tables(result.fit, form)

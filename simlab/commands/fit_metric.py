@@ -32,7 +32,7 @@ from simlab.types import InputError
 
 
 def write(fits: MetricFits, form: Form, given: Given) -> Launched:
-    """Write the file of each metric, and the estimates in a form."""
+    """Write the file of each metric, and format the estimates as table, csv or json for stdout."""
     fits.write()
     if form == "csv":
         return Launched(tables.write_csv(fits.rows))
@@ -75,9 +75,10 @@ def learn_metrics(
 ) -> MetricFits:
     """Fit the metrics of a table and return the estimates; nothing is written.
 
-    `metrics` are names with commas between them (None: all), `references` picks unit tests with so many references,
-    `out` is a file or folder for the fits, and `beside` describes the table where it does not describe itself. Raises
-    InputError for what is asked wrongly or malformed, and where nothing can be learned.
+    `metrics` are names with commas between them (None: all), `references` keeps the unit tests with that number of
+    references, `options` are margins and thresholds in units of the scores, `out` is a file or folder for the fits, and
+    `beside` describes the table where it does not describe itself. Raises InputError for wrong options and malformed
+    tables, and where nothing can be learned.
     """
     _check_out(out)
     options = _set_direction(options, beside)

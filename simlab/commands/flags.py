@@ -29,10 +29,10 @@ File: TypeAlias = str | os.PathLike[str]
 Rows: TypeAlias = Mapping[str, str | float | Sequence[str | float]]
 """Columns of a table with the values, one or several, of the rows that are read."""
 FIGURES = "figures"
-"""Stands beside the type of an option that names the file of a figure: its command takes a style and a width, too."""
+"""Marks an option as the file of a figure, so that --style and --width come with it."""
 Form: TypeAlias = Literal["table", "csv", "json"]
 REGISTRY = "simlab.plugins"
-"""Entry points of installed packages: what is named by each is a package of parts."""
+"""Group of entry points by which packages declare plug-ins."""
 
 
 def find_packages(names: list[str] | None) -> list[str] | None:
@@ -214,7 +214,7 @@ class SweepOptions(RunOptions, total=False):
 
 
 def is_left_out(context: typer.Context, option: typer.CallbackParam) -> bool:
-    """Return True for a flag that is not typed: as the callback of `--no-x` it gives what a notebook calls `x`."""
+    """Return True for a flag that is not typed: the callback of `--no-x`, for a parameter that is called `x`."""
     source = context.get_parameter_source(option.name or "")
     return source is None or source.name == "DEFAULT"
 

@@ -42,11 +42,13 @@ if TYPE_CHECKING:
     from simlab.engine.shards import Shard
 
 OUTPUTS = Path("outputs")
+"""Folder in which stores lie by default."""
 MOST_REASONS = 3
-"""Lines that say why campaigns, or blocks, failed."""
+"""Reasons for failures of campaigns, or blocks, that are printed."""
 ELSEWHERE = tuple(f"engine.{key}" for key in WHERE)
+"""Settings of where blocks are carried out; they change no result and no folder's name."""
 MOST_TOLD = 64
-"""Cells of which it is said what is understood of their files."""
+"""Cells whose input files are described on stderr."""
 
 
 class LaunchResult(NamedTuple):
@@ -274,7 +276,7 @@ def list_doubts(dataset: xr.Dataset) -> list[str]:
 
 
 def finding(folder: Path, form: Form = "table") -> Launched:
-    """Return the finding of a store that was just filled, in a form."""
+    """Format the finding of the store in a folder that was just filled, with notes and exit code."""
     from simlab.commands import locating
     from simlab.drawing.text import findings, tables
     from simlab.store.opening import measures_of, open_filled

@@ -32,7 +32,7 @@ def read_locate(dataset: xr.Dataset) -> Locate | None:
 
 
 def write(dataset: xr.Dataset, located: Locate, form: Form) -> str:
-    """Write where the curves of a store cross, in a form.
+    """Format the crossings of a store's curves as table, csv or json.
 
     Raises InputError where a curve has fewer than three cells with a value.
     """
@@ -48,7 +48,7 @@ def write(dataset: xr.Dataset, located: Locate, form: Form) -> str:
 
 
 def say_budget(dataset: xr.Dataset) -> str:
-    """Format the number of campaigns of a store, and their share of those of the whole grid."""
+    """Format the number of campaigns of a store, and its share of those of the whole grid."""
     ran = dataset["status"].values != UNRUN
     whole = json.loads(dataset.attrs["sweep"])["grid"]
     cells, campaigns = int(ran.any(axis=-1).sum()), int(np.sum(ran))

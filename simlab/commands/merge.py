@@ -30,7 +30,7 @@ class MergedFolders(NamedTuple):
 
 
 def write(merged: MergedFolders, form: Form, given: Given) -> Launched:
-    """Write the finding of the merged store, with a note on campaigns that are missing."""
+    """Format the finding of the merged store as table, csv or json, with a note on campaigns that are missing."""
     if not merged.blocks:
         return Launched("no campaign was carried out in any of these folders", merged.missing, NOTHING)
     launched = launch.finding(merged.out, form)

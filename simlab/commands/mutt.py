@@ -50,7 +50,7 @@ def carry_out(
     `names` are metrics and `references` numbers of references, with commas between them; `kinds` are texts
     CORRUPTION=KIND. Scores of a corruption that preserves the meaning may differ by the share `tolerance`; differences
     up to the share `near_tie` of a score are ties. With `agreement`, the answer is how far the verdicts of the metrics
-    agree. Raises InputError before anything is scored for what is asked wrongly or malformed, and afterwards where no
+    agree. Raises InputError before anything is scored for wrong options and malformed files, and afterwards where no
     metric gave a score; nothing is written then.
     """
     _check_files(figure, scores)
@@ -88,7 +88,10 @@ def refuse_mixed(make: bool, making: Given, testing: Given) -> None:
 
 
 def write(answer: PassRates | MetricAgreement | CorruptedSentences, form: Form, given: Given) -> Launched:
-    """Write pass rates, the agreement of metrics, or the number of trials that were made, in a form."""
+    """Format pass rates, the agreement of metrics, or the number of trials that were made, as table, csv or json.
+
+    `given` are the command's options by name.
+    """
     if isinstance(answer, CorruptedSentences):
         return mutt_trials.write(answer, form, given)
     if form != "table":

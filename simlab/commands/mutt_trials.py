@@ -1,4 +1,7 @@
-"""Carry out `simlab mutt --make`: corrupt a user's sentences by rules, and write them as trials for `simlab mutt`."""
+"""Carry out `simlab mutt --make`: corrupt a user's sentences by rules, and write them as trials for `simlab mutt`.
+
+`make` takes the files and the names of corruptions, and returns `CorruptedSentences`, the trials made of each kind.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ def make(source: Path, types: str, words: Path | None, out: Path, *, seed: int) 
     """Corrupt the sentences of the file `source` and write the trials to `out`.
 
     `types` are the names of corruptions with commas between them, or "all"; `words` is a file of word pairs for those
-    that replace words. Raises InputError for what is asked wrongly or malformed, and where no rule fits any sentence;
+    that replace words. Raises InputError for wrong options and malformed files, and where no rule fits any sentence;
     nothing is written then.
     """
     if out.suffix.lower() != ".jsonl":
@@ -39,7 +42,7 @@ def make(source: Path, types: str, words: Path | None, out: Path, *, seed: int) 
 
 
 def write(made: sentences.CorruptedSentences, form: Form, given: Given) -> Launched:
-    """Write how many trials there are of which corruption in a form."""
+    """Format the number of trials of each corruption as table, csv or json; `given` are the command's options."""
     rows = sentences.summary(made)
     return Launched(_table(rows, made, given["make"]) if form == "table" else tables.write(rows, form))
 

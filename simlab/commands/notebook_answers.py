@@ -1,6 +1,7 @@
 """Answers of `simlab.fit`, `simlab.fit_metric` and `simlab.detect` in notebooks: records and labelled datasets.
 
-`label_fit` and `label_grid` make them of what the commands return; `lay_out_records` makes a dataset of any rows.
+`label_fit` takes a `FitResult` and returns a `FittedWorld`, `label_grid` takes `Detections` and returns a dataset;
+`lay_out_records` makes a dataset of any rows.
 """
 
 from __future__ import annotations

@@ -24,9 +24,9 @@ class Concluded:
 
     `systems` (over `system`: n, estimate, low, high, rank_low, rank_high) and `pairs` (over `pair`: `first`, `second`,
     difference, low, high, p_value, adjusted, direction, verdict, and `more_*`: how many more settle it) are datasets;
-    estimates and differences are in the unit of the attribute `units`. `promise` says what is promised of the claims,
-    and whether it holds, `warnings` what limits the conclusion. `record` is what `simlab conclude --format json` says,
-    `text` its page.
+    estimates and differences are in the unit of the attribute `units`. `promise` describes the guarantee on all claims
+    together, and whether it holds; `warnings` are limits of the conclusion. `record` is the answer of `simlab conclude
+    --format json`, `text` that for a terminal.
     """
 
     systems: xr.Dataset

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PlannedStudy:
-    """Design to buy and what it rests on.
+    """Design to buy, with its measures and the other designs of the search.
 
     `reached`: it reaches all targets within the limits (else it is the best there is). `design` are its settings,
     `measures` its figures in worlds that the search had not seen (value, mcse, low, high). `front`, over `candidate`,
-    holds all designs that were looked at: settings, figures, and whether they are on the Pareto front. `record` is what
-    `simlab plan --format json` says, `text` its page, `folder` where the study stands.
+    holds all designs that were looked at: settings, figures, and whether they are on the Pareto front. `record` is the
+    answer of `simlab plan --format json`, `text` that for a terminal, `folder` the study's folder.
     """
 
     reached: bool

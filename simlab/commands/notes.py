@@ -1,4 +1,7 @@
-"""Print notes beside the answer on stderr, and name the program as the user started it."""
+"""Print notes beside the answer on stderr, and name the program as the user started it.
+
+Call `note` to print a line and `program` for the name; `silence_notes` and `reservations` are context managers.
+"""
 
 from __future__ import annotations
 

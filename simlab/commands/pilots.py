@@ -1,8 +1,8 @@
 """The verbs about tables of ratings or scores: agreement, fit, backtest, mutt, fit_metric.
 
 A verb is one function of typed options, for the command line and, as `simlab.NAME`, for notebooks: there `_label_NAME`
-turns the record that it returns into what is shown. A pilot is a small study whose ratings a larger one is planned by.
-What a verb needs is imported when it is called.
+turns the record that it returns into datasets and other results of notebooks. A pilot is a small study whose ratings a
+larger one is planned by. What a verb needs is imported when it is called.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ if TYPE_CHECKING:
 
 LawName: TypeAlias = Literal["auto", "mqm", "gaussian", "normal_scores", "ordinal", "binary", "preference"]
 DESIGN = ("split", "grouping", "normalization", "documents", "ratings_per_item", "repetition")
-"""What says of a row of a backtest which design it is of."""
+"""Fields of a backtest's row that describe its design; they become coordinates."""
 METRICS = "bleu,rouge_l,cider,chrf"
-"""Metrics that are tested where none is named."""
+"""Metrics that `mutt` tests by default."""
 
 
 def _label_agreement(agreement: Agreement) -> Agreement:

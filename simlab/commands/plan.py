@@ -37,10 +37,11 @@ if TYPE_CHECKING:
     from simlab.types import FamilyName
 
 Say = Callable[[str], None]
+"""Function that prints a line on progress."""
 MORE = "20000"
-"""Patience for a plan that ended with nothing decided."""
+"""Limit of simulated studies in the suggested command, after a search that decided nothing."""
 RENAMED = {"smallest": "smallest-difference"}
-"""Options that go by another name in what is asked."""
+"""Options of the command line by the field of `PlanOptions`, where their names differ."""
 
 
 class PlanOptions(NamedTuple):
@@ -131,7 +132,7 @@ class WrittenPlan(NamedTuple):
 
 
 def write(written: WrittenPlan, form: Form, given: Mapping[str, Any]) -> Launched:
-    """Write a plan in a form; exit code 3 where nothing reaches the targets."""
+    """Format a plan as table, csv or json; exit code 3 where no design reaches the targets."""
     from simlab.answers.plan import front_rows
     from simlab.drawing.text import tables
 

@@ -120,7 +120,7 @@ def fill(given_words: Sequence[Any], given: Given) -> Given:
 
 
 def write(figure: DrawnFigure, form: Form, given: Given) -> Launched:
-    """Write the name of the figure's file, and below it the caption for a paper."""
+    """Return the name of the figure's file (`out` in `given`, the options), and below it the caption for a paper."""
     text = "\n".join([str(given["out"]), *([figure.caption] if figure.caption else [])])
     return Launched(text, [*stores.gather_notes(figure.remarks), figure.following], figure.code)
 

@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     import xarray as xr
 
 MOST_ON_PAGE = 1000
-"""So many cells are written for people; files for programs have all of them."""
+"""Cells on a page for people; csv and json have all."""
 MOST_NAMED = 3
-"""So many cells are named that miss a bound within the error, or come nearest to what no cell meets."""
+"""Cells listed that miss a bound within their error, or that come nearest where none meets it."""
 
 
 class QueriedStore(NamedTuple):
@@ -71,9 +71,10 @@ class _Selected(NamedTuple):
 class Query:
     """Query of a store, which is opened by `answer` and `dataset`.
 
-    `store` None is the last one; `conditions` are on axes and measures, `sort` is an axis or measure (-NAME:
-    descending), `top` the number of cells to keep, `pivot` an axis whose values become columns. Raises InputError when
-    answered: for a store, an axis, a value or a measure that is not there, and for words that are no condition.
+    `store` None is the last one; `conditions` are on axes and measures, `measures` the names of those to show (None:
+    all), `sort` is an axis or measure (-NAME: descending), `top` the number of cells to keep, `pivot` an axis whose
+    values become columns. Raises InputError when answered: for a store, an axis, a value or a measure that is not
+    there, and for words that are no condition.
     """
 
     store: Store | None
@@ -155,7 +156,10 @@ class Query:
 
 
 def write(query: Query, form: Form, given: Given) -> Launched:
-    """Write the cells of a query in a form, or the statistic that options in `given` name, with notes on the store."""
+    """Format the cells of a query as table, csv or json, with notes on the store.
+
+    `given` are the command's options by name: where one names a statistic, that is formatted instead.
+    """
     if statistic := query_statistics.choose_statistic(given):
         return _write_statistics(query_statistics.compute_statistic(query, statistic, given), form)
     where, conditions = query.place

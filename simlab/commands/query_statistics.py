@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from simlab.commands.query import Query
 
 OPTIONS = ("quantiles", "share", "importance", "sensitivity", "solve")
+"""Options that ask for a statistic in place of cells; one of them at a time."""
 
 
 def choose_statistic(given: Mapping[str, Any]) -> str | None:

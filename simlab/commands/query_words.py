@@ -44,7 +44,7 @@ class QuerySelection(NamedTuple):
 
 
 def split_store(store: Store | None, conditions: Sequence[Setting]) -> tuple[Store | None, list[Setting]]:
-    """Take a store and conditions apart: a first word with a sign that is no folder is a condition."""
+    """Return store and conditions: a first word with a sign (`=`, `<`, `>`) that is no folder is a condition."""
     if isinstance(store, str | os.PathLike) and re.search("[<>=]", os.fspath(store)) and not Path(store).is_dir():
         return None, [os.fspath(store), *conditions]
     return store, list(conditions)
@@ -53,8 +53,9 @@ def split_store(store: Store | None, conditions: Sequence[Setting]) -> tuple[Sto
 def read_conditions(dataset: xr.Dataset, conditions: Sequence[Setting]) -> QuerySelection:
     """Read the conditions on cells of a store.
 
-    Raises InputError for what is no condition, a name that the store does not have, a value that is not on an axis,
-    a range without a value, and a number that is none.
+    Returns the values kept on axes, and the bounds on measures. Raises InputError for a text that is no condition, a
+    name that the store does not have, a value that is not on an axis, a range without a value, and a number that is
+    none.
     """
     values: dict[str, Sequence[object]] = {}
     bounds, words = [], []

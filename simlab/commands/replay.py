@@ -1,8 +1,8 @@
 """Carry out `simlab verify --replay`: one campaign of a store, or a block that failed, again and alone.
 
 A campaign is one simulated study; a block is several studies of one world of a cell, which a worker carries out at
-once. `carry_out` takes the folder and an address such as 4.3.0 (cell, world, study) and compares the outcomes with
-those that the folder keeps. `book` is the folder's ledger, `entry` its record of a cell.
+once. `carry_out` takes the folder and an address such as 4.3.0 (cell, world, study), and returns the outcomes, compared
+with those that the folder keeps. `book` is the folder's ledger, `entry` its record of a cell.
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 
 ADDRESS_FORM = "CELL.WORLD.STUDY or CELL.WORLD.POOL.DRAW.STUDY"
 KEY_LENGTH = 8
-"""From so many letters on, CELL is the beginning of a cell's key, below it is its number on the grid."""
+"""Characters from which CELL is the beginning of a cell's key; a shorter CELL is a number on the grid."""
 LARGEST = 10**9
+"""Largest index in an address."""
 
 
 def carry_out(folder: Path, words: str, *, plugins: Sequence[str], debug: bool) -> tuple[ReplayedCampaign, str, int]:

@@ -27,10 +27,11 @@ if TYPE_CHECKING:
 Form: TypeAlias = Literal["html", "md", "tex"]
 
 FORMS: Mapping[str, Form] = {".html": "html", ".htm": "html", ".md": "md", ".tex": "tex"}
-"""The form of a report, by how its file's name ends."""
+"""Form of a report by the ending of its file's name."""
 
 
 KEPT = "a file that --save kept of plan, conclude, fit, agreement, backtest, mutt or detect"
+"""Description of a saved answer, for error messages."""
 _OPENED: Mapping[Form, str] = {
     "html": "one file that opens in any browser, offline",
     "md": "tables in place of charts",
@@ -91,7 +92,7 @@ def fill(targets: Sequence[Path], given: Given) -> Given:
 
 
 def write(written: WrittenReport, form: AnswerForm, given: Given) -> Launched:
-    """Write the line on the report's file, and the next command."""
+    """Return the line on the report's file, and the next command; `given` are the command's options by name."""
     line = f"{clip(given['out'], 200)}: {_size(written.text)}, {_OPENED[written.form]}"
     following = _suggest_next(written.targets, given["out"], written.form)
     return Launched("\n".join([line, *written.left_out, "", following]), written.doubts, written.code)

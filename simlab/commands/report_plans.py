@@ -1,7 +1,7 @@
 """Read a plan's folder for its report: the plan, its study, who was asked, and what was concluded.
 
-`is_plan` tells such a folder from a store; `read` returns its contents by name. Any of it may have been written or
-mended by others: what is not of its form is refused in one line.
+`is_plan` tells such a folder from a store; `read` returns its contents by name. Its files may have been edited by
+others: one of another form is refused in one line.
 """
 
 from __future__ import annotations
@@ -23,8 +23,11 @@ if TYPE_CHECKING:
     from simlab.concluding.assigning.blinding import Meant
 
 STUDY, PLAN, KEY, CONCLUSION, PARAGRAPH = "study.yaml", "plan.json", "key.csv", "conclusion.json", "paragraph.md"
+"""Files of a plan's folder that a report reads."""
 MOST_BYTES, MOST_TEXT = 50_000_000, 1_000_000
+"""Largest sizes of conclusion.json and of the paragraph, in bytes."""
 AGAIN = "name a folder that `simlab plan ... --out` wrote, or plan anew"
+"""Remedies, for error messages."""
 CONCLUDE = "conclude anew: `simlab conclude TABLE --plan`"
 
 

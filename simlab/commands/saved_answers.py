@@ -1,4 +1,7 @@
-"""Keep answers in files (`--save FILE`) and read them for reports; write JSON answers as CSV."""
+"""Keep answers in files (`--save FILE`) and read them for reports; write JSON answers as CSV.
+
+`check` refuses a file before the work, `keep` writes an answer given as JSON text, and `read` returns it as a mapping.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,9 @@ from simlab.messages import clip
 from simlab.types import InputError
 
 MOST_BYTES = 50_000_000
+"""Largest size of a file that is read."""
 HELD: Mapping[str, tuple[type, ...]] = {"simlab": (str,), "command": (str,), "schema": (int,), "answer": (dict, list)}
-"""What a kept answer holds, and of which types."""
+"""Keys of a kept answer, with the types allowed."""
 REMEDY = "name a file that --save wrote"
 
 

@@ -1,6 +1,7 @@
 """Carry out a shard, one of N parts of a sweep for as many machines, and write what its folder holds.
 
-Such a folder has a ledger and no store of measures; `simlab merge` puts the shards together.
+`carry_out` takes the sweep and the shard, and returns lines on failures and the counts of the folder. A shard's folder
+has a ledger and no store of measures; `simlab merge` puts the shards together.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def write(doubts: Sequence[str], did: drawn.Did, form: Form) -> Launched:
-    """Write the counts of a shard's folder and the next command, with a note for each thing that went wrong."""
+    """Format the counts `did` of a shard's folder, with the next command and `doubts`, a note for each failure."""
     text = drawn.describe_shard(did) if form == "table" else drawn.write([did], form)
     nothing = did.blocks > 0 and did.failed == did.blocks
     return Launched(text, doubts, NOTHING if nothing else RESERVED if doubts else DONE)

@@ -48,7 +48,7 @@ class Catalogue(NamedTuple):
 
 
 Shown = Explanation | Catalogue | StoredSweeps | str
-"""What `show` answers: of a name, of none, of a folder, and with --config."""
+"""Answer to a name, to no name, to a folder, and (a text) with --config."""
 
 
 def show_words(words: Sequence[str | Mapping[str, object]], config_dir: Path | None, plugins: Sequence[str]) -> Shown:
@@ -153,7 +153,7 @@ def explain(name: str, config_dir: Path | None, plugins: Sequence[str] = ()) -> 
 
 
 def write(shown_sweep: Shown, form: Form, given: Given) -> Launched:
-    """Write what is shown in a form; a study file has one form."""
+    """Format an explanation, the names or stores as table, csv or json; a study file is returned as it is."""
     if isinstance(shown_sweep, Catalogue):
         return Launched(_write_catalogue(shown_sweep, form))
     if isinstance(shown_sweep, StoredSweeps):

@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 
 
 EQUAL = ("cost", "money", "hours", "days", "ratings_used")
-"""What designs can be made to have in common."""
+"""Quantities that designs can be compared at equal amounts of."""
 
 Condition: TypeAlias = str | tuple[str, Sequence[object]]
-"""`"grouping=ungrouped,system_balanced"` as it is typed, or an axis and its values."""
+"""Condition on an axis, as typed (`"grouping=ungrouped,system_balanced"`), or as an axis and its values."""
 
 
 def add_named_measures(dataset: xr.Dataset, names: Sequence[str] | None) -> tuple[xr.Dataset, list[str]]:

@@ -1,6 +1,6 @@
 """Prepare stdout and stderr for answers: closed ones are opened, and signs that an encoding lacks are spelled out.
 
-A bound that lost its direction, since ≥ could not be written, would be another answer.
+Call `open_streams` and `spell_out` once, before anything is printed. A bound whose ≥ was lost would be another answer.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ import os
 import sys
 
 SPELLED_OUT = "simlab.spelled_out"
-"""Name of the error handler, for `reconfigure`."""
+"""Name of the error handler that `spell_signs` is registered by."""
 SPELLINGS = {"≥": ">=", "≤": "<=", "±": "+/-", "×": "x", "−": "-"}
 
 
 def spell_signs(error: UnicodeError) -> tuple[str, int]:
-    """Spell signs of `SPELLINGS` out, and escape other characters that an encoding lacks: a handler for codecs."""
+    """Return the replacement of signs that an encoding lacks (`SPELLINGS`, else an escape), and where to go on."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     unknown = error.object[error.start : error.end]
@@ -32,7 +32,7 @@ def spell_out() -> None:
 
 
 def open_streams() -> bool:
-    """Send what is written to a stream that the caller has closed (`>&-`) nowhere; return True if stdout is closed."""
+    """Open closed streams (`>&-`) so that their output is dropped; return True if stdout was closed."""
     unheard = sys.stdout is None
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:

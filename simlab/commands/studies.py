@@ -1,7 +1,7 @@
 """The verbs about a study with real raters: plan, assign, conclude, report.
 
 A verb is one function of typed options, for the command line and, as `simlab.NAME`, for notebooks: there `_label_NAME`
-turns the record that it returns into what is shown.
+turns the record that it returns into datasets and other results of notebooks.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from simlab.commands.report import WrittenReport
 
 Wanted: TypeAlias = Mapping[str, float] | str
-"""Targets of a plan, by their measures, or as they are typed."""
+"""Targets of a plan: values by measure, or the text of the option."""
 
 
 def _label_plan(planned: WrittenPlan) -> PlannedStudy:

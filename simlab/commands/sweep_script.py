@@ -1,6 +1,6 @@
 """Write the script of `simlab sweep --script`: it carries out a sweep on a cluster, as N jobs (shards) and a merge.
 
-`fill_in` fills in a template in `scripts/`.
+`fill_in` takes the sweep and the number of jobs and returns the script, from a template in `scripts/`.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from simlab.config import Sweep
 
 MOST_SHARDS = 10_000
+"""Largest number of jobs."""
 
 
 class _Script(Template):
@@ -31,7 +32,7 @@ class _Script(Template):
 
 
 def fill_in(system: str, sweep: Launch, shards: int) -> str:
-    """Return the script for a sweep in so many shards on a `system`: slurm, pbs or dask-jobqueue; nothing is run.
+    """Return the script for a sweep in `shards` jobs on a `system`: slurm, pbs or dask-jobqueue; nothing is run.
 
     Raises InputError for a sweep that would be refused, and for words that no script can hold.
     """

@@ -1,4 +1,7 @@
-"""Draw how one campaign of a store went: who worked on what and when, carried out again on its clock."""
+"""Draw how one campaign of a store went: who worked on what and when, carried out again on its clock.
+
+`draw_timeline` takes the store's folder, the cell and the place of the campaign, and returns the figure.
+"""
 
 from __future__ import annotations
 

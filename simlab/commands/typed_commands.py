@@ -40,14 +40,15 @@ from simlab.messages import clip, show, suggest
 from simlab.types import InputError
 
 LINE: ContextVar[str] = ContextVar("line", default="simlab")
-"""The command line that is being answered."""
+"""Command line that is being answered; saved answers name it."""
 ENDS_HELP = ("Returns", ">>>", "Warns", "Raises")
-"""What a paragraph of a docstring begins with that is not for the command line."""
+"""First words of the paragraphs of a docstring that the help of the command line leaves out."""
 
 Asked = ParamSpec("Asked")
 Found = TypeVar("Found")
 Labelled = TypeVar("Labelled")
 Given = Mapping[str, Any]
+"""Options of a command, by name."""
 
 
 class Launched(NamedTuple):
@@ -229,7 +230,7 @@ def _prepare_saving(save: Path | None) -> Callable[[str], None] | None:
 
 @contextmanager
 def explain_file_errors() -> Iterator[None]:
-    """Raise an OSError that names a file as InputError, in the words of the command line."""
+    """Raise an OSError that names a file as an InputError with the file and the reason."""
     try:
         yield
     except OSError as error:

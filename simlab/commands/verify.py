@@ -63,7 +63,7 @@ def carry_out(
 
 
 def write(store: VerifiedStore, form: Form, given: Given) -> Launched:
-    """Write the result in a form; JSON has the check of a store as a list of one record."""
+    """Format the result as table, csv or json; JSON has the check of a store as a list of one record."""
     if form == "table":
         return Launched(store.page, code=store.code)
     plain = store.record.serialise()

@@ -1,4 +1,7 @@
-"""Turn settings that are given as Python values into the words of the command line, so that both are read alike."""
+"""Turn settings that are given as Python values into the words of the command line, so that both are read alike.
+
+`words` takes texts and mappings, and returns a list of texts KEY=VALUE; `word` writes one setting.
+"""
 
 from __future__ import annotations
 

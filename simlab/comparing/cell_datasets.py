@@ -43,19 +43,22 @@ if TYPE_CHECKING:
     import xarray as xr
 
 CONDITION = re.compile(r"\s*(\w+)\s*(>=|<=)\s*(-?\d*\.?\d+(?:e-?\d+)?)\s*")
+"""Text of a bound on a measure: a name, >= or <=, and a number."""
 MOST_CELLS = 24
-"""So many cells are read from a store, study by study, for a comparison that has shares of worlds beside it."""
+"""Rows of a comparison up to which shares of worlds are added: the outcomes of each are read from the disk."""
 BOUNDS = {
     "value": "",
     "mcse": "standard error over worlds",
     "low": "lower bound of the 95 % interval",
     "high": "upper bound of the 95 % interval",
 }
+"""Variables of an estimate over worlds; the text completes the label of the statistic."""
 ABOUT = {
     "worlds": "worlds with a value",
     "studies": "least number of studies of a world",
     "reliability": "share of the variance of the worlds' means that is no noise of studies",
 }
+"""Variables over the axes that stand beside such an estimate, and their labels."""
 
 
 def read_bound(text: str) -> Bound:
@@ -73,7 +76,7 @@ def read_bound(text: str) -> Bound:
 
 
 def reach(measure: str, value: float) -> Bound:
-    """Return the bound that is met once a measure is as good as a value: at most it where less is better."""
+    """Return the bound that is met once a measure is as good as `value` (at most, or at least it)."""
     sign = "<=" if is_lower_better(measure) else ">="
     return Bound(measure, sign, value, f"{measure}{sign}{word(value)}")
 
@@ -85,8 +88,9 @@ def _is_least(bound: Bound) -> bool:
 def world_quantiles(dataset: xr.Dataset, measure: str, quantiles: Sequence[float]) -> xr.Dataset:
     """Estimate quantiles of a measure's true value over worlds: `value[axis, ..., quantile]` with mcse, low and high.
 
-    `quantiles` are probabilities, such as .1, .5, .9. Beside them stand what `ABOUT` lists, over the axes. Raises
-    InputError for quantiles outside (0, 1), and naming the cell where a distribution cannot be told.
+    `quantiles` are probabilities, such as .1, .5, .9. Over the axes stand `worlds`, `studies` and `reliability`, too
+    (see `ABOUT`). Raises InputError for quantiles outside (0, 1), and naming the cell where worlds or studies are too
+    few.
     """
     if not quantiles or not all(0 < q < 1 for q in quantiles):
         raise InputError(f"quantiles lie between 0 and 1, such as .1,.5,.9; {clip(list(quantiles))} do not")
@@ -103,8 +107,8 @@ def world_quantiles(dataset: xr.Dataset, measure: str, quantiles: Sequence[float
 def world_shares(dataset: xr.Dataset, bound: Bound) -> xr.Dataset:
     """Estimate in what share of worlds a measure's expected value meets a bound: `value[axis, ...]`.
 
-    With `mcse`, `low` and `high` (95 %), and what `ABOUT` lists. Raises InputError, naming the cell, where a
-    distribution over worlds cannot be told.
+    `bound` is a measure with its threshold (`read_bound`). Beside `value` stand `mcse`, `low` and `high` (95 %),
+    `worlds`, `studies` and `reliability`. Raises InputError, naming the cell, where worlds or studies are too few.
     """
     within, sign = read_range(dataset, bound.name), 1 if _is_least(bound) else -1
     if not _is_least(bound):

@@ -1,4 +1,8 @@
-"""Compare two stores: settings that differ, and values that differ by more than chance."""
+"""Compare two stores cell by cell: settings that differ, and values of measures that differ by more than chance.
+
+Call `compare_stores` with the datasets of two sweeps; it returns `ChangedStores`, which lists the keys that differ, and
+old and new values with the p-value of each difference. A value moved if that is significant at a false discovery rate.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +24,16 @@ if TYPE_CHECKING:
     import xarray as xr
 
 LEVEL = 0.05
-"""The share of false ones among values that are called moved, on average."""
+"""False discovery rate: expected share of false ones among the values that are called moved."""
 ROUNDING = 1e-9
-"""Values that have no error, as they are calculated, are the same up to this share of themselves."""
+"""Relative difference up to which two values without an error count as equal."""
 TARGET = "._target_"
+"""Ending of a key whose value is the dotted path of a part's function."""
 VERSIONS = ("simlab", "commit")
+"""Attributes of a store that name the version of simlab and the commit that filled it."""
 
 Cell = tuple[str, ...]
+"""Settings of a cell as texts, in the order of the keys that either store varies."""
 
 
 def compare_stores(old: xr.Dataset, new: xr.Dataset, names: Sequence[str], measure: str | None) -> ChangedStores:
@@ -157,8 +164,9 @@ def _error(row: Mapping[str, Any], name: str) -> float:
 def find_p_values(values: Floats, errors: Floats, clusters: Array) -> Floats:
     """Return p-values `[value]` of the hypothesis that old and new are equal; NaN where an error is not known.
 
-    All arguments are `[value, store]`, the old store first: `errors` are standard errors over so many `clusters`.
-    Two-sided t-tests with the degrees of freedom of Welch 1947. Without any error the values are equal or not.
+    All arguments are `[value, store]`, the old store first: `errors` are standard errors, `clusters` the numbers of
+    clusters (worlds) behind them. Two-sided t-tests with the degrees of freedom of Welch 1947. Where both errors are 0
+    the p-value is 1 or 0.
     """
     variances = errors**2
     total = variances.sum(1)
@@ -171,7 +179,7 @@ def find_p_values(values: Floats, errors: Floats, clusters: Array) -> Floats:
 
 
 def find_moved(p_values: Floats) -> Array:
-    """Mark the values that moved, `[value]`, from their p-values; an expected 5 % of them did not, at most.
+    """Mark the values that moved, `[value]`, from their p-values `[value]`, at a false discovery rate of 5 %.
 
     Source: Benjamini and Hochberg 1995. A p-value of NaN is not marked.
     """

@@ -36,13 +36,14 @@ Standing = Literal["best", "tied", "behind", "unknown", "marked", "unranked", "u
 
 `unreached`: at this cost the design has no cells on both sides."""
 BETTER_BY = 0.02
-"""By so much a design is better, of a measure that is a share, in the worlds that are counted."""
+"""Least difference of a measure that is a share by which a design counts as better, or worse, in a world."""
 DIFFERENCES = {
     "difference": "difference from the baseline",
     "difference_mcse": "Monte-Carlo standard error of the difference",
     "difference_low": f"lower bound of the {LEVEL:.0%} t interval of the difference",
     "difference_high": f"upper bound of the {LEVEL:.0%} t interval of the difference",
 }
+"""Labels of the variables of a difference, in the dataset of a comparison."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +51,10 @@ class Row:
     """One design of a comparison in one cell: its value, its difference from the baseline, and its standing.
 
     `at` holds the values of the axes that are not compared, `design` and `baseline` are values of the compared axis;
-    `n` campaigns in so many `clusters` give the value, `low` and `high` bound it. `contrast` is None for the baseline
-    itself. `failed` of the campaigns that `ran` failed; `marks` say what speaks against calling the design the best, or
-    that it rests on fewer clusters than others. `better` and `worse` are the shares of worlds in which it is better, or
-    worse, than the baseline by `BETTER_BY` or more (None: not estimated).
+    `value` rests on `n` campaigns in `clusters` clusters; `mcse` is its standard error, `low` and `high` its 95 %
+    interval. `contrast` is None for the baseline itself. `failed` of `ran` campaigns failed; `marks` are objections to
+    calling the design the best, or to its few clusters. `better` and `worse` are the shares of worlds in which it is
+    better, or worse, than the baseline by `BETTER_BY` or more (None: not estimated).
     """
 
     at: Mapping[str, object]
@@ -76,12 +77,12 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Comparison of designs: along which axis (`by`), by which measure, paired over clusters of which sort.
+    """Comparison of designs: its rows, the compared axis (`by`), the measure, and the unit of replication (`cluster`).
 
-    `label` is the measure's name for people, `equal` the interpolation where designs are compared at equal cost.
-    `paired` is False where some designs did not meet the same worlds; `differing` names the keys in which their systems
-    differ, so that none is called best. `unit` is that of the measure, if it has one, `held_fixed` what its studies
-    share. `designs` says of designs that several axes make up what they are on each, and in which store.
+    `label` is the measure's name for people, `unit` its unit, if it has one, and `equal` the interpolation where
+    designs are compared at equal cost. `paired` is False where some designs did not meet the same worlds; `differing`
+    names the keys in which their systems differ, so that none is called best. `held_fixed` names what the studies of a
+    cell share. `designs` gives, by name, the axis values (and the store) of a design that consists of several.
     """
 
     rows: Sequence[Row]
@@ -99,10 +100,11 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """Terms of a comparison: whether less is better, and the design that differences are taken from (None: the best).
+    """Terms of a comparison, for the functions that make its rows.
 
-    A value lies between `bounds` (None: not known), for which `order` campaigns are compared at a time. `unlike`
-    designs met systems of their own.
+    `less`: the least value is the best. A value lies between `bounds` (None: not known), for which `order` campaigns
+    are compared at a time. `unlike`: each design met systems of its own. `reference` is the index of the baseline
+    (None: the best design).
     """
 
     less: bool
@@ -177,7 +179,7 @@ def _bounds(about: Mapping[str, Any]) -> tuple[float, float] | None:
 
 
 def groups(dataset: xr.Dataset, by: str, measure: str) -> Iterator[tuple[dict[str, object], list[Point]]]:
-    """Yield, per combination of the axes not compared, its coordinates and the points along the axis."""
+    """Yield, per combination of the axes not compared, its coordinates and the `Point`s of the designs along `by`."""
     others = [str(dim) for dim in dataset[measure].dims if dim != by]
     coordinates = {name: restore_axis_values(dataset[name].values) for name in others}
     values, counts = (dataset[name].transpose(*others, by).values for name in (measure, f"{measure}_n"))
@@ -253,10 +255,10 @@ def _weigh_doubts(
 
 
 def rank(points: Sequence[Point], *, less_is_better: bool, barred: Sequence[bool] = ()) -> list[Standing]:
-    """Rank each design as best, tied with the best (the interval includes 0), or behind.
+    """Rank each design as best, tied with the best (the interval of their difference includes 0), or behind.
 
-    One that is `barred` is not called best or tied: it is marked, unless it is behind anyway. Unknown: the measure has
-    no value, or too few clusters to give an error.
+    `points` are the designs' values. One that is `barred` (by index) is not called best or tied: it is marked, unless
+    it is behind anyway. Unknown: the measure has no value, or too few clusters to give an error.
     """
     barred = barred or [False] * len(points)
     best = leader(points, less_is_better=less_is_better, barred=barred)
@@ -316,7 +318,7 @@ def describe(
 
 
 def group_by_cell(rows: Sequence[Row]) -> list[list[Row]]:
-    """Put the rows of a comparison together that stand in one cell of the axes that are not compared."""
+    """Group the rows of a comparison by cell: by their values on the axes that are not compared."""
     cells: dict[str, list[Row]] = {}
     for row in rows:
         cells.setdefault(repr(row.at), []).append(row)
@@ -362,12 +364,12 @@ def _shares(row: Row) -> dict[str, float | None]:
 
 
 def flatten_marks(listed: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Write what is marked as one text, for tables of values."""
+    """Return the records with the phrases of `marked` joined to one text, for tables of values."""
     return [{**record, "marked": "; ".join(record["marked"])} for record in listed]
 
 
 def tabulate_comparison(rows: Sequence[Row], by: str, measure: str) -> xr.Dataset:
-    """Label a comparison: each field of its records over the axes; what the baseline lacks is NaN."""
+    """Return a comparison as a dataset: each field of its records over the axes; what the baseline lacks is NaN."""
     listed = flatten_marks(records(rows, by, measure))
     dataset = label_records(
         listed, {name: list(dict.fromkeys(row[name] for row in listed)) for name in (*rows[0].at, by)}
@@ -386,7 +388,7 @@ def tabulate_comparison(rows: Sequence[Row], by: str, measure: str) -> xr.Datase
 
 
 def label_records(listed: Sequence[Mapping[str, Any]], axes: Mapping[str, Sequence[Any]]) -> xr.Dataset:
-    """Label records that go through all combinations of the values of axes, the last one fastest.
+    """Return records as a dataset; they go through all combinations of the values of `axes`, the last axis fastest.
 
     The values on an axis are its coordinate; every other field is a variable over all axes.
     """

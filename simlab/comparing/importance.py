@@ -4,16 +4,16 @@ Call `grid_importance` with the cells of a full grid, or `sobol_importance` wher
 both return an `Importance`. A cluster is the unit of replication of a cell, usually a world.
 
 On a full grid these are the shares of sums of squares (analysis of variance, every value of an axis with equal weight).
-An axis has a main share, and a total one that adds all interactions it is in. Noise adds to each sum what the same
-sums of the clusters' influence values give, which is taken off: right also where cells share worlds. Intervals come
-from moving the cells by their errors.
+An axis has a main share, and a total one that adds all interactions it is in. Noise adds to each sum what the same sums
+of the clusters' influence values give, which is taken off: right also where cells share worlds. Intervals come from
+moving the cells by their errors.
 
-Of inputs drawn at random the shares are Sobol' indices (Sobol' 1993; total: Homma and Saltelli 1996), from a
-regression on polynomials that are orthonormal over the inputs' own ranks (polynomial chaos; Sudret 2008), since shares
-do not depend on the scale of an input. Degrees, and how many inputs a term has, are chosen by leaving one world out.
-Taken off are what the errors of coefficients add to their squares, and of the variance the noise of studies. Errors
-are the jackknife's over groups of worlds. Inputs are taken to be independent. The rest is what no term explains: the
-chance of worlds, and what so many worlds do not show; where it is large, total shares are too small.
+Of inputs drawn at random the shares are Sobol' indices (Sobol' 1993; total: Homma and Saltelli 1996), from a regression
+on polynomials that are orthonormal over the inputs' own ranks (polynomial chaos; Sudret 2008), since shares do not
+depend on the scale of an input. Degrees, and how many inputs a term has, are chosen by leaving one world out. Taken off
+are what the errors of coefficients add to their squares, and of the variance the noise of studies. Errors are the
+jackknife's over groups of worlds. Inputs are taken to be independent. The rest, which no term explains, is the chance
+of worlds and effects that more worlds would show; where it is large, total shares are too small.
 
 Where worlds were drawn for each cell of a grid, the contrasts of the grid (its mean, the differences along each axis,
 their interactions) are such values of a world each, and their variances add up to that over cells and worlds.
@@ -33,14 +33,17 @@ from simlab.rng import stream
 from simlab.types import Array, Bools, Floats, InputError, Ints
 
 RESAMPLES = 1000
+"""Random moves of the cells by their errors, from which the intervals of shares come."""
 LEAST_SURE = 0.025
-"""So rarely may the variance of the cells be nothing, for shares of it to be told."""
+"""Share of those moves in which the variance of the cells may be 0 or less; above it no shares are given."""
 DEGREES = range(1, 13)
+"""Degrees of polynomials that are tried."""
 TERMS_PER_WORLD, MOST_TERMS, MOST_ORDER = 1 / 4, 120, 3
-"""More terms than that share of the worlds are not fitted, nor products of more inputs."""
+"""Limits of a regression: terms per world, terms in all, and inputs in a product."""
 GROUPS = 20
 """Groups of worlds that are left out in turn for the error of an index (jackknife)."""
 LEAST_WORLDS = 50
+"""Worlds that Sobol' indices need."""
 TINY = 1e-12
 DEPENDENT = 5.0
 """Standard errors of a rank correlation of 0 from which two inputs are not independent."""

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 STORE = "store"
+"""Name of the part of a design that is its store, beside the axes."""
 
 
 class _Part(NamedTuple):
@@ -64,7 +65,7 @@ def compare_jointly(
 
     `stores` are datasets by name, `by` the axes that make up a design, `baseline` the name of a design (None: the best
     of each cell), `levels` the quantity to make equal, such as cost. Designs without cells on both sides of a cost are
-    said to be unreached there: nothing is extrapolated. Raises InputError for stores that vary other axes than each
+    marked as unreached at it: nothing is extrapolated. Raises InputError for stores that vary other axes than each
     other, and for costs that no two designs have in common.
     """
     if len(stores) > 1:

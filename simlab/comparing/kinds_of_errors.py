@@ -1,4 +1,4 @@
-"""Count, pair by pair, what campaigns claim beside what is true: right, missed, wrong way round, or false.
+"""Count the right, missed, inverted and false claims of campaigns about each pair of systems.
 
 A pair is two systems, a campaign one simulated study. `count_errors_in_cell` takes a store and the position of a cell
 and returns the shares. Where campaigns live in several worlds the systems of one world are not those of another; so
@@ -24,15 +24,16 @@ if TYPE_CHECKING:
     import xarray as xr
 
 KINDS = ("found", "missed", "wrong way round", "false claim", "rightly no claim")
-"""What a campaign may say of a pair: the first three where its systems truly differ, the others where they do not."""
+"""Kinds of claims about a pair: the first three where its systems truly differ, the others where they do not."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kinds:
-    """Shares of a cell's campaigns that make each sort of claim of each pair: `shares[kind, pair]`.
+    """Shares of a cell's campaigns that make each kind of claim about each pair: `shares[kind, pair]`.
 
-    The kinds are those of `KINDS`. `first[pair]` and `second[pair]` are places in the true order of so many `systems`
-    (0: best); `n` campaigns were carried out in so many `worlds`. `means[kind]` is the mean over pairs, with its error.
+    The kinds are those of `KINDS`. `first[pair]` and `second[pair]` are the places of a pair in the true order of the
+    `systems`, a number (0: best); `n` campaigns were carried out, in `worlds` worlds. `means[kind]` is the mean over
+    pairs, with its error.
     """
 
     systems: int
@@ -45,13 +46,13 @@ class Kinds:
 
 
 def has_claims_and_truth(dataset: xr.Dataset) -> bool:
-    """True if a store keeps what campaigns claim of pairs, and what is true of these."""
+    """True if a store keeps the claims of campaigns about pairs, and the true directions of these."""
     names = set(outcome_names(dataset))
     return "true_direction" in names and ("verdict" in names or {"significant", "direction"} <= names)
 
 
 def count_errors_in_cell(dataset: xr.Dataset, position: Sequence[int]) -> Kinds | None:
-    """Count what the campaigns of a cell claim of each pair; None where none was carried out.
+    """Return the shares of claims, pair by pair, in a cell of a store; None where no campaign was carried out.
 
     `position` has an index for each axis of the store.
     """
@@ -59,9 +60,9 @@ def count_errors_in_cell(dataset: xr.Dataset, position: Sequence[int]) -> Kinds 
 
 
 def kinds(outcomes: Outcomes) -> Kinds | None:
-    """Count what the campaigns of one cell claim of each pair, systems by their place in the true order.
+    """Return the shares of claims, pair by pair; systems go by their place in the true order of their world.
 
-    `outcomes` are the cell's arrays over campaigns. None where no campaign succeeded.
+    `outcomes` are the arrays of one cell by name, `[campaign, ...]`. None where no campaign succeeded.
     """
     ok = mark_successes(outcomes)
     if not ok.any():

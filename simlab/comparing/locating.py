@@ -1,11 +1,11 @@
-"""Choose the cells, and the worlds of each, that tell where a curve crosses a target, or another curve.
+"""Choose the cells of a sweep to measure next, to locate where a curve crosses a target or another curve.
 
-First a few cells, evenly placed among the values of an axis, in few worlds; then the two values about the crossing of
-the curve that is fitted to them (`simlab.comparing.solving`), in more and more worlds until they have those of the
-whole grid. When these two stay, they get what is left of a fifth of the grid's campaigns. `CellChoice` is called by the
-engine between rounds, with what was measured so far, and returns the worlds that each cell is to have. A choice follows
-from the first worlds of each cell alone, so that a sweep that was interrupted comes to the same cells. How wide
-intervals are, and how often they hold, is simulated in tests/comparing/test_locating.py.
+The engine calls `CellChoice` between rounds with the measure so far, by cell, and gets the number of worlds for each
+cell. First come a few cells, evenly placed among the values of an axis, in few worlds; then the two values about the
+crossing of the curve that is fitted to them (`simlab.comparing.solving`), in more and more worlds until they have those
+of the whole grid. When these two stay, they get the rest of a fifth of the grid's campaigns. A choice follows from the
+first worlds of each cell alone, so that a sweep that was interrupted comes to the same cells. The width and coverage of
+intervals are simulated in tests/comparing/test_locating.py.
 """
 
 from __future__ import annotations
@@ -24,20 +24,22 @@ from simlab.config.sweep import Sweep
 from simlab.types import Estimate, Floats, InputError, Ints
 
 FIRST_CELLS = 4
+"""Cells of the first round."""
 FIRST_SHARE = 8
-"""The first cells have so small a part of the worlds."""
+"""Divisor of the worlds of a grid's cell that gives those of the first cells."""
 GROWTH = 3
-"""By such a factor worlds of a cell grow at most, before the curve is fitted again."""
+"""Largest factor by which a cell's worlds grow before the curve is fitted again."""
 BUDGET = 0.2
-"""Share of the whole grid's campaigns."""
+"""Share of the whole grid's campaigns that locating a crossing may take."""
 
 Position: TypeAlias = tuple[int, ...]
+"""Indices of a cell on the axes of its sweep."""
 
 
 class MeasuredCurve(NamedTuple):
-    """Measurements along an axis: `worlds[cell]` carried out at ascending `x[cell]`.
+    """Measure along an axis: `worlds[cell]` is the number of worlds carried out at the axis value `x[cell]`, ascending.
 
-    `value[cell]` and `influence[cell, cluster]` are NaN where nothing is.
+    `value[cell]` and `influence[cell, cluster]` are those of the measure, NaN where none is carried out.
     """
 
     x: Floats
@@ -49,7 +51,8 @@ class MeasuredCurve(NamedTuple):
 def place_worlds(curve: MeasuredCurve, worlds: int, target: float, *, less_is_better: bool = False) -> Ints:
     """Return how many worlds each cell of a curve is to have next, `[cell]`: as many as it has where that is enough.
 
-    `worlds` is the number that a cell of the whole grid would have, `target` the value of the measure to be reached.
+    `worlds` is the number that a cell of the whole grid would have, `target` the value of the measure to be reached:
+    from below, or with `less_is_better` from above.
     """
     there = curve.worlds
     first = min(worlds, max(LEAST_WORLDS, -(-worlds // FIRST_SHARE)))
@@ -85,14 +88,15 @@ def _find_cells_around(x: Floats, crossing: Crossing) -> Ints:
 
 @dataclass(frozen=True, slots=True)
 class CellChoice:
-    """Choose cells of a sweep that locates a crossing, from what its cells have been measured to be."""
+    """Rule of a `sweep` that locates a crossing: which cells it measures next, and in how many worlds."""
 
     sweep: Sweep
 
     def __call__(self, measured: Mapping[Position, Estimate], worlds: Mapping[Position, int]) -> dict[Position, int]:
         """Return how many worlds each cell is to have next; `worlds` itself if no more are needed.
 
-        All three are by a cell's position, its indices on the axes: the measure so far, the worlds so far and to come.
+        The keys of all three are positions of cells, indices on the axes: `measured` is the measure so far, `worlds`
+        the number of worlds so far.
         """
         located = self.sweep.locate
         if located is None:

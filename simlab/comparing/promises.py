@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     import xarray as xr
 
 ERRORS = 3
-"""A promise counts as broken so many standard errors beyond what is promised, and outside the 95 % interval."""
+"""Standard errors from the promised value beyond which a promise is broken, if the interval excludes it, too."""
 NEARLY_ALL, HARDLY_ANY = 0.9, 0.1
-"""Studies that find so few of the pairs and are confirmed so often are confirmed by emptiness."""
+"""Emptiness: a measure such as SRP is at least the first, and the share of pairs found at most the second."""
 
 CLAIMS = ("significant", "direction", "verdict")
-"""Outcomes that say what a campaign claims."""
+"""Outcomes that hold the claims of campaigns about pairs."""
 
 EQUAL_PAIRS, COVERAGE = "false_positive", "coverage"
 
@@ -50,10 +50,10 @@ class Doubts:
 
 
 def find_doubts(dataset: xr.Dataset, measure: str, axes: Sequence[str]) -> Doubts:
-    """Return the objections to each cell, over `axes` in this order; what a store does not record is no objection.
+    """Return the objections to each cell, over `axes` in this order; none where a store lacks the records.
 
-    `measure` is the one by which designs are compared: of some, emptiness makes the best value. A design that breaks
-    its promise where its systems are other ones breaks it everywhere.
+    `measure` is the one by which designs are compared: of some, such as SRP, a study that finds nothing has the best
+    value. A promise that a design breaks with some systems counts as broken with all.
     """
     failed, ok = campaigns(dataset, axes)
     marks = _make_empty_marks(failed)
@@ -182,7 +182,7 @@ def _numbers(values: Array) -> Floats:
 def bound_by_failures(
     value: float, failed: int, ran: int, bounds: Sequence[float] | None, order: int, *, less: bool
 ) -> tuple[float, float]:
-    """Return the value of a measure had all failed campaigns been as bad, and as good, as can be: (worst, best).
+    """Return the value of a measure had all failed campaigns the worst, and the best, outcome: (worst, best).
 
     `failed` of `ran` campaigns failed, `bounds` are the least and the greatest value of the measure (None: both ends
     are NaN), and `order` campaigns are compared at a time; `less`: less is better.

@@ -1,4 +1,4 @@
-"""Sum up the measures of a grid of designs that is too large to be looked at cell by cell."""
+"""Summarise the measures of a grid of designs that is too large to be read cell by cell: `ranges` takes a store."""
 
 from __future__ import annotations
 

@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 
 DESIGN, SEED = "design", "seed"
 POINTS = 5
-"""Costs at which designs are compared, from about the least to the greatest that all have."""
+"""Number of costs at which designs are compared, from about the least to the greatest that all have."""
 SURE = 4.0
-"""Standard errors by which the mean costs of neighbours must differ: below that the line between them has no slope."""
+"""Standard errors by which mean costs of neighbours must differ; below, the line between them has no slope."""
 
 
 def compare_designs(
@@ -80,7 +80,7 @@ def mark_unreached(rows: Sequence[Row], equal: Equal) -> list[Row]:
 
 
 def common_measures(stores: Mapping[str, xr.Dataset]) -> tuple[str, ...]:
-    """Name the measures that all stores hold, in the order of the first."""
+    """Return the names of the measures that all stores hold, in the order of the first."""
     first, *others = stores.values()
     return tuple(name for name in measures_of(first) if all(name in measures_of(other) for other in others))
 
@@ -100,7 +100,7 @@ class Joined:
 
 
 def join(stores: Mapping[str, xr.Dataset], measure: str) -> Joined:
-    """Put a measure of all cells of all stores, which are given by name, along one axis.
+    """Put a measure of all cells of all stores, given by name, along one axis `design`.
 
     Cells of the same seed and systems met the same worlds, so that their differences are paired; others are
     independent. Raises InputError for stores whose measures are not replicated over worlds or are calculations.
@@ -137,7 +137,7 @@ def separate_clusters(dataset: xr.Dataset, by: str, measure: str) -> xr.Dataset:
 
 
 def list_differing_keys(worlds: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    """Name the keys of systems in which worlds differ; worlds of another seed are others of the same kind."""
+    """Name the keys in which `worlds`, records of keys of systems, differ; worlds of other seeds count as alike."""
     keys = dict.fromkeys(key for world in worlds for key in world if key != SEED)
     return tuple(key for key in keys if len({json.dumps(world.get(key)) for world in worlds}) > 1)
 
@@ -211,9 +211,10 @@ def shared_worlds(dataset: xr.Dataset) -> dict[str, Any]:
 
 
 class EqualLevels(NamedTuple):
-    """Quantity that designs are to have in common, and how much of it.
+    """Quantity that designs are to have in common (`name`, such as cost), and its `values`.
 
-    Without `values` there are a few: from the least to the greatest that all designs have, `of_two` that two have.
+    Without `values` a few are taken, from the least to the greatest that all designs have, or with `of_two` that two of
+    them have.
     """
 
     name: str
@@ -272,9 +273,9 @@ class _At(NamedTuple):
 def interpolate_to_costs(dataset: xr.Dataset, by: str, measure: str, levels: EqualLevels, doubts: Doubts) -> Equal:
     """Interpolate a measure to costs that all designs along `by` can have, in every cell of the axes that are left.
 
-    `levels` name what is made equal, the mean of an outcome such as `cost`; `doubts` stand over the measure's axes but
-    `by`, and `by`. Raises InputError where costs do not rise along one other axis, and where those of the designs have
-    no range in common.
+    `levels` name the quantity to make equal, the mean of an outcome such as `cost`; the arrays of `doubts` are over the
+    measure's other axes, then `by`. Raises InputError where costs do not rise along one other axis, and where those of
+    the designs have no range in common.
     """
     import xarray as xr
 

@@ -19,14 +19,16 @@ from simlab.rng import stream
 from simlab.types import Floats, InputError
 
 RESAMPLES = 500
+"""Random moves of the cells by their errors, from which the interval of a crossing comes."""
 LEVEL = 0.9
+"""Level of that interval."""
 HALVINGS = 40
-"""So many halve a piece of the curve to its last digits."""
+"""Steps of bisection that locate a crossing between two values of the axis."""
 LEAST_CELLS = 3
-"""Two cells tell a straight line and not how good it is."""
+"""Cells with a value that a curve needs: two show a straight line, and not how well it fits."""
 
 Reach = Literal["crossed", "not_reached", "reached_everywhere"]
-"""Whether a target is reached from somewhere in a sweep on, nowhere in it, or at all of its values."""
+"""Whether a target is reached from some value of the axis on, at none of the sweep's values, or at all of them."""
 Side = Literal["from", "up_to"]
 
 
@@ -34,7 +36,8 @@ class Crossing(NamedTuple):
     """Value along an axis at which a target is reached: `side` says whether from `value` on, or up to it.
 
     `low` and `high` bound it (90 %); an end beyond the sweep is infinite, and so is `value` where it is not crossed.
-    `mcse` is the standard error of crossings within the sweep, NaN where these are few. `cells` have a value.
+    `mcse` is the standard error of crossings within the sweep, NaN where these are few. `cells` is the number of cells
+    with a value.
     """
 
     reach: Reach
@@ -51,8 +54,9 @@ def solve_curve(
 ) -> Crossing:
     """Estimate from where on `value[cell]`, over ascending `x[cell]`, reaches a target: is as large, or as small.
 
-    `influence[cell, cluster]` are the influence values of clusters (NaN: there is none). Raises InputError where fewer
-    than three cells have a value.
+    `influence[cell, cluster]` are the jackknife influence values of clusters (NaN: there is none). `target` is the
+    value to reach: at most it with `less_is_better`, else at least. Raises InputError where fewer than three cells have
+    a value.
     """
     known = np.isfinite(value) & np.isfinite(np.asarray(x, float))
     if (cells := int(known.sum())) < LEAST_CELLS:

@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     import xarray as xr
 
 DIFFERENT, EQUAL, INVERSION, OMISSION, INSERTION = range(5)
-"""What a verdict is beside the reference: the same (a difference, none), or which error."""
+"""Outcomes of comparing a verdict with the reference: the same (a difference, or none), or one of three errors."""
 
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
     """Verdicts of a cell about pairs, systems in the order of the full human evaluation.
 
-    `match[pair]` says what the verdict of one campaign (`world`, `study`) is beside the reference, DIFFERENT to
-    INSERTION; `wrong[pair]` is the share of that world's `campaigns` that judge the pair otherwise than all human
-    ratings. Pair by pair, `better` and `worse` are indices into `names`.
+    `match[pair]` compares the verdict of one campaign (`world`, `study`) with the reference, DIFFERENT to INSERTION;
+    `wrong[pair]` is the share of that world's `campaigns` that judge the pair otherwise than all human ratings.
+    `better[pair]` and `worse[pair]` are the pair's systems, indices into `names`.
     """
 
     names: tuple[str, ...]
@@ -70,7 +70,7 @@ def matrix(cell: xr.Dataset) -> Matrix | None:
 
 
 def matches(verdict: Array, reference: Array) -> Ints:
-    """Compare each verdict with the reference.
+    """Compare each verdict with the reference; return DIFFERENT to INSERTION for each.
 
     >>> matches(np.array([1, 0, -1, 0, 1]), np.array([1, 0, 1, 1, 0])).tolist()
     [0, 1, 2, 3, 4]

@@ -30,7 +30,7 @@ RESAMPLES = 1000
 SPLITS = 4
 """Random splits of the studies into halves, over which the jackknife is averaged."""
 LEAST_WORLDS = 20
-"""Fewer worlds tell no quantile, and a bootstrap of them is too narrow."""
+"""Worlds that quantiles and shares need: a bootstrap of fewer is too narrow."""
 
 
 class WorldStatistic(NamedTuple):
@@ -78,8 +78,9 @@ def estimate_distribution(
 ) -> WorldDistribution:
     """Estimate quantiles of the worlds' true values, and for each threshold the share of worlds that reach it.
 
-    `values[world, study]` average to the value of a world (NaN: there is no such study). Raises InputError where fewer
-    than 20 worlds have a value, and where no world has two studies: noise cannot be told from worlds then.
+    `values[world, study]` average to the value of a world (NaN: there is no such study). `quantiles` are probabilities,
+    `thresholds` values of the measure, and `within` is its range. Raises InputError where fewer than 20 worlds have a
+    value, and where no world has two studies: noise cannot be told from worlds then.
     """
     values = values[np.isfinite(values).any(1)]
     n_studies = np.isfinite(values).sum(1)

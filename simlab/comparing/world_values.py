@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 LEAST_COMPARED = 4
-"""Studies of a world of which a measure that compares studies tells its noise: three are left without one."""
+"""Studies that a world needs for the noise of a measure that compares studies with each other."""
 
 
 def values_by_study(dataset: xr.Dataset, index: Sequence[int], measure: str) -> Floats:

@@ -1,6 +1,7 @@
 """Measure the cost of campaigns (money, hours, days), the ratings received, lost or left open, and why campaigns ended.
 
-Each measure takes the outcomes of a cell (arrays by name, `[campaign, ...]`) and returns an `Estimate`.
+Each measure takes the outcomes of a cell (arrays by name, `[campaign, ...]`) and returns an `Estimate`: a value, and
+the influence of each world or campaign on it, from which its error follows.
 
 Of a campaign `ratings_planned = ratings_used + ratings_lost + ratings_open`: each planned rating (comparison,
 judgement) came, was lost with the rater who gave it, or is open. In a study without a clock and without a budget for

@@ -1,6 +1,7 @@
 """Measure how often campaigns find true differences of a size: of at least `smallest`, or of exactly `smallest`.
 
-Both measures take the outcomes of a cell (arrays by name, `[campaign, ...]`) and return an `Estimate`.
+Both measures take the outcomes of a cell (arrays by name, `[campaign, ...]`) and return an `Estimate`: a value, and the
+influence of each world or campaign on it, from which its error follows.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Measure how well studies of single judgements estimate the systems' means, and how many judgements a metric saves.
 
 Each measure takes the outcomes of a cell (arrays by name, `[campaign, system]`; truths are `[world, system]`) and
-returns an `Estimate`.
+returns an `Estimate`: a value, and the influence of each world or campaign on it, from which its error follows.
 """
 
 from __future__ import annotations

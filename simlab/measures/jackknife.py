@@ -32,7 +32,11 @@ Anew: TypeAlias = Literal["documents", "raters", "study"]
 
 @dataclass(frozen=True, slots=True)
 class Clusters:
-    """Clusters of campaigns that are left out one at a time: `label[campaign]` from 0, and the level of a cluster."""
+    """Clusters of campaigns, which are left out one at a time for the error of a measure.
+
+    `label[campaign]` counts clusters from 0, `cluster` is their level (one of `LEVELS`, else `replicate`), `n` their
+    number.
+    """
 
     label: Ints
     cluster: str
@@ -60,7 +64,7 @@ def _share_layout(find: Callable[[Outcomes], Found]) -> Callable[[Outcomes], Fou
 
 
 def mark_successes(outcomes: Outcomes) -> Bools:
-    """Mark the campaigns that were carried out."""
+    """Return True for the campaigns that were carried out, `[campaign]`."""
     ok: Bools = np.equal(outcomes["status"], OK)
     return ok
 
@@ -95,7 +99,7 @@ def has_own_documents(outcomes: Outcomes) -> bool:
 
 @_share_layout
 def comparable(outcomes: Outcomes) -> list[Ints]:
-    """List the sets of campaigns that may be compared: same world, raters, draw, and document set where shared.
+    """List sets of campaigns (indices) that may be compared: same world, raters, draw, and document set where shared.
 
     Where every campaign has a document set of its own, all campaigns of a pool and draw of a world are compared.
     Source: Riley et al. 2024, section 6.1.4.
@@ -151,7 +155,7 @@ def unknown_estimate() -> Estimate:
 
 
 def ratio_over_campaigns(outcomes: Outcomes, numerator: Array, denominator: Array) -> Estimate:
-    """Estimate `sum(numerator) / sum(denominator)` over campaigns, failed ones left out."""
+    """Estimate `sum(numerator) / sum(denominator)`, both `[campaign]`, over the campaigns that did not fail."""
     ok = mark_successes(outcomes)
     group = clusters(outcomes)
     top = np.bincount(group.label, weights=np.where(ok, numerator, 0.0), minlength=group.n)
@@ -190,7 +194,9 @@ def ratio_from_sums(
 ) -> Estimate:
     """Estimate a ratio from its sums and from the sums with each cluster left out.
 
-    Exact for a mean; for a ratio the influence is the jackknife's, clusters without denominator having none.
+    `top` and `below` are numerator and denominator, `top_without[cluster]` and `below_without[cluster]` those without a
+    cluster, `cluster` its level and `n` the number of campaigns. Exact for a mean; for a ratio the influence is the
+    jackknife's, clusters without denominator having none.
     """
     k = len(top_without)
     if below == 0:

@@ -1,9 +1,9 @@
 """Labels and ranges of performance measures, by name.
 
-`LABELS` are texts for axes, `measure_range` returns the least and greatest value that a measure can have. `limits` and
-`order` (how many campaigns are compared at a time) let failed campaigns be counted as the worst and as the
-best possible; conditional measures, whose denominators vary, have none. Of a measure that is `less_is_better` the best
-design has the least.
+`LABELS[measure]` holds its `label`, a text for axes; `measure_range` takes a name and returns the least and greatest
+value that the measure can have. `limits` and `order` (how many campaigns are compared at a time) let failed campaigns
+be counted as the worst and as the best possible; conditional measures, whose denominators vary, have none. Of a measure
+that is `less_is_better` the best design has the least.
 
 Ranges follow from the definitions of measures and are not stored.
 """
@@ -90,30 +90,31 @@ LABELS: Mapping[str, Mapping[str, Any]] = {
     "ended_by_deadline": {"label": "campaigns that the deadline ended", "limits": [0, 1], "less_is_better": True},
     "ended_by_nobody": {"label": "campaigns that nobody was left for", "limits": [0, 1], "less_is_better": True},
 }
+"""`label`, `limits`, `order` and `less_is_better` of each measure, as explained above."""
 ACCOUNTS = (
     *("money", "hours", "days", "planned", "received", "lost", "open", "completed_share"),
     *("ended_as_planned", "ended_by_money", "ended_by_deadline", "ended_by_nobody"),
 )
 """What campaigns take, and what ended them: measured by default where a study has a clock or a budget for all of it."""
 OF_CLOCKS = frozenset(["hours", "days", "ended_by_deadline", "ended_by_nobody"])
-"""Those that only campaigns on a clock can have."""
+"""Measures of `ACCOUNTS` that need campaigns on a clock."""
 EMPTINESS = frozenset([
     *("srp", "srp_new_documents", "srp_new_raters", "srp_new_study"),
     *("srp_disjoint", "srp_both_significant", "no_wrong_claim"),
 ])  # fmt: skip
-"""Measures of which a study that finds nothing has the best value: read beside what was found."""
+"""Measures with their best value where a study finds nothing: read them beside a measure of how much it finds."""
 BETWEEN = frozenset([
     *("srp", "srp_given_any", "srp_both_significant", "srp_disjoint", "confirmed", "kendall", "pearson"),
 ])  # fmt: skip
-"""Measures that compare campaigns of the same raters on the same documents; those named `_new_...` say what is new."""
+"""Measures that compare campaigns of the same raters on the same documents; `_new_...` names what differs."""
 CONFIRMED_ANEW = ("confirmed_new_documents", "confirmed_new_raters", "confirmed_new_study")
 FEW_CLUSTERS = 5
-"""Fewer worlds (or whatever a value is replicated over) tell no error where they agree, and hardly what is best."""
+"""Clusters (usually worlds) below which equal values tell no error, and the best design is hardly known."""
 CONDITIONAL = frozenset([
     *("srp_given_any", "srp_disjoint", "type_s", "false_positive"),
     *("confirmed", *CONFIRMED_ANEW),
 ])  # fmt: skip
-"""Shares whose denominators vary: a world in which nothing could be counted says nothing."""
+"""Shares whose denominators vary: worlds in which nothing could be counted are left out."""
 
 
 class ValueRange(NamedTuple):
@@ -171,6 +172,7 @@ RANGES: Mapping[str, ValueRange] = {
     **dict.fromkeys(("item_ratings_used", "item_ratings_possible", "metric_used", "used", "rounds", "judged"), COUNT),
     **dict.fromkeys(("standard_error", "difference_se", "baseline_width", "true_gamma", "true_efficiency"), COUNT),
 }
+"""Range of each measure that is defined here."""
 
 
 def measure_range(measure: str, bounds: tuple[float, float] | None = None) -> ValueRange:

@@ -1,7 +1,8 @@
 """Compute 95 % intervals of measures, and how many clusters a wanted error takes, from influence values alone.
 
-`interval` takes values with `influence[..., cluster]`, `standing` compares an error with a target. A cluster is a
-world, or whatever a value is replicated over (see `jackknife`).
+`interval` takes values with `influence[..., cluster]` and returns their bounds; `standing` takes the influence values
+of one measure and a target for its error, and returns an `ErrorProgress`. A cluster is a world, or whatever a value is
+replicated over (see `jackknife`).
 
 Whoever stops when an error looks small stops too often where it is small by chance, and where the law of worlds is
 skewed the value is off with it: by about `skewness x error / sqrt(clusters)`, in one look or in many. A few clusters do
@@ -36,17 +37,19 @@ from simlab.measures.labels import ValueRange
 from simlab.types import Bools, Floats, Ints
 
 LEAST_CLUSTERS = 30
+"""Clusters before which no run stops on its own error."""
 HALF_WIDTH = 2
-"""Errors from a value to the bound of its 95 % interval."""
+"""Half the width of a 95 % interval, in standard errors."""
 MOST_OFF = 0.1
-"""Of the error that is wanted a value may be off by that share where a run stops."""
+"""Bias that a value may have where a run stops, as a share of the wanted error."""
 AHEAD = 1.05
-"""So much more is asked for than the error found says: half the errors are found too small."""
+"""Factor on the number of clusters that the error found calls for: half of all errors are found too small."""
 LEVEL = 0.95
+"""Level of all intervals."""
 FEW, FEW_SHARE = 4, 0.4
-"""From so few clusters, or so small a share of them, an error is not learned; found by simulation."""
+"""Number, and share, of clusters with an event up to which the error of its share is not relied on; from simulation."""
 EXACT = 1e-9
-"""What sums of floating-point numbers leave of a zero, relative to a range."""
+"""Rounding error of sums that are 0, relative to the range of a measure."""
 
 
 class ErrorProgress(NamedTuple):
@@ -69,12 +72,10 @@ def is_share(within: ValueRange) -> bool:
 def standing(
     influence: Floats, target: float, *, within: ValueRange, clusters: int | None = None, telling: int | None = None
 ) -> ErrorProgress:
-    """Compare the error of a value with a target, given `influence[cluster]` (NaN: there is no such cluster).
+    """Compare the error of a value with a `target`, given its `influence[cluster]` (NaN: there is no such cluster).
 
-    `within` is the range of the measure.
-
-    Fewer `clusters` may stand behind a difference than influence it. In a share of what seldom occurs only clusters
-    that are `telling` (None: all are) can have seen the event: those in which there was something to count (0: they are
+    `within` is the range of the measure, `clusters` the number of clusters (None: those with a value; of a difference,
+    that of the smaller cell), and `telling` the number of clusters in which something could be counted (None: all; 0:
     not known).
     """
     known = influence[np.isfinite(influence)]
@@ -115,7 +116,7 @@ def _count_fewest_clusters(influence: Floats, target: float, within: ValueRange,
 
 
 def clusters_to_straighten(influence: Floats, target: float) -> int:
-    """Count the clusters with which a mean of values so skewed is off by a tenth of a target at most.
+    """Count the clusters with which the mean of values as skewed as these is off by a tenth of `target` at most.
 
     It is off by `skewness x sd / clusters`, sd that of a cluster.
     """
@@ -125,10 +126,10 @@ def clusters_to_straighten(influence: Floats, target: float) -> int:
 
 
 def gap(first: Floats, second: Floats) -> tuple[Floats, int]:
-    """Return the influence of a difference between two cells, cluster by cluster, and the clusters K of the smaller.
+    """Return the influence `[cluster]` of a difference between two cells, and the number K of clusters of the smaller.
 
-    A cluster that only one of them has enters alone. Scaled so that `sqrt(sum(gap^2) / (K (K - 1)))` is the error that
-    `simlab compare` gives.
+    `first` and `second` are the influence values of the cells, `[cluster]`; a cluster that only one of them has enters
+    alone. Scaled so that `sqrt(sum(gap^2) / (K (K - 1)))` is the error that `simlab compare` gives.
     """
     counts = [int(np.isfinite(each).sum()) for each in (first, second)]
     clusters, size = min(counts), max(len(first), len(second))
@@ -161,7 +162,7 @@ class VarianceParts(NamedTuple):
 
 
 def parts(halves: Halves) -> VarianceParts | None:
-    """Estimate the variance between worlds and within them, by studies; None where halves of worlds have no value.
+    """Estimate the variance between worlds, and of studies within them; None where halves of worlds have no value.
 
     The covariance of the two halves of a world is that between worlds. Studies are taken to add `1 / studies`, which
     for a measure over pairs of studies is no less than they add.
@@ -209,9 +210,9 @@ def unseen_probability(clusters: int) -> float:
 
 
 def interval(value: Floats, influence: Floats, within: ValueRange, telling: Ints | None = None) -> MeasureBounds:
-    """Return the 95 % interval of each value from `influence[..., cluster]` (NaN: there is no such cluster).
+    """Return the 95 % interval of each value from `influence[..., cluster]` (NaN: there is none).
 
-    `telling` counts the clusters that can have seen what is counted, where these are fewer than those with a value.
+    `within` is the range of the measure. `telling[...]` counts the clusters in which the event could occur (None: all).
     """
     value, influence = np.asarray(value, float), np.asarray(influence, float)
     clusters = np.isfinite(influence).sum(-1)
@@ -225,7 +226,7 @@ def interval(value: Floats, influence: Floats, within: ValueRange, telling: Ints
 
 
 def is_at_edge(value: Floats, influence: Floats, within: ValueRange) -> Bools:
-    """Mark shares of events that all clusters have seen always, or never: an error of 0 that is none."""
+    """Return True for shares of events that all clusters have seen always, or never: their error of 0 is none."""
     edge: Bools = np.zeros(np.shape(value), bool)
     if within.least is None or within.greatest is None or not within.chance:
         return edge

@@ -1,7 +1,8 @@
 """Measure the right and wrong verdicts of studies of preferences, their intervals, and the human work that they take.
 
 Each measure takes the outcomes of a cell (arrays by name, `[campaign, pair]`; truths are `[world, pair]`) and returns
-an `Estimate`. Verdicts are compared with the truth, or with the full human evaluation: all human ratings of the data.
+an `Estimate`: a value, and the influence of each world or campaign on it, from which its error follows. Verdicts are
+compared with the truth, or with the full human evaluation: all human ratings of the data.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Measure how far repeated campaigns agree about the ranking of systems.
 
-Each measure takes the outcomes of a cell (arrays by name, `[campaign, pair]`) and returns an `Estimate`. By default the
-same raters rate the same documents in a repetition; measures named `_new_documents`, `_new_raters` and `_new_study`
-draw documents, raters or both anew. Pairs of campaigns are ordered and
-of one world, so systems are always the same.
+Each measure takes the outcomes of a cell (arrays by name, `[campaign, pair]`) and returns an `Estimate`: a value, and
+the influence of each world or campaign on it, from which its error follows. By default the same raters rate the same
+documents in a repetition; measures named `_new_documents`, `_new_raters` and `_new_study` draw documents, raters or
+both anew. Pairs of campaigns are ordered and of one world, so systems are always the same.
 """
 
 from __future__ import annotations

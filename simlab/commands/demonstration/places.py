@@ -1,4 +1,7 @@
-"""Prepare the folder of a demonstration: a new or empty one, or one whose demonstration was interrupted, cleared."""
+"""Prepare the folder of a demonstration: a new or empty one, or one whose demonstration was interrupted, cleared.
+
+`begin` prepares it; `end` marks the demonstration as complete.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,9 @@ from simlab.messages import clip
 from simlab.types import InputError
 
 UNFINISHED = ".demo-unfinished"
-"""A file that is there for as long as a demonstration goes on."""
+"""File that lies in the folder while a demonstration is going on."""
 FILES = ("pilot.csv", "world.yaml", "fit.json", "items.csv", "filled.csv", "report.html", "truth.csv")
+"""Files that a demonstration writes; only these are cleared."""
 STUDY = "study"
 
 

@@ -18,14 +18,16 @@ from simlab.types import Floats, Ints
 from simlab.world.laws.scales import Scale, ScaleEffects, draw_repeated_answers, latent_draw
 
 SYSTEMS = ("Ash", "Birch", "Cedar", "Elm")
+"""Names of the systems."""
 RATERS = tuple(f"r{k}" for k in range(1, 9))
 IN_PILOT, FURTHER = 16, 110
-"""Documents of the pilot, and those that the study may take its own from."""
+"""Numbers of documents: in the pilot, and beyond it, for the study."""
 EACH = 2
-"""Raters of an output in the pilot."""
+"""Raters of each output in the pilot."""
 BEST = 76.0
+"""True mean of the best system, points of 100."""
 GAPS = ((0.6, 1.8), (4.0, 6.0), (5.0, 8.0))
-"""From the best system to the worst each is worse than the one before by points between these: one pair is close."""
+"""Bounds of the difference from each system to the next, in points, the best first; the first pair is close."""
 POINTS = Scale("gaussian", 0.0, 100.0, 1.0, np.inf, np.zeros(0), np.zeros(0))
 
 
@@ -41,7 +43,7 @@ class Rating(NamedTuple):
 class Planted:
     """Planted truth: effects of systems and raters in points.
 
-    `seen[system, document]` is how far the quality of an output is above its system's mean, in points.
+    `seen[system, document]` is an output's quality less its system's mean, in points. Call `rate` for scores.
     """
 
     effects: ScaleEffects
@@ -54,7 +56,7 @@ class Planted:
         return dict(zip(SYSTEMS, self.effects.system.tolist(), strict=True))
 
     def rate(self, ratings: Sequence[Rating], occasion: str) -> list[int]:
-        """Let the raters rate outputs, in whole points; another occasion has other noise."""
+        """Return the scores of ratings, in whole points; each `occasion` has noise of its own."""
         system, document, rater = (np.asarray(column) for column in zip(*ratings, strict=True))
         every = np.arange(self.seen.shape[1])
         rng = stream(self.seed, "demo", occasion)
@@ -63,7 +65,7 @@ class Planted:
 
 
 def plant_truth(seed: int) -> Planted:
-    """Plant a truth: who is better, by how much, how lenient raters are. The raters together favour nobody."""
+    """Draw the true means of systems and the leniency and tastes of raters, which together favour no system."""
     rng = stream(seed, "demo", "truth")
     below = np.cumsum([0.0, *(rng.uniform(*gap) for gap in GAPS)])
     quality = BEST - rng.permutation(below)
