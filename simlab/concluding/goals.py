@@ -1,4 +1,4 @@
-"""Read the goals of a plan, and hold them against a conclusion.
+"""Read the goals of a plan, and compare them with a conclusion.
 
 `read_expected` returns the systems and raters that a plan counts on, `read_goals` its targets and sizes, and `figures`
 a `PlannedFigure` for each: the number planned, and the one found.
@@ -21,14 +21,14 @@ from simlab.studies.worlds import draw_world
 from simlab.types import Array, InputError
 
 POINTS, YES = "points", "(share of yes)"
-"""What a plan counts differences in."""
+"""Units in which a plan counts differences."""
 SHARE_OF_YES = "share of yes"
 SIZES = ("documents", "ratings", "raters", "hours", "money")
 NO_TIMES = "no times are told"
 LARGEST = 1e15
-"""No number of a plan is larger: of what is, nothing that is written would be right."""
+"""Largest number that a plan may hold."""
 TRUTH = ("power", "power_from", "power_at")
-"""Measures of the differences that there truly are."""
+"""Measures that need the true differences, which no table shows."""
 REPEATED = {
     "srp": "same",
     "srp_new_documents": "new_documents",
@@ -50,7 +50,7 @@ class Expected(NamedTuple):
 
 
 def read_expected(config: Mapping[str, Any]) -> Expected:
-    """Read from a plan whom it expects; raise InputError where a file that it names is not there."""
+    """Read the systems and raters that a plan expects; raise InputError where a file that it names is missing."""
     if config["systems"].get("path") is not None:
         frame = draw_world(config, 0).frame
         return Expected(frame.n_systems, frame.n_raters or None, frame.system_names, frame.rater_names)
@@ -60,9 +60,9 @@ def read_expected(config: Mapping[str, Any]) -> Expected:
 
 
 def describe_other_systems(names: Sequence[str], plan: Expected, where: str) -> list[str]:
-    """State which systems a table has beside those of its plan, or lacks.
+    """Return sentences on systems that only the table (`names`) has, or only the plan.
 
-    Raises InputError where the two have none in common: then it is the plan of another study.
+    Raises InputError, beginning with `where`, where the two have none in common: it is the plan of another study.
     """
     if not plan.system_names:
         if plan.n_systems is not None and plan.n_systems != len(names):
@@ -80,7 +80,7 @@ def describe_other_systems(names: Sequence[str], plan: Expected, where: str) -> 
 
 
 class PlannedMeasure(NamedTuple):
-    """A figure of a plan, with its Monte-Carlo standard error (NaN: asked, or counted)."""
+    """A figure of a plan, with its Monte-Carlo standard error (NaN: it was given by the user, or counted)."""
 
     value: float
     mcse: float = math.nan
@@ -139,9 +139,9 @@ def read_goals(answer: Mapping[str, Any], where: str) -> Goals | None:
 
 
 def figures(goals: Goals, conclusion: Conclusion, paid: float, hours: float = math.nan) -> list[PlannedFigure]:
-    """Return each planned target and size beside what the conclusion found.
+    """Return each planned target and size beside the figure that the conclusion found.
 
-    `paid` is what the answers that came cost, `hours` how long raters worked for them together (NaN: not known).
+    `paid` is the cost of the collected answers, `hours` the working time of all raters together (NaN: not known).
     """
     came = {"documents": conclusion.read.get("documents"), "ratings": conclusion.read.get("used")}
     came |= {"raters": conclusion.read.get("raters"), "hours": hours, "money": paid}

@@ -1,4 +1,4 @@
-"""Options of a conclusion, which a user gives beside the table."""
+"""Options of a conclusion, `ConcludeOptions`, which a user gives beside the table."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LEVEL = 0.05
 
 
 def refuse_half(family: FamilyName | None, against: str | None) -> None:
-    """Raise InputError for the family of one baseline without it, and for a baseline of another family."""
+    """Raise InputError for the family `against` without a baseline, and for a baseline with another family."""
     if family == "against" and against is None:
         raise InputError("--family against: names no baseline; add --against SYSTEM")
     if against is not None and family not in (None, "against"):

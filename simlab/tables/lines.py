@@ -36,7 +36,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _LINE_END = re.compile(rb"\r\n|\n\r|\r|\n")
 _BROKEN = (EOFError, OSError, tarfile.TarError, zlib.error, ValueError, OverflowError)
 MOST_COLUMNS = 1000
-"""A table with more is no table of ratings: names of systems, or of documents, stand where columns do."""
+"""Most columns of a table: with more its columns are systems or documents."""
 _MARKS = "\t;,"
 
 
@@ -75,7 +75,7 @@ def first_letter(path: Path, remedy: str = REMEDY) -> str:
 
 
 def whole_text(path: Path, most: int) -> str:
-    """Return the text of a file that is no table of lines; raise InputError for more than `most` bytes."""
+    """Return the text of a file of JSON, plain or packed; raise InputError for more than `most` bytes."""
     where = clip(path)
     try:
         with _open(path, where) as content:

@@ -1,4 +1,4 @@
-"""Ratings of a table, its control items, and its owner's description of its columns."""
+"""Records of a table of ratings: the `Ratings`, answers to control items, and the user's options on reading it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class ColumnOverrides:
 
 
 def reading_record(overrides: ColumnOverrides, columns: Mapping[str, str]) -> dict[str, Any]:
-    """Return how a table is read, as a record: `columns[ours]` is its own name of each column that is."""
+    """Return the options on reading a table as a JSON record; `columns[ours]` is the table's own name of a column."""
     return {
         "columns": dict(columns),
         "alike": overrides.alike,
@@ -51,7 +51,7 @@ def reading_record(overrides: ColumnOverrides, columns: Mapping[str, str]) -> di
 
 
 NOTHING = ColumnOverrides()
-"""Nothing is told beside a table."""
+"""No options."""
 
 
 class ControlAnswers(NamedTuple):

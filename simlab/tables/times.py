@@ -20,7 +20,7 @@ and the total depends on it, so that it is shown at three cuts."""
 CUT = 300.0
 """The cut that speeds are learnt under unless another is asked for, in seconds."""
 MOST_SECONDS = 1e9
-"""No gap is longer: it keeps sums finite where a table has times of no known century."""
+"""Longest gap, in seconds: it keeps sums finite where times are from no known century."""
 
 
 def check_cut(cut: float) -> None:
@@ -72,7 +72,7 @@ def take_times(
     who: Mapping[str, str],
     order: Sequence[int] | None = None,
 ) -> Times | None:
-    """Take times from ends where most answers have one, else from durations; None where a table has neither.
+    """Return times from ends, where most answers have one, else from durations; None where a table has neither.
 
     `logins`, `ends` and `seconds` (durations) and `outputs` have one entry per answer, NaN for what is not known; `who`
     and `order` are as in `take_gaps`.
@@ -90,7 +90,7 @@ def take_gaps(
     who: Mapping[str, str],
     order: Sequence[int] | None = None,
 ) -> Times | None:
-    """Take the time between two ends in a row within a login; None where no login has two ends.
+    """Return the time between two ends in a row within a login, as `Times`; None where no login has two ends.
 
     `who` says which person a login is (itself, where it does not say). Answers that ended at once are in the order of
     `order`, else in that of the table; NaN is an end that nobody knows.
@@ -112,7 +112,7 @@ def take_gaps(
 def take_durations(
     logins: Sequence[str], seconds: Iterable[float], outputs: Sequence[Hashable], who: Mapping[str, str]
 ) -> Times | None:
-    """Take answers to be as long as the table says, in its order; None where no answer took any time.
+    """Return the durations in a table, in its order, as `Times`; None where no answer took any time.
 
     Somebody who took no time for anything was not timed, and has no entry.
     """

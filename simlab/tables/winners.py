@@ -78,7 +78,7 @@ class SourceVotes:
 
 
 def read_cell(text: str, first: str, second: str, *, numbers: bool = False) -> CellReadings | None:
-    """Read what a cell says of two systems; None for what says nothing. `numbers`: other numbers than 0, .5 and 1, too.
+    """Return both readings of a cell about two systems; None if it has none. `numbers`: not 0, .5 and 1 alone.
 
     >>> read_cell("B", "B", "C"), read_cell("tie", "B", "C"), read_cell("?", "B", "C")
     (CellReadings(name=0, word=2), CellReadings(name=-1, word=1), None)
@@ -131,9 +131,9 @@ def _decode(word: Ints, name: Ints, line: Ints, source: str, table: CellTable) -
 
 
 def resolve(votes: SourceVotes, source: str, table: CellTable) -> tuple[WinnerComparisons, str]:
-    """Decide between names and places by what the whole column says, and repeat what was counted.
+    """Return comparisons, deciding between names and places by the whole column, and a sentence on numbers ("": none).
 
-    A count of n wins becomes n comparisons. The second result is a sentence on what numbers stand for, or "".
+    A count of n wins becomes n comparisons.
 
     Where systems are called A and B, a row of B and A whose winner is A may mean either. What other rows of the column
     say settles it. Raises InputError where it does not.
@@ -173,7 +173,7 @@ def _refusal(second: bool, where: str, source: str) -> InputError:
 
 
 def no_outcome(text: str, where: str, column: str) -> InputError:
-    """Describe a cell that is no outcome of a comparison."""
+    """Return the error for a cell that is no outcome of a comparison."""
     return InputError(f"{where}: {clip(column, 40)}={clip(text, 40)!r} {RULE}")
 
 
@@ -196,7 +196,7 @@ def outputs(comparisons: WinnerComparisons, *further: Ints) -> Ints:
 
 
 def refuse_contradictions(comparisons: WinnerComparisons, source: str, table: CellTable) -> None:
-    """Raise InputError where a metric says two things of the same two outputs."""
+    """Raise InputError where a metric gives two answers on the same two outputs."""
     known = np.flatnonzero(comparisons.item >= 0)
     if not len(known):
         return

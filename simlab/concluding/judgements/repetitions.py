@@ -36,9 +36,9 @@ def control(
     level: float,
     seed: int,
 ) -> Control:
-    """Carry out studies like this one on equal systems; count those that claim something, and what t tests claim.
+    """Simulate studies like this one on equal systems; return the shares that claim some pair, and that t tests do.
 
-    `of` are sums by document; `corrected`: the studies correct means by the metric in them.
+    `of` are sums by document; `corrected`: means are corrected by the metric in them.
     """
     studies = document_pairs.count_affordable_studies(of, len(places[0]), current_effort().equal_studies)
     claims, documents = document_pairs.some_claims(

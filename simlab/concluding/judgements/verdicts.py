@@ -1,4 +1,4 @@
-"""Decide whether to trust a metric, to correct it or to leave it out, and give the reason.
+"""Decide whether to trust a metric, to correct it or to leave it out: call `verdict`, which returns a `Verdict`.
 
 leave_out: mixing it in is not shown to pay: what it says of differences between systems is not shown to go with what
 humans say (flips of whole documents, two-sided, at half the level, so that one that says nothing is left out nearly
@@ -26,21 +26,22 @@ from simlab.messages import pluralise
 from simlab.types import Floats
 
 FEWEST_DOCUMENTS = 10
-"""Documents that humans rated, below which no metric is mixed in: its slope would be a guess."""
+"""Least number of rated documents for correcting by a metric: with fewer its slope is a guess."""
 ENOUGH = 20
-"""Documents that humans rated, below which no metric is trusted."""
+"""Least number of rated documents for trusting a metric."""
 SHARE_MARGIN = 0.05
 MOST_TURNED = 3
 
 QUARTERS = (0.25, 0.5, 0.75)
-"""The middle half, and the median, of what may be."""
+"""Quantiles of the number of further labels: the middle half, and the median."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Verdict on a metric, its reason, how many further labels would change it, and the margin of trust.
+    """Verdict on a metric and its reason; `labels` is the number of further human labels that would change it.
 
-    `bias` is what the metric's own differences miss; None where it says nothing.
+    `margin` is the error up to which a metric is trusted, `bias` the error of its own differences (None: not
+    estimated).
     """
 
     verdict: MetricVerdict
@@ -53,7 +54,7 @@ class Verdict:
 def verdict(
     comparison: JudgedComparison, evidence: OutputEvidence, name: str, says: Floats | None, alone: Way, corrected: Way
 ) -> Verdict:
-    """Judge metric `name` by means and pairs of humans `alone` and of those `corrected` by it.
+    """Judge metric `name`: `alone` are means and pairs by humans alone, `corrected` those corrected by the metric.
 
     `says[output]` are its labels 0 and 1 (None: it has scores only).
     """
@@ -142,7 +143,7 @@ def _format_value(value: float) -> str:
 
 
 def compare_widths(alone: PairDifferences, corrected: PairDifferences) -> float:
-    """Return how wide intervals of differences are with the metric, over those of humans alone."""
+    """Return the mean ratio of the widths of differences' intervals, corrected by the metric to humans alone."""
     wide, narrow = alone.high - alone.low, corrected.high - corrected.low
     known = np.isfinite(wide) & np.isfinite(narrow) & (wide > 0)
     if not known.any():

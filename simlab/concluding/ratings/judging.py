@@ -36,7 +36,7 @@ from simlab.types import Array, Bools, Collected, Floats, InputError, ScoredRati
 
 
 def check(config: Mapping[str, Any], prepared: PreparedRatings, collected: Collected) -> None:
-    """Raise InputError for a rule without a promise, a family that the test cannot judge, factors that mean nothing."""
+    """Raise InputError for a decision rule, test or normalisation by which a table cannot be concluded."""
     if prepared.claim is not None:
         raise InputError(
             f"decision={name_of(config['decision'])} draws lines as ratings come, and promises nothing of them; "
@@ -68,7 +68,10 @@ def check(config: Mapping[str, Any], prepared: PreparedRatings, collected: Colle
 
 
 def mark_family(names: Sequence[str], against: str | None) -> Bools:
-    """Mark the pairs that the promise is about; raise InputError, naming the nearest, for no system of the table."""
+    """Return `[pair]`, True for pairs with the baseline `against` (None: all pairs).
+
+    Raises InputError, naming the nearest, for a system that is not in the table.
+    """
     first, second = np.triu_indices(len(names), 1)
     if against is None:
         return np.ones(len(first), bool)
@@ -140,9 +143,9 @@ def claimed_pairs(prepared: PreparedRatings, collected: Collected, family: Bools
 def calculate_leads(
     prepared: PreparedRatings, shared: SimulatedStudies | Judge | None, studies: Sequence[Collected]
 ) -> Floats:
-    """Return by how much the first of each two systems came out better, `[study, pair]`.
+    """Return by how much the first system of each pair came out better, `[study, pair]`.
 
-    `shared` is what studies of one design have in common; None: each is judged by itself.
+    `shared` are computations that all studies of one design share; None: each is judged by itself.
     """
     if shared is None:
         return np.stack([measure_leads(prepared, study) for study in studies])
