@@ -122,7 +122,7 @@ def _seats(frame: Frame) -> Array:
 
 
 def read_campaign_info(content: Any, where: str) -> CampaignInfo:
-    """Read what `write_campaign_info` returned; raise InputError, beginning with `where`, for anything else."""
+    """Read the JSON that `write_campaign_info` returned; raise InputError, beginning with `where`, for any other."""
     parts = ("frame", "documents", "asked", "metric", "known", "paid", "streams", "types", "answers")
     if not isinstance(content, dict) or content.keys() != set(parts):
         refuse(where, "does not say what a campaign was")
@@ -243,7 +243,7 @@ def check(
 
 
 def refuse(where: str, why: str) -> NoReturn:
-    """Raise InputError for a file that does not hold what was exported."""
+    """Raise InputError for a file that was changed since its export; `why` is in the message."""
     raise InputError(f"{where} {why}; it is damaged, or was changed by hand: export the campaign again")
 
 
@@ -341,7 +341,7 @@ def check_names(out: Path, form: As) -> None:
 def export(
     collected: Collected, config: Mapping[str, Any], cell: Mapping[str, Any], place: Place, out: Path, form: As
 ) -> list[Path]:
-    """Write what was collected to `out`, and its sidecar; return both files.
+    """Write the answers of a campaign to `out`, and its sidecar; return both files.
 
     `cell` holds the values of the sweep's axes, `place` is the study's address: world, pool, draw of documents, study.
     Raises InputError for what a table cannot hold, before anything is written.

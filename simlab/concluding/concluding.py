@@ -23,12 +23,11 @@ Say = Callable[[str], None]
 
 
 def conclude(table: Path, wanted: ConcludeOptions, say: Say) -> Conclusion:
-    """Conclude from a table what the kind of study allows.
+    """Conclude from a table by the analysis for its kind of study.
 
-    `wanted` are the user's options; `say` is called with a line on each step that takes a while.
-
-    Raises InputError for what cannot be read or is asked wrongly, before anything is estimated, and Inconsistent for a
-    conclusion whose numbers contradict each other: nobody is shown one.
+    `wanted` are the user's options; `say` is called with a line on each step that takes a while. Raises InputError for
+    tables and options that cannot be used, before anything is estimated, and Inconsistent for a conclusion whose
+    numbers contradict each other: nobody is shown one.
     """
 
     def conclude_without(lines: tuple[int, ...]) -> Conclusion:

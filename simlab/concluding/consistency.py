@@ -1,4 +1,7 @@
-"""Refuse a conclusion whose numbers contradict each other: intervals, claims, ranks, margins and what is foreseen."""
+"""Refuse a conclusion whose numbers contradict each other: intervals, claims, ranks, margins, further answers.
+
+Call `check_consistent`, which returns the conclusion or raises `Inconsistent`.
+"""
 
 from __future__ import annotations
 

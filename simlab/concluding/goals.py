@@ -87,11 +87,11 @@ class PlannedMeasure(NamedTuple):
 
 
 class Goals(NamedTuple):
-    """Goals of a planned study: what it is to find and to take.
+    """Goals of a planned study: the findings that it promises, and its costs.
 
     `targets[measure]` is the least share to reach; `claims` is the share of all pairs that the design claimed in
     simulations, `smallest` the smallest difference that matters, in `unit`. `sizes` holds documents, ratings, raters,
-    hours and money, those that the plan says; `currency` may be "".
+    hours and money, those that the plan has; `currency` may be "".
     """
 
     targets: Mapping[str, float]
@@ -102,15 +102,15 @@ class Goals(NamedTuple):
     currency: str
 
     def choose_unit(self, scores: Array) -> str:
-        """Return what differences of such scores are counted in: shares of yes only where yes is 1 and no is 0."""
+        """Return the unit of differences of scores: a share of yes only where all scores are 0 or 1."""
         # A plan of yes and no may meet a table of points; a share of yes would then be a wrong unit.
         return SHARE_OF_YES if self.unit == YES and bool(np.isin(scores, (0, 1)).all()) else POINTS
 
 
 def read_goals(answer: Mapping[str, Any], where: str) -> Goals | None:
-    """Read goals from the `answer` of `plan.json`; None where it says no targets, as of a second batch.
+    """Read goals from the `answer` of `plan.json`; None where it has no targets, as for a second batch.
 
-    Raises InputError, beginning with `where`, for what no plan says.
+    Raises InputError, beginning with `where`, for entries that no plan has.
     """
     if "targets" not in answer:
         return None

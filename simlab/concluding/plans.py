@@ -134,7 +134,7 @@ def describe_compliance(
 ) -> PlanCompliance:
     """Return the record of a plan and a table: the plan's name, deviations, targets, and the number of looks.
 
-    `planned` counts the planned answers, `deviations` are sentences, `targets` compare what was planned with what came.
+    `planned` counts the planned answers, `deviations` are sentences, `targets` compare planned figures with found ones.
     """
     earlier = [f"look {k + 1} at {n:,} answers" for k, n in enumerate(looked.earlier)]
     departures = [*plan.changes, *deviations, *([f"earlier looks: {', '.join(earlier)}"] if earlier else [])]

@@ -1,7 +1,7 @@
-"""Take back the promise of a conclusion whose check fails, and run the simulations beside it in other processes.
+"""Withdraw the promise of a conclusion whose check fails, and run its simulations in other processes.
 
-The check (`Control`) counts how often studies of equal systems claim something; `apply_gate` withdraws the promise if
-that is more than promised. The repetition simulates the study again, to see how often its claims come again.
+The check (`Control`) counts how often studies of equal systems claim something; `apply_gate` returns the conclusion
+without its claims if that is more than promised. `start_in_process` and `simulate_parts` run simulations.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Open any table as rows of cells, give its columns our names, and read names and numbers from its cells.
 
-Call `load` (or `load_answers`, which leaves control items out), then `rename`, after which `system`, `item` and so on
-are the columns' names; go through the rows of the `CellTable` that comes back. Each mistake is named by file, line and
-value.
+Call `load` with the file (or `load_answers`, which leaves control items out), then `rename`: both return a `CellTable`,
+whose columns then have our names, such as `system` and `item`. Mistakes are reported with file, line and value.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Find the columns of a table, by usual names or as its owner says, and choose the rows that are read.
+"""Find the columns of a table, by usual names or as the user says, and choose the rows that are read.
 
 Keys of `NAMES`, such as `system` and `rater`, are our names of columns ("ours"); "theirs" are those of the file.
-`find_columns` places columns, `parse_columns` and `parse_where` read the options `--columns` and `--where`,
+`find_columns` returns the place of each, `parse_columns` and `parse_where` read the options `--columns` and `--where`,
 `chosen_rows` keeps the rows of the latter, and `place_of` reads who won from a word such as `A>>B` or `tie`.
 """
 
@@ -171,7 +171,7 @@ def fold_name(name: str) -> str:
 
 
 def name_a_table(names: Sequence[str], overrides: Mapping[str, str]) -> bool:
-    """True if cells are the header of a table, not a title above it: columns that are read, by name or as told."""
+    """True if names are the header of a table, not a title above it: columns that are read, or that the user names."""
     there = {fold_name(name) for name in names}
     ours = {key for key, known in NAMES.items() if there & {*known.usual, *known.rare}} | there
     ours |= {key for key, theirs in overrides.items() if fold_name(theirs) in there}
@@ -203,7 +203,7 @@ def parse_columns(text: str | None) -> dict[str, str]:
     >>> parse_columns("score=fluency, rater=who")
     {'score': 'fluency', 'rater': 'who'}
 
-    Raises InputError for what is none, and for a column that is named twice.
+    Raises InputError for other texts, and for a column that is named twice.
     """
     named: dict[str, str] = {}
     for part in (text or "").split(",") if text is not None else ():
@@ -306,7 +306,7 @@ def parse_where(words: Sequence[str] | None) -> Where:
     >>> parse_where(["aspect=fluency", "turn = 1"])
     (('aspect', 'fluency'), ('turn', '1'))
 
-    Raises InputError for what is none.
+    Raises InputError for other texts.
     """
     parsed = []
     for word in words or ():

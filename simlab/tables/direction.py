@@ -33,7 +33,7 @@ PERCENT = (0.0, 100.0)
 
 
 class Direction(NamedTuple):
-    """Which scores are better, and the source: `told` by the user, implied by the `table`, or `assumed`."""
+    """Direction of scores, and its source: `told` by the user, implied by the `table`, or `assumed`."""
 
     better: Better
     source: Source

@@ -79,7 +79,7 @@ class JudgedOutputs:
 
     @property
     def unit(self) -> Ints:
-        """Return what is drawn with each output: its document where the table tells documents apart, else its item."""
+        """Return the unit of sampling of each output: its document where the table has several, else its item."""
         if self.document is None or self.n_documents < 2 or (self.document < 0).any():
             return self.item
         return self.document

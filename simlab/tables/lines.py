@@ -1,6 +1,7 @@
-"""Read the lines of a table, plain or packed, however they end, and cut them into cells.
+"""Read the lines of a table, plain or packed, whatever their ends, and cut them into cells.
 
-Call `numbered_lines`, `find_dialect` of the header, `read_header` and `rows`; `opening.open_table` does all that.
+Call `numbered_lines` with the file, `find_dialect` and `read_header` with the first line, and `rows` with the others,
+which yields line numbers and cells; `opening.open_table` does all that.
 """
 
 from __future__ import annotations

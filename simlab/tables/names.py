@@ -202,7 +202,7 @@ def _int_array() -> array[int]:
 
 @dataclass(frozen=True, slots=True)
 class RatingCollector:
-    """Collect ratings: `line[k]`, and the numbers of what was rated and by whom, in the order in which names come.
+    """Ratings, row by row: `line[k]`, and numbers of system, item and rater, in the order in which names come.
 
     An item is a number of a document and the name of a segment in it.
     """
@@ -374,7 +374,10 @@ def controls(
 def refuse_repeats(
     collector: RatingCollector, indexed: Indexed, where: str, differing: Callable[[int, int], str], *, rater_known: bool
 ) -> None:
-    """Raise InputError naming both lines where a rating is there twice; `differing` says in what these differ."""
+    """Raise InputError naming both lines where a rater rated an output twice.
+
+    `differing` states the difference between two lines.
+    """
     twice = find_repeats(indexed)
     if not len(twice):
         return

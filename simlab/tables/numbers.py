@@ -50,7 +50,7 @@ _ENOUGH, _ENOUGH_ABOVE = 5, 16
 
 
 def is_missing(text: str) -> bool:
-    """True if a cell is a gap, not what should be a number."""
+    """True if a cell is a gap and not a mistyped number."""
     return text.lower() in MISSING
 
 

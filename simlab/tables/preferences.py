@@ -93,7 +93,7 @@ class Preferences:
 
     @property
     def document_known(self) -> bool:
-        """True if the table tells documents apart, which are then what is drawn."""
+        """True if the table has several documents, which are then the unit of sampling."""
         return len(self.document_names) > 1
 
     def counts(self) -> Floats:

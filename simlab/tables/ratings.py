@@ -1,4 +1,4 @@
-"""Read tables of one row per rating: who rated what, and with which score.
+"""Read tables of one row per rating, with system, document, segment, rater and score.
 
 `reading.read` opens the file and calls `read`, whose `Ratings` are one entry per rating that counts. A criterion is a
 further column of numbers, such as fluency. `cells`, `names` and `build_ratings` serve other layouts, too.

@@ -49,7 +49,8 @@ def read(
     read hold sums of errors, whatever their scores look like, unless told otherwise. `averaged`: several answers that
     nobody in particular gave to one output, and several runs of a system, are averaged; else such tables are refused.
 
-    Raises InputError naming file and line for what is not a table of ratings, and for what is told and cannot be.
+    Raises InputError naming file and line for what is not a table of ratings, and for options that do not fit the
+    table.
     """
     file = open_table(path, overrides)
     where = file.where

@@ -33,7 +33,7 @@ def check_cut(cut: float) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Times of answers, flat: one entry per answer of which it can be told, login by login, in order.
+    """Times of answers, flat: one entry per answer with a known time, login by login, in order.
 
     All that was handed in counts: control items, practice and repeated answers take time as well. `login[k]`;
     `person[login]` is an index of `person_names`; `gap[k]` are seconds since the answer before in that login had ended,
@@ -50,17 +50,17 @@ class Times:
     rule: Literal["ends", "durations"]
 
     def seconds(self, cut: float) -> Floats:
-        """Return what each answer took, gaps cut at so many seconds."""
+        """Return the time of each answer in seconds, gaps cut at `cut` seconds."""
         return np.minimum(self.gap, cut)
 
     def split_by_person(self, cut: float) -> dict[str, Floats]:
-        """Return what each person's answers took, gaps cut at so many seconds."""
+        """Return the times of each person's answers in seconds, gaps cut at `cut` seconds."""
         person, seconds = self.person[self.login], self.seconds(cut)
         parts = np.split(seconds[np.argsort(person, kind="stable")], np.cumsum(np.bincount(person))[:-1])
         return dict(zip(self.person_names, parts, strict=True))
 
     def hours(self, cut: float) -> float:
-        """Return the hours of all people together, gaps cut at so many seconds."""
+        """Return the hours of all people together, gaps cut at `cut` seconds."""
         return float(self.seconds(cut).sum()) / 3600
 
 

@@ -65,7 +65,7 @@ class SourceVotes:
         self.flat.extend((*at, *readings, times))
 
     def drop(self, lines: Sequence[int]) -> int:
-        """Leave out what stands on some lines; return how many votes did."""
+        """Leave out the votes on some lines; return how many there were."""
         columns = self.columns()
         gone = np.isin(columns[4], list(lines))
         if gone.any():
@@ -158,7 +158,7 @@ def resolve(votes: SourceVotes, source: str, table: CellTable) -> tuple[WinnerCo
 def has_places(votes: SourceVotes) -> bool:
     """True if winners are written as places in the row: a word for a place stands where no name does.
 
-    Numbers say what one of two columns gets, whatever order raters saw.
+    Numbers do not count: they are points of one of two columns, whatever order raters saw.
     """
     _, _, _, _, _, name, word, _ = votes.columns()
     return bool(((name < 0) & np.isin(word, (FIRST, SECOND))).any())

@@ -40,7 +40,7 @@ def guard_formula(text: str) -> str:
 
 
 def strip_guard(text: str) -> str:
-    """Take back what `guard_formula` wrote.
+    """Return a text without the apostrophe that `guard_formula` put before it.
 
     >>> strip_guard("'=1+1"), strip_guard("''-x"), strip_guard("-3"), strip_guard("it's")
     ('=1+1', "'-x", '-3', "it's")

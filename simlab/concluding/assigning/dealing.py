@@ -1,8 +1,8 @@
-"""Deal real items to real raters by the code that deals simulated ones; put each rater's work in order.
+"""Deal real items to real raters by the code that deals simulated ones, and put each rater's work in order.
 
-A bucket is a set of documents that the same few raters may rate; these have its seats. `seat` puts people in the seats
-of a simulated world, `deal` gives each their screens in order, and `seat_by_capacity` moves people to seats whose work
-they can do.
+`seat` returns raters in the seats of a simulated world (`Seated`), `seat_by_capacity` moves them to seats whose work
+they can do, and `deal` returns the screens of each rater, in order (`DealtCampaign`). A bucket is a set of documents
+with the seats of the few raters who may rate them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Read the items (`read_items`) and the people (`read_people`) of a study that is to be carried out.
+"""Read the items (`read_items`) and the raters (`read_people`) of a study that is to be carried out.
 
-Items are documents or their segments, each with its source and the output of every system.
+The first returns `Items`: documents or their segments, each with its source and the output of every system. The second
+returns a `RaterCapacity` for each rater.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ class RatingScale(NamedTuple):
 
 
 def read_scale(content: Any, where: str) -> RatingScale:
-    """Read what `serialise` wrote; raise InputError, beginning with `where`, for anything else."""
+    """Read the JSON that `RatingScale.serialise` wrote; raise InputError, beginning with `where`, for any other."""
     try:
         low, high = content["low"], content["high"]
         return RatingScale(
@@ -135,7 +135,7 @@ class AssignedStudy(NamedTuple):
 
 
 def read_study(path: Path, plugins: Sequence[str] = ()) -> AssignedStudy:
-    """Read the study of a plan's folder, or a study file; raise InputError for what is none, or cannot be assigned."""
+    """Read the study of a plan's folder, or a study file; raise InputError for a file that cannot be assigned."""
     from simlab.config.plain_yaml import split_campaign_line
     from simlab.config.studyfile import read_config, read_family
 

@@ -80,12 +80,11 @@ class UnblindedRating(NamedTuple):
 def read(
     path: Path, sheets: SheetKey, config: Mapping[str, Any], info: CampaignInfo, columns: Mapping[str, str]
 ) -> Read:
-    """Read a filled assignment, of whatever form, as what was collected; control items are held against what passes.
+    """Read a filled assignment, of any form, as the campaign of its plan; control items are checked and left out.
 
-    `config` and `info` are the study and its campaign, `columns` the table's own names of columns.
-
-    Raises InputError, naming file and line, for codes that the key does not have or that were rated twice, and for
-    ratings off the scale.
+    `config` and `info` are the study and its campaign, `columns[ours]` the table's own name of a column. Raises
+    InputError, naming file and line, for codes that the key does not have or that were rated twice, and for ratings off
+    the scale.
     """
     key, people = read_key(sheets.key, sheets.key_sha256), info.frame.rater_names
     rated = unblind_ratings(read_filled(path, columns), key, sheets.scale, people, clip(path))
@@ -98,9 +97,9 @@ def read(
 def unblind_ratings(
     came: Iterable[FilledRating], key: Mapping[str, Meant], scale: RatingScale, people: Sequence[str], where: str
 ) -> list[UnblindedRating]:
-    """Return each rating with the meaning of its code; `people` are the raters of the study.
+    """Return each rating with the meaning of its code; `people` are the raters of the study, `where` names the file.
 
-    Raises InputError for what is of nothing, comes twice, is off the scale, or stands in a row of something else.
+    Raises InputError for a code that is unknown or rated twice, a rating off the scale, and a row mixed up with others.
     """
     by_slot: dict[str, UnblindedRating] = {}
     for rating in came:

@@ -260,7 +260,7 @@ def match_plan(table: Path, wanted: ConcludeOptions, config: Mapping[str, Any]) 
     """Read a table of judgements that was collected by the plan `config`, and list where it leaves the plan.
 
     Raises InputError for the plan of other systems, for more judgements than were planned, for other values than the
-    plan's, and for an estimator that needs what only an exported campaign tells.
+    plan's, and for an estimator that needs facts which only an exported campaign has.
     """
     where, binary = clip(table), config["raters"].get("scale") == "binary"
     metric = (

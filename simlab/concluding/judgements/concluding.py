@@ -149,7 +149,7 @@ def conclude(table: Path, wanted: ConcludeOptions, say: Say) -> Conclusion:
     """Conclude from a table of outputs that humans and metrics scored, or from two tables.
 
     Systems and pairs are those of humans alone, unless one metric is asked about (or there is only one) and it pays:
-    then they are corrected by it. Raises InputError for what cannot be read, is asked wrongly or tells nothing.
+    then they are corrected by it. Raises InputError for tables and options that cannot be used.
     """
     if wanted.promise == "anytime":
         raise InputError("--promise anytime: is of preferences; judgements are concluded from once, at the end")

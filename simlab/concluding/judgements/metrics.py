@@ -1,7 +1,7 @@
 """Judge a metric by a table: its quality, whether to mix it in, and the conclusions with it.
 
-`judge_metric` does it all. A label is what humans say of an output. Mixing in (PPI, prediction-powered inference) adds
-to a system's mean of labels lambda times the metric's mean over all outputs less that over outputs with labels.
+`judge_metric` returns all three. A label is a human rating of an output. Mixing in (PPI, prediction-powered inference)
+adds to a system's mean of labels lambda times the metric's mean over all outputs less that over outputs with labels.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Simulate repetitions of a study of judgements, and count its claims about equal systems.
+"""Simulate a study of judgements again: `repetition` repeats its claims, `control` counts claims about equal systems.
 
 In both functions `systems` are the numbers of those that humans rated, and `places` the first and the second system of
 each pair, as places among them.
@@ -67,8 +67,7 @@ def repetition(
 ) -> Repetition | None:
     """Estimate how likely all claims are found again: on the same documents and on others, by the same raters.
 
-    `of` are the means, `pairs` what was concluded of each pair.
-    None where nothing was claimed.
+    `of` are the means, `pairs` the records of pairs in the conclusion. None where nothing was claimed.
     """
     claimed = np.array([pair.verdict != 0 for pair in pairs])
     if not claimed.any():

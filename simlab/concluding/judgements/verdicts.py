@@ -1,10 +1,9 @@
 """Decide whether to trust a metric, to correct it or to leave it out: call `verdict`, which returns a `Verdict`.
 
-leave_out: mixing it in is not shown to pay: what it says of differences between systems is not shown to go with what
-humans say (flips of whole documents, two-sided, at half the level, so that one that says nothing is left out nearly
-always), or its intervals of differences are no narrower.
-trust: its own means would do: for every pair at once, what its own difference misses of the humans' is shown to lie
-within the margin. correct: all between; it pays, and its own means are biased or may be.
+leave_out: mixing it in is not shown to pay. Its differences between systems are not shown to go with the humans' (flips
+of whole documents, two-sided, at half the level, so that a metric without information is nearly always left out), or
+its intervals of differences are no narrower. trust: its own means would do. For all pairs at once, the error of its own
+differences is shown to lie within the margin. correct: all between; it pays, and its own means are biased or may be.
 """
 
 from __future__ import annotations

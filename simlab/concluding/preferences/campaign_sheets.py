@@ -38,7 +38,7 @@ class _Layout(NamedTuple):
 
 
 def sheet(collected: Collected, config: Mapping[str, Any]) -> Sheet:
-    """Lay comparisons out batch by batch, then what a metric says of further outputs.
+    """Return comparisons as rows, batch by batch, and behind them a metric's scores of further outputs.
 
     `order` counts the comparisons of each two systems as they were asked for, from 0; `document` is there where outputs
     come in documents, `at` (hours from the start) where they came on a clock.
@@ -113,7 +113,7 @@ def metric(collected: Collected) -> Any:
 def match_campaign(info: CampaignInfo, rows: SheetRows, config: Mapping[str, Any]) -> Read:
     """Read the rows of an exported table as the comparisons of its campaign, and list how many are missing.
 
-    Raises InputError for what cannot belong to it: other systems or outputs, or more comparisons than the plan has.
+    Raises InputError for other systems or outputs, or more comparisons than the plan has.
     """
     _check_known(info, config, rows.where)
     names = info.frame.system_names

@@ -151,7 +151,10 @@ def _always_ties(named: NamedVotes) -> Iterator[str]:
 
 
 def conclude(table: Path, wanted: ConcludeOptions, say: Callable[[str], None]) -> Conclusion:
-    """Conclude from a table; raise InputError for what cannot be read, or is asked wrongly."""
+    """Conclude from a table; `say` is called with a line on each step that takes a while.
+
+    Raises InputError for tables and options that cannot be used.
+    """
     _check(table, wanted)
     read = preferences.read(table, wanted.column_overrides, list(wanted.metrics) or None)
     left = exclude_raters(read, wanted)

@@ -44,9 +44,9 @@ def conclude_by_plan(
 ) -> Conclusion:
     """Conclude by the decision rule of a plan, `config`: verdicts, directions and estimates are those of the study.
 
-    A rule bounds no difference: intervals, strengths, what would settle a pair and what is large enough to be found
-    are those of the test for tables without a plan, as far as they go with the rule's verdicts. Raises InputError for a
-    promise that is not the plan's.
+    A rule bounds no difference: intervals, strengths, further comparisons and detectable differences are those of the
+    test for tables without a plan, as far as they go with the rule's verdicts. Raises InputError for a promise that is
+    not the plan's.
     """
     promise = state_promise(config["decision"], collected.frame.n_systems)
     if wanted.promise not in (None, promise.name):

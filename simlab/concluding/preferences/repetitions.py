@@ -1,4 +1,4 @@
-"""Carry out the study behind a table of comparisons again: is it confirmed, and what do equal systems give.
+"""Simulate the study behind a table of comparisons again: repeated as it is, and with equal systems.
 
 Both are simulated after the fact, in the table's own design (who voted on which item of which pair), in a world fitted
 by moments, and concluded by the very test that concluded the table. `repetition` does the first, `control` the second.

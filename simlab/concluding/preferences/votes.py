@@ -31,12 +31,12 @@ MOST_NAMED = 3
 class NamedVotes:
     """Votes with the names behind their numbers.
 
-    `raw_votes` are the answers as they came, `votes` those that are concluded from: what was asked in both orders is
-    one (`both_orders` counts these outputs, `flipped` those left out since the answer went with the order). `design`
-    are the same votes with those in, so that it knows who met what, whatever the answers. `rater_names` is empty where
-    raters are not named, `items` tells whether items are; `unit` is what the table draws, documents where it names
-    them. `ordered` is False where votes are only counted. `by_place`: winners are written as places. `line` and `read`
-    say what was read, to people and to programs.
+    `raw_votes` are the answers as they came, `votes` those that are concluded from: answers in both orders are one vote
+    (`both_orders` counts these outputs, `flipped` those left out since the answer went with the order). `design` are
+    the same votes without leaving any out: who voted on which item, whatever the answers. `rater_names` is empty where
+    raters are not named, `items` is True where items are; `unit` is the unit of sampling, documents where the table
+    names them. `ordered` is False where votes are only counted. `by_place`: winners are written as places. `line` and
+    `read` describe the table, to people and to programs.
     """
 
     votes: Votes

@@ -229,7 +229,7 @@ def conclude_by_plan(
 
 
 def convert_to_ratings(collected: Collected) -> Ratings:
-    """Return what was collected as a table of ratings; documents and segments that nobody rated are not in it."""
+    """Return the ratings of a campaign as a table; documents and segments that nobody rated are not in it."""
     frame, seen = collected.frame, collected.seen
     items, item = np.unique(seen.item, return_inverse=True)
     documents, document = np.unique(frame.document[items], return_inverse=True)

@@ -74,7 +74,7 @@ class KeptRatings(NamedTuple):
 
 
 class ComparableRatings(NamedTuple):
-    """Ratings whose systems can be compared within documents, what was left out, and sentences for the page."""
+    """Ratings whose systems can be compared within documents, the ratings left out, and sentences for the page."""
 
     ratings: Ratings
     left_out: tuple[LeftOutRatings, ...] = ()
@@ -110,7 +110,7 @@ def sort_ratings(ratings: Ratings) -> Ratings:
 
 
 def exclude_raters(ratings: Ratings, raters: Sequence[str], where: str) -> KeptRatings:
-    """Leave out raters, and what only they rated; raise InputError, naming the nearest, for one who is not there."""
+    """Leave out raters, and all that only they rated; raise InputError, naming the nearest, for unknown ones."""
     for name in raters:
         if name not in ratings.rater_names or not ratings.rater_known:
             known = ratings.rater_names if ratings.rater_known else ()

@@ -36,7 +36,7 @@ UNEVEN = 2 / 3
 
 
 class TableStudy(NamedTuple):
-    """A table as the study that it stands for: the ratings concluded from, the analysis, what was collected.
+    """A table as the study that it stands for: the ratings concluded from, the analysis, and the campaign.
 
     `table` describes the table on the page. `world()` waits for the world that is being fitted to the ratings (None:
     neither check nor repetition is wanted yet).

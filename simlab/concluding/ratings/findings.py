@@ -77,7 +77,7 @@ def conclude_ratings(
     table: TableReading,
     notes: Sequence[str] = (),
 ) -> Conclusion:
-    """Conclude from what was collected, by the analysis of a config; a plan's campaign and a user's table alike.
+    """Conclude from a campaign by the analysis of a config, whether it is a plan's or made of a user's table.
 
     `table` describes the table and `notes` are sentences on it. Estimates, directions, p-values and, without a
     baseline, verdicts are those of the kind of study; where `wanted.unit` is given z-scores become points.

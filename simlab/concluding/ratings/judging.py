@@ -1,9 +1,9 @@
 """Judge pairs of systems by the analysis of a config: mark the family, decide claims, estimate their uncertainty.
 
-`verdicts` and `estimate_uncertainty` judge the study itself, `calculate_leads`, `judge_studies` and `find_exclusions`
-many simulated ones.
-`prepared` holds the parts of the analysis, `rated` the normalised ratings, and `family[pair]` marks the pairs of which
-claims are promised together; pairs are i < j in the order of the systems.
+`verdicts` returns the `PairVerdicts` of the study itself, `estimate_uncertainty` its `Spans`; `calculate_leads`,
+`judge_studies` and `find_exclusions` judge many simulated studies. `prepared` holds the parts of the analysis, `rated`
+the normalised ratings, and `family[pair]` marks the pairs of which claims are promised together; pairs are i < j in the
+order of the systems.
 """
 
 from __future__ import annotations
@@ -93,8 +93,8 @@ def verdicts(
 ) -> PairVerdicts:
     """Return p-values, directions and verdicts of all pairs; p-values are adjusted for those of the family alone.
 
-    `outcome` holds what the study's analysis gives for each pair, by name. `centre` are the differences that are
-    tested, whose sign is the direction (None: that of the plain means).
+    `outcome[name]` are results of the study's analysis, `[pair]`. `centre` are the differences that are tested, whose
+    sign is the direction (None: that of the plain means).
     """
     p_value, direction = outcome["p_value"], outcome["direction"]
     if centre is not None:
@@ -120,7 +120,7 @@ def verdicts(
 def estimate_uncertainty(
     config: Mapping[str, Any], prepared: PreparedRatings, collected: Collected, rated: ScoredRatings, family: Bools
 ) -> Spans:
-    """Return the uncertainty of differences: all at once, where that is what is promised of claims."""
+    """Return the uncertainty of differences: of all pairs at once, if claims are promised so, else of each."""
     at_once = prepared.multiplicity not in ("none", "bh")
     rng = collected.streams("intervals") if at_once else None
     # Holm multiplies the least p-value by the number of pairs.

@@ -1,4 +1,7 @@
-"""State the promise about claims on ratings (`promise`), and list what limits the conclusion (`list_warnings`)."""
+"""Return the promise about claims on ratings (`promise`), and the limits of the conclusion (`list_warnings`).
+
+Both are sentences for the page, as records `Promise` and `Limit`.
+"""
 
 from __future__ import annotations
 
@@ -175,7 +178,7 @@ def blind_pairs(verdicts: PairVerdicts, prepared: PreparedRatings) -> Iterator[s
 
 
 def warn_of_confounding(collected: Collected, spans: Spans, verdicts: PairVerdicts) -> Iterator[str]:
-    """Name pairs whose difference cannot be told from that of their raters, and the design that would cure it."""
+    """Yield sentences on pairs whose systems had different raters, so that the two effects cannot be separated."""
     of = spans.uncertainty.comparisons
     if of is None:
         return

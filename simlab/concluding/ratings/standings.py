@@ -1,4 +1,4 @@
-"""Lay out systems, their pairs and raters, with how uncertain differences are, in step with the test of them.
+"""List systems, their pairs and raters with intervals that agree with the test of differences.
 
 `spans` returns the uncertainty of all differences; `list_systems`, `list_pairs` and `list_raters` make the records of a
 conclusion. Pairs are i < j in the order of the systems, `[pair]`; `rated` are the normalised ratings.
@@ -133,7 +133,7 @@ def find_drawn_in_family(model: ModelComparisons, family: Bools) -> frozenset[st
 
 
 def uncertainty(test: Mapping[str, Any], rated: ScoredRatings) -> Uncertainty:
-    """Return how uncertain differences are; `test` is the config of the test, which says what is taken as drawn."""
+    """Return the uncertainty of differences; `test` is the config of the test, which fixes the units of sampling."""
     if name_of(test) in MODELS:
         return uncertainty_of_model(rated, test["pools"], test.get("draws"))
     return _OF.get(name_of(test), uncertainty_of_documents)(rated)
@@ -151,8 +151,8 @@ def spans(
 
     The bar is that of the family of a model, or of flips; Bonferroni's t where units are few, whose flips vary too
     little, and where it is much lower: pairs of few documents among others of many would else leave all without bounds.
-    Tests without flips have t.
-    `times` is what the analysis multiplies p-values by at most: what cannot be claimed then has no bounds.
+    Tests without flips have t. `times` is the largest factor on p-values in the analysis: pairs that cannot be claimed
+    then have no bounds.
     """
     of = uncertainty(test, rated)
     enough = _has_enough_units(test, of, level / times)
@@ -295,9 +295,9 @@ def list_pairs(
 ) -> tuple[Pair, ...]:
     """Return the pairs of the family, in the order of the systems' names; no two means differ by more than `widest`.
 
-    `marks[pair]` is what the family says of each pair, `raters_drawn` says that claims are about other raters, too.
-    What would settle a pair is not foreseen where units are so few that nothing could be claimed: the bar is not known.
-    Nor is it where the test of all pairs is `blind`, whose bar pairs of few raters rule, or where nothing scatters.
+    `marks[pair]` is the mark by the family (`mark_pairs`), `raters_drawn`: claims are about other raters, too. What
+    would settle a pair is not foreseen where units are so few that nothing could be claimed: the bar is not known. Nor
+    is it where the test of all pairs is `blind`, whose bar pairs of few raters rule, or where nothing scatters.
     """
     known = spans.within_reach & spans.scatter & (not blind)
     foreseen, detectable = known & (verdicts.verdict == 0), spans.detectable
