@@ -1,8 +1,8 @@
 """Export the answers of one simulated campaign as a table, and read such a table back.
 
-`export` writes the table and beside it a sidecar, `TABLE.study.yaml`: the study, and what an analyst is told of the
-campaign (`CampaignInfo`). `read` makes of both what was collected, `Collected`. How the answers of a kind of study are
-laid out is up to the module `campaign_sheets` of its room.
+`export` writes the table and beside it a sidecar, `TABLE.study.yaml`, which holds the study and the `CampaignInfo`.
+`read` takes the table, the config and the info, and returns a `Read`. The columns for a kind of study are defined by
+the module `campaign_sheets` of its room.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from simlab.config.studyfile import FrozenFamily
 
 UNTOLD = ("said", "log", "person")
-"""What was noted while collecting and follows from the answers (who concludes asks the rule anew), or tells nothing."""
+"""Facts that a sidecar leaves out: they follow from the answers, or are of no use to an analyst."""
 TYPES = ("unit", "item", "rater", "value", "errors", "order", "at")
 _LARGEST_SEED = 2**64
 
@@ -57,11 +57,11 @@ _HOMES = {RATE: "ratings", COMPARE: "preferences", JUDGE: "judgements"}
 
 @dataclass(frozen=True, slots=True)
 class CampaignInfo:
-    """Information on a campaign beside its answers: `Collected` without `seen`, which stands in the table.
+    """A campaign without its answers: `Collected` without `seen`, which is the table.
 
-    `assignment` are the raters that were asked, `types[field]` the types of the fields of `seen` (one that nobody knows
-    has none), and `answers` counts the answers. `metric` holds a metric's scores where these do not stand beside the
-    answers, else their type and shape.
+    `assignment` are the raters that were asked, `types[field]` the dtypes of the fields of `seen` (a field without
+    values has none), `answers` is the number of answers. `metric` holds a metric's scores where the table has no room
+    for them, else their dtype and shape.
     """
 
     frame: Frame
@@ -76,7 +76,7 @@ class CampaignInfo:
 
 
 def write_campaign_info(collected: Collected, metric: Any) -> dict[str, Any]:
-    """Return the `CampaignInfo` of a campaign as plain JSON; raise InputError for a value that no file can hold.
+    """Return the `CampaignInfo` of a campaign as JSON; raise InputError for a value that no file can hold.
 
     `metric` is the field of that name.
     """
@@ -122,7 +122,7 @@ def _seats(frame: Frame) -> Array:
 
 
 def read_campaign_info(content: Any, where: str) -> CampaignInfo:
-    """Read what `write_campaign_info` returned; raise InputError, beginning with `where`, for anything else."""
+    """Read the JSON that `write_campaign_info` returned; raise InputError, beginning with `where`, for any other."""
     parts = ("frame", "documents", "asked", "metric", "known", "paid", "streams", "types", "answers")
     if not isinstance(content, dict) or content.keys() != set(parts):
         refuse(where, "does not say what a campaign was")
@@ -212,7 +212,7 @@ def _types(content: Any, where: str) -> Mapping[str, str]:
 
 
 def check_count(value: Any, where: str, name: str) -> int:
-    """Return a whole number from 0 that is no larger than any study; raise InputError for anything else."""
+    """Return `value` if it is a whole number from 0 up to the size of any study; else raise InputError."""
     if type(value) is not int or not 0 <= value <= MOST_VALUES:
         refuse(where, f"has {name}={show(value)}")
     return value
@@ -228,7 +228,7 @@ def check(
     high: int | None = None,
     dtype: str = "number",
 ) -> None:
-    """Raise InputError for what is no array of a shape (None: any size), or leaves `low` to `high`, the last excluded.
+    """Raise InputError for a value that is no array of this shape (None: any size), or leaves `low` to `high` - 1.
 
     An array with a `low` holds whole numbers.
     """
@@ -243,34 +243,34 @@ def check(
 
 
 def refuse(where: str, why: str) -> NoReturn:
-    """Raise InputError for a file that does not hold what was exported."""
+    """Raise InputError for a file that was changed since its export; `why` is in the message."""
     raise InputError(f"{where} {why}; it is damaged, or was changed by hand: export the campaign again")
 
 
 def cast_column(values: Sequence[Any] | Array, info: CampaignInfo, name: str) -> Array:
-    """Return a column of what is seen in the type that it had."""
+    """Return a column of answers with the dtype that it had in the campaign."""
     return np.asarray(values).astype(info.types[name])
 
 
 def fill_unknown(n: int, info: CampaignInfo, name: str) -> Ints:
-    """Return a column that nobody knows: -1."""
+    """Return n entries of -1, for a field whose values nobody knows, with its dtype."""
     return np.full(n, -1).astype(info.types[name])
 
 
 class CampaignSidecar(NamedTuple):
-    """Content of a sidecar beside the study: the address of the campaign and what an analyst of it is told."""
+    """Content of a sidecar beside the study: the address of the campaign, and its `CampaignInfo`."""
 
     address: Mapping[str, Any]
     info: CampaignInfo
 
 
 def locate_sidecar(table: Path) -> Path:
-    """Return the file that stands beside a table."""
+    """Return the path of the sidecar of a table."""
     return table.with_name(table.name + ENDING)
 
 
 def digest(config: Mapping[str, Any]) -> str:
-    """Name a config by what determines its numbers, as cells of a store are named."""
+    """Return the SHA-256 of all settings of a config that determine its numbers, in hexadecimal."""
     return sha256(canonical_text(config).encode()).hexdigest()
 
 
@@ -292,9 +292,9 @@ def text(
     table: str,
     family: FrozenFamily | None = None,
 ) -> str:
-    """Write a sidecar: the study file, and behind it a line of JSON, which is YAML, too.
+    """Return the text of a sidecar: the study file, and behind it a line of JSON (which is YAML, too).
 
-    That line holds `address` (as the function returns it), `info` and the name of the `table`.
+    That line holds `address` (as the function of that name returns it), `info` and the name of the `table`.
     """
     from simlab.config.studyfile import write
 
@@ -303,9 +303,9 @@ def text(
 
 
 def parse_sidecar(line: str, config: Mapping[str, Any], where: str) -> CampaignSidecar:
-    """Read what a sidecar says beside its study.
+    """Return the address and the info in the last line of a sidecar; `config` is the study above it.
 
-    Raises InputError, beginning with `where`, for what is no campaign, and for one of another study.
+    Raises InputError, beginning with `where`, for a line of no campaign, and for the campaign of another study.
     """
     try:
         record = json.loads(line)
@@ -323,7 +323,7 @@ def parse_sidecar(line: str, config: Mapping[str, Any], where: str) -> CampaignS
 
 
 def import_planned(config: Mapping[str, Any]) -> ModuleType:
-    """Return what lays out, and reads back, the answers of a kind of study; raise InputError for one of one's own."""
+    """Import the module that lays out and reads back the answers of a kind of study; InputError for foreign kinds."""
     question = identify_kind(config).question
     if question not in _HOMES:
         raise InputError(f"studies that ask to {question} are not exported; those that rate, compare or judge are")
@@ -341,7 +341,7 @@ def check_names(out: Path, form: As) -> None:
 def export(
     collected: Collected, config: Mapping[str, Any], cell: Mapping[str, Any], place: Place, out: Path, form: As
 ) -> list[Path]:
-    """Write what was collected to `out`, and its sidecar; return both files.
+    """Write the answers of a campaign to `out`, and its sidecar; return both files.
 
     `cell` holds the values of the sweep's axes, `place` is the study's address: world, pool, draw of documents, study.
     Raises InputError for what a table cannot hold, before anything is written.
@@ -362,9 +362,9 @@ def export(
 
 
 def read(table: Path, config: Mapping[str, Any], info: CampaignInfo, columns: Mapping[str, str] | None = None) -> Read:
-    """Read an exported table, or events, as what was collected; `columns` are its own names of columns.
+    """Read an exported table, or events, as the campaign that it was exported from.
 
-    Raises InputError for a table that does not belong to the campaign.
+    `columns[ours]` is the table's own name of a column. Raises InputError for a table of another campaign.
     """
     layout = import_planned(config)
     rows = sheets.read(table, layout.USUAL, columns or {}, layout.FORM)
@@ -373,7 +373,7 @@ def read(table: Path, config: Mapping[str, Any], info: CampaignInfo, columns: Ma
 
 
 def list_differing_parts(first: Collected, second: Collected) -> list[str]:
-    """Name the parts in which two collections differ, in a bit or in a type; what is not exported is left out."""
+    """Name the fields in which two campaigns differ, in a bit or a dtype; fields that are not exported are ignored."""
     names = (field.name for field in fields(Collected))
     return [name for name in names if not is_identical(getattr(first, name), getattr(second, name))]
 

@@ -1,4 +1,7 @@
-"""Check a table without looking at what it shows: what is there, and by what it would be concluded."""
+"""Check a table before its scores are shown: its contents, its plan, and the promise of the analysis.
+
+Call `check` with the table and the options of `conclude`, which returns a `TableCheck`.
+"""
 
 from __future__ import annotations
 
@@ -14,15 +17,16 @@ from simlab.concluding.plan_compliance import conclude_collected, is_unfinished,
 from simlab.tables.names import KEPT
 
 TELLING = ("ties", "range", "far")
-"""What a record of a table says of its scores or votes, rather than of who rated what."""
+"""Keys of the record of a table that reveal scores or votes."""
 
 
 class TableCheck(NamedTuple):
-    """Content of a table, and the promise about its claims; nothing that its scores or votes show.
+    """Contents of a table, and the promise about its claims; nothing that its scores or votes show.
 
-    `read` is as in a conclusion, without what tells of scores. `planned` counts the answers of a plan and `deviations`
-    say where the table leaves it; None: there is no plan. `finished` is False where claims wait for more answers;
-    `unlisted` says why what is missing could not be listed ("": it could). `notes` are on names that may be gaps.
+    `read` is as in a conclusion, without its keys on scores. `planned` and `collected` count answers, and `deviations`
+    are sentences on where the table leaves its plan (None, empty: there is no plan). `finished` is False where claims
+    wait for more answers; `unlisted` says why missing answers could not be listed ("": they were). `notes` are on names
+    that may be gaps.
     """
 
     question: str
@@ -38,7 +42,7 @@ class TableCheck(NamedTuple):
     notes: tuple[str, ...] = ()
 
     def record(self) -> dict[str, Any]:
-        """Return what was checked as a record for programs."""
+        """Return the check as a JSON record."""
         promise = {name: getattr(self.promise, name) for name in ("name", "level", "multiplicity", "says")}
         rest = {
             name: value

@@ -1,4 +1,7 @@
-"""Conclude from a table, whatever it holds: what stands in it, or its plan, says which kind of study it is."""
+"""Conclude from a table of ratings, comparisons or judgements, whose columns or plan tell the kind of study.
+
+Call `conclude` with the table and the options, which returns a `Conclusion`.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +23,11 @@ Say = Callable[[str], None]
 
 
 def conclude(table: Path, wanted: ConcludeOptions, say: Say) -> Conclusion:
-    """Conclude from a table what the kind of study allows.
+    """Conclude from a table by the analysis for its kind of study.
 
-    `wanted` are the user's options; `say` is called with a line on each step that takes a while.
-
-    Raises InputError for what cannot be read or is asked wrongly, before anything is estimated, and Inconsistent for a
-    conclusion whose numbers contradict each other: nobody is shown one.
+    `wanted` are the user's options; `say` is called with a line on each step that takes a while. Raises InputError for
+    tables and options that cannot be used, before anything is estimated, and Inconsistent for a conclusion whose
+    numbers contradict each other: nobody is shown one.
     """
 
     def conclude_without(lines: tuple[int, ...]) -> Conclusion:
@@ -79,7 +81,7 @@ def _conclude_by_kind(table: Path, wanted: ConcludeOptions, say: Say) -> Conclus
 
 
 def refuse_misplaced(wanted: ConcludeOptions, question: str) -> None:
-    """Raise InputError for what is asked and means nothing for a kind of study: it would be asked in vain."""
+    """Raise InputError for options that have no meaning for a kind of study."""
     # The test martingale is one of votes, win against loss; scores have none here.
     if wanted.promise == "anytime" and question != COMPARE:
         raise InputError(
@@ -102,7 +104,7 @@ def refuse_misplaced(wanted: ConcludeOptions, question: str) -> None:
 
 
 def recognise_question(table: Path, wanted: ConcludeOptions) -> str:
-    """State which kind of study a table belongs to, by its columns."""
+    """Return the kind of study that a table belongs to (`rate`, `compare`, `judge`), by its columns."""
     if preferences.is_table(table, wanted.column_overrides):
         return COMPARE
     # Ratings come last: a table of judgements has the columns of ratings, too, besides its metrics.

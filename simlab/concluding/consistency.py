@@ -1,4 +1,7 @@
-"""Refuse a conclusion whose numbers contradict each other: intervals, claims, ranks, margins and what is foreseen."""
+"""Refuse a conclusion whose numbers contradict each other: intervals, claims, ranks, margins, further answers.
+
+Call `check_consistent`, which returns the conclusion or raises `Inconsistent`.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ def check_consistent(conclusion: Conclusion) -> Conclusion:
 
 
 def contradictions(conclusion: Conclusion) -> Iterator[str]:
-    """Name what contradicts something else in a conclusion: pairs, ranks, groups, a repetition."""
+    """Name each contradiction in a conclusion: among pairs, ranks, groups, or in the repetition."""
     yield from _check_family(conclusion)
     for pair in conclusion.pairs:
         checks = (_check_difference, _check_claim, _check_gate, _check_settling)
@@ -253,7 +256,7 @@ def is_reversed(again: Repetition) -> bool:
 
 
 def kept_repetition(again: Repetition | None) -> tuple[Repetition | None, str]:
-    """Return a repetition as it is and ""; one that contradicts itself is left out, with the reason."""
+    """Return a repetition and "", or, where it contradicts itself, None and the reason."""
     if again is None or not is_reversed(again):
         return again, ""
     return None, (

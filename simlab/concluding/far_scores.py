@@ -1,4 +1,7 @@
-"""Warn of limits of any conclusion: scores far outside, and people that a sample of raters may have missed."""
+"""Warn of two limits of any conclusion: scores far outside of the others, and people whom no rater stands for.
+
+`check_far_scores` concludes again without far scores; `unmet_people` bounds the share of people that a sample missed.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ SURE = 0.05
 
 
 def unmet_people(n_raters: int) -> UnmetPeople:
-    """Return how large a share of people so many raters may have missed, and the chance that they missed one in five.
+    """Return the share of people that a sample of raters may have missed, and the chance that it missed one in five.
 
     >>> [round(one, 3) for one in dict(unmet_people(10)).values()]
     [10, 0.259, 0.107]
@@ -48,10 +51,10 @@ def is_undecided(read: Mapping[str, Any], wanted: ConcludeOptions) -> bool:
 def check_far_scores(
     table: Path, conclusion: Conclusion, without: Callable[[tuple[int, ...]], Conclusion]
 ) -> tuple[Limit, ...]:
-    """Return that scores far outside, if any, change nothing; `without` concludes without the lines that they are on.
+    """Return a limit saying that scores far outside change no claim; empty where there are no such scores.
 
-    Raises InputError naming the first of them where a claim, the order of the systems, or what an interval says of
-    a pair is another without them.
+    `without` concludes without the lines of those scores. Raises InputError naming the first of them where a claim, the
+    order of the systems, or the verdict of an interval on a pair differs without them.
     """
     if (record := conclusion.read.get("far_outside")) is None:
         return ()

@@ -1,4 +1,4 @@
-"""Read the goals of a plan, and hold them against a conclusion.
+"""Read the goals of a plan, and compare them with a conclusion.
 
 `read_expected` returns the systems and raters that a plan counts on, `read_goals` its targets and sizes, and `figures`
 a `PlannedFigure` for each: the number planned, and the one found.
@@ -21,14 +21,14 @@ from simlab.studies.worlds import draw_world
 from simlab.types import Array, InputError
 
 POINTS, YES = "points", "(share of yes)"
-"""What a plan counts differences in."""
+"""Units in which a plan counts differences."""
 SHARE_OF_YES = "share of yes"
 SIZES = ("documents", "ratings", "raters", "hours", "money")
 NO_TIMES = "no times are told"
 LARGEST = 1e15
-"""No number of a plan is larger: of what is, nothing that is written would be right."""
+"""Largest number that a plan may hold."""
 TRUTH = ("power", "power_from", "power_at")
-"""Measures of the differences that there truly are."""
+"""Measures that need the true differences, which no table shows."""
 REPEATED = {
     "srp": "same",
     "srp_new_documents": "new_documents",
@@ -50,7 +50,7 @@ class Expected(NamedTuple):
 
 
 def read_expected(config: Mapping[str, Any]) -> Expected:
-    """Read from a plan whom it expects; raise InputError where a file that it names is not there."""
+    """Read the systems and raters that a plan expects; raise InputError where a file that it names is missing."""
     if config["systems"].get("path") is not None:
         frame = draw_world(config, 0).frame
         return Expected(frame.n_systems, frame.n_raters or None, frame.system_names, frame.rater_names)
@@ -60,9 +60,9 @@ def read_expected(config: Mapping[str, Any]) -> Expected:
 
 
 def describe_other_systems(names: Sequence[str], plan: Expected, where: str) -> list[str]:
-    """State which systems a table has beside those of its plan, or lacks.
+    """Return sentences on systems that only the table (`names`) has, or only the plan.
 
-    Raises InputError where the two have none in common: then it is the plan of another study.
+    Raises InputError, beginning with `where`, where the two have none in common: it is the plan of another study.
     """
     if not plan.system_names:
         if plan.n_systems is not None and plan.n_systems != len(names):
@@ -80,18 +80,18 @@ def describe_other_systems(names: Sequence[str], plan: Expected, where: str) -> 
 
 
 class PlannedMeasure(NamedTuple):
-    """A figure of a plan, with its Monte-Carlo standard error (NaN: asked, or counted)."""
+    """A figure of a plan, with its Monte-Carlo standard error (NaN: it was given by the user, or counted)."""
 
     value: float
     mcse: float = math.nan
 
 
 class Goals(NamedTuple):
-    """Goals of a planned study: what it is to find and to take.
+    """Goals of a planned study: the findings that it promises, and its costs.
 
     `targets[measure]` is the least share to reach; `claims` is the share of all pairs that the design claimed in
     simulations, `smallest` the smallest difference that matters, in `unit`. `sizes` holds documents, ratings, raters,
-    hours and money, those that the plan says; `currency` may be "".
+    hours and money, those that the plan has; `currency` may be "".
     """
 
     targets: Mapping[str, float]
@@ -102,15 +102,15 @@ class Goals(NamedTuple):
     currency: str
 
     def choose_unit(self, scores: Array) -> str:
-        """Return what differences of such scores are counted in: shares of yes only where yes is 1 and no is 0."""
+        """Return the unit of differences of scores: a share of yes only where all scores are 0 or 1."""
         # A plan of yes and no may meet a table of points; a share of yes would then be a wrong unit.
         return SHARE_OF_YES if self.unit == YES and bool(np.isin(scores, (0, 1)).all()) else POINTS
 
 
 def read_goals(answer: Mapping[str, Any], where: str) -> Goals | None:
-    """Read goals from the `answer` of `plan.json`; None where it says no targets, as of a second batch.
+    """Read goals from the `answer` of `plan.json`; None where it has no targets, as for a second batch.
 
-    Raises InputError, beginning with `where`, for what no plan says.
+    Raises InputError, beginning with `where`, for entries that no plan has.
     """
     if "targets" not in answer:
         return None
@@ -139,9 +139,9 @@ def read_goals(answer: Mapping[str, Any], where: str) -> Goals | None:
 
 
 def figures(goals: Goals, conclusion: Conclusion, paid: float, hours: float = math.nan) -> list[PlannedFigure]:
-    """Return each planned target and size beside what the conclusion found.
+    """Return each planned target and size beside the figure that the conclusion found.
 
-    `paid` is what the answers that came cost, `hours` how long raters worked for them together (NaN: not known).
+    `paid` is the cost of the collected answers, `hours` the working time of all raters together (NaN: not known).
     """
     came = {"documents": conclusion.read.get("documents"), "ratings": conclusion.read.get("used")}
     came |= {"raters": conclusion.read.get("raters"), "hours": hours, "money": paid}

@@ -1,4 +1,7 @@
-"""Record beside a plan when its table was looked at: who looks again as answers come may stop where it suits."""
+"""Record beside a plan when its table was looked at: looking repeatedly and stopping at will breaks a promise.
+
+Call `look` with the plan's file and the collected answers, which returns the earlier looks (`Looked`).
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ class Looked(NamedTuple):
 
 
 def record_of(plan: Path) -> Path:
-    """Return the file beside a plan that records looks."""
+    """Return the path of the file that records the looks at a plan's table."""
     return plan.with_name(plan.name + ENDING)
 
 
@@ -55,7 +58,7 @@ def look(plan: Path, digest: str, collected: Collected) -> Looked:
 
 
 def digest_of(collected: Collected) -> str:
-    """Name the answers of a table, in whatever order they stand."""
+    """Return a SHA-256 of the answers of a table, whatever the order of rows."""
     frame, seen = collected.frame, collected.seen
     # Names rather than numbers, which depend on the order of rows; -1, nobody, takes the empty last one.
     raters = np.array([*frame.rater_names, ""])[seen.rater]

@@ -1,4 +1,4 @@
-"""Options of a conclusion, which a user gives beside the table."""
+"""Options of a conclusion, `ConcludeOptions`, which a user gives beside the table."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LEVEL = 0.05
 
 
 def refuse_half(family: FamilyName | None, against: str | None) -> None:
-    """Raise InputError for the family of one baseline without it, and for a baseline of another family."""
+    """Raise InputError for the family `against` without a baseline, and for a baseline with another family."""
     if family == "against" and against is None:
         raise InputError("--family against: names no baseline; add --against SYSTEM")
     if against is not None and family not in (None, "against"):
@@ -32,18 +32,18 @@ def refuse_half(family: FamilyName | None, against: str | None) -> None:
 class ConcludeOptions:
     """Options of a conclusion: everything has a default, so that a table alone is enough.
 
-    `level` None: the plan's, else .05. `promise` None: the plan's, else `fixed`. `metrics` are columns (or metrics of
-    the second table); empty: those of the table. `family` None: the plan's, else `against` with a baseline and `all`
-    without. `against` names the baseline, `margin` is a difference that does not matter, `exclude` are raters whose
-    answers are also left out. `again` is False where no repetition is wanted. `gate` is False where nobody reads claims
-    as promised (in a simulation, or where two conclusions are compared first): no user says so. `as_planned`: the
-    analysis is that of a plan, whose family keeps the claims.
-    `unit` is that of differences, as a plan names it (None: that of the scores as they are analysed).
-    `second` is a second table, about the same systems. `overrides` are settings KEY=VALUE of the analysis. Outputs with
-    a human score of `adequate_from` or better are adequate, and a metric says adequate above `threshold`.
-    `consensus`: what most raters would say of items is wanted, too.
-    `look`: a table short of its plan's end is looked at all the same, which withdraws the promise.
-    `far_checked`: scores far outside decide nothing; nothing that takes a while starts before that is known.
+    `level` is the error rate of the promise (None: the plan's, else .05). `promise` None: the plan's, else `fixed`.
+    `metrics` are columns (or metrics of the second table); empty: those of the table. `family` None: the plan's, else
+    `against` with a baseline and `all` without. `against` names the baseline, `margin` is a difference that does not
+    matter, `exclude` are raters whose answers are also left out. `again` is False where no repetition is wanted. `gate`
+    is False where nobody reads claims as promised (in a simulation, or where two conclusions are compared first): no
+    user says so. `as_planned`: the analysis is that of a plan, whose family keeps the claims. `unit` is that of
+    differences, as a plan names it (None: that of the scores as they are analysed). `second` is a second table, about
+    the same systems. `overrides` are settings KEY=VALUE of the analysis. Outputs with a human score of `adequate_from`
+    or better are adequate, and a metric says adequate above `threshold`. `consensus`: the answers that most raters
+    would give to items are estimated, too. `look`: a table with too few planned answers is concluded from all the same,
+    which withdraws the promise. `far_checked`: scores far outside are known to decide nothing, so that long simulations
+    may start.
     """
 
     column_overrides: ColumnOverrides = NOTHING

@@ -30,16 +30,16 @@ from simlab.tables.rating_table import NOTHING
 from simlab.types import COMPARE, JUDGE, RATE, Collected, InputError
 
 LOST = 0.05
-"""Up to such a share of answers may be lost; a table that lacks more was looked at before its plan's end."""
+"""Share of planned answers that may be lost; a table that lacks more counts as an early look."""
 
 Say = Callable[[str], None]
 
 LIMIT = 100_000.0
 FEWEST = 6
-"""So many documents has a study at least, where its plan does not say it."""
+"""Least number of documents in a study of ratings, where the plan gives none."""
 
 AT_ONCE = ("max_t", "holm", "bh")
-"""What judges all pairs at once; a bar for them is taken to be that of Bonferroni, which is not lower."""
+"""Multiplicity rules that judge all pairs at once; their bar is bounded by Bonferroni's."""
 
 
 def conclude(table: Path, wanted: ConcludeOptions, plan: LoadedPlan, say: Say) -> Conclusion:
@@ -97,7 +97,7 @@ def _refuse_ignored(wanted: ConcludeOptions, plan: LoadedPlan) -> None:
 
 
 def reading(table: Path, wanted: ConcludeOptions, plan: LoadedPlan) -> Read:
-    """Read a table as what was collected by its plan: a filled sheet, an exported campaign, or any table of answers.
+    """Read a table as the campaign of its plan: a filled sheet, an exported campaign, or any table of answers.
 
     Raises InputError where it contradicts the plan.
     """
@@ -116,7 +116,7 @@ def reading(table: Path, wanted: ConcludeOptions, plan: LoadedPlan) -> Read:
 
 
 def conclude_collected(collected: Collected, wanted: ConcludeOptions, plan: LoadedPlan, say: Say) -> Conclusion:
-    """Conclude from what was collected by a plan, table or campaign."""
+    """Conclude from a campaign, read from a table or simulated, by the analysis of its plan."""
     if plan.question == RATE:
         from simlab.concluding.ratings.campaign_sheets import conclude_by_plan
 
@@ -129,7 +129,7 @@ def conclude_collected(collected: Collected, wanted: ConcludeOptions, plan: Load
 
 
 def exclude_raters(collected: Collected, wanted: ConcludeOptions, table: Path) -> Collected:
-    """Leave out what raters said who are to be excluded; raise InputError for one that is not there."""
+    """Return the campaign without the answers of `wanted.exclude`; raise InputError for a rater who is not in it."""
     if not wanted.exclude:
         return collected
     names, seen = collected.frame.rater_names, collected.seen
@@ -177,7 +177,7 @@ def _explain_broken(promise: Promise, read: Read, looked: Looked, plan: LoadedPl
 
 
 def is_unfinished(read: Read, plan: LoadedPlan) -> bool:
-    """True for a table short of the end of which its plan promises something."""
+    """True if a table lacks too many planned answers for its plan's promise (one at any time needs none)."""
     n, planned = len(read.collected.seen.value), read.planned
     if plan.question == COMPARE:
         from simlab.concluding.preferences.plan_rule import state_promise
@@ -189,7 +189,7 @@ def is_unfinished(read: Read, plan: LoadedPlan) -> bool:
 
 
 class Room(NamedTuple):
-    """Resources for a second batch: documents that nobody rated yet, and ratings to spend; None: not said.
+    """Resources for a second batch: documents without ratings so far, and ratings to spend (None: not given).
 
     Without a number of documents a batch is no larger than the study was. `came[first, second]` counts the comparisons
     that a pair of systems has already.
@@ -204,7 +204,7 @@ NO_LIMIT = Room()
 
 
 class BatchPair(NamedTuple):
-    """Two systems in a batch, and the documents or comparisons that settle them: half of such pairs need fewer."""
+    """Two systems in a batch, and the number of documents or comparisons by which half of such pairs are settled."""
 
     first: str
     second: str
@@ -214,9 +214,9 @@ class BatchPair(NamedTuple):
 class SecondBatch(NamedTuple):
     """A second batch: its documents, ratings, raters and promise.
 
-    `documents` are asked about all `systems`, or compared for pairs as `pairs` says; these cost `ratings`. `raters`
-    are how many raters are to share them, where it is raters that settle pairs (None: the same as before). `promise` is
-    that of the conclusion to come, `alone` says that it is one of the batch by itself; `why` says all that in words.
+    `documents` are rated for all `systems`, or compared for pairs as in `pairs`; these cost `ratings`. `raters` is how
+    many raters share them, where more raters settle pairs (None: the same as before). `promise` is that of the
+    conclusion to come; `alone`: it is about the batch by itself; `why` is the reason in words.
 
     All documents are new ones. With `new_raters` so are the raters: where these stand for others like them, the tastes
     that made pairs look nearly settled must not be asked again.
@@ -248,10 +248,11 @@ class _Open(NamedTuple):
 def second_batch(
     plan: LoadedPlan, conclusion: Conclusion, room: Room = NO_LIMIT, *, alone: bool = False
 ) -> SecondBatch:
-    """Return what a second batch asks for, after a conclusion by the plan; `alone`: as a new study.
+    """Return the batch that would settle open pairs, after a conclusion by the plan.
 
-    It asks about as many of the open pairs as there is room for, those first that need least. Raises InputError where
-    the promise would be broken, where nothing is open, and where there is room for no pair.
+    `room` limits it; `alone`: it is concluded from as a new study. It asks about as many open pairs as there is room
+    for, those first that need least. Raises InputError where the promise would be broken, where no pair is open, and
+    where there is room for none.
     """
     _check(plan, conclusion, alone=alone)
     there = [pair for pair in conclusion.pairs if not pair.verdict and isfinite(pair.difference)]

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from simlab.config.studyfile import FrozenFamily
 
 FOLDER_FILE = "study.yaml"
-"""The study in a folder that a study was assigned in."""
+"""Name of the study file in a folder."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedPlan:
-    """A plan: the composed `config`, its `digest`, and what the sidecar of an exported `campaign` says.
+    """A plan: the composed `config`, its `digest`, and the `campaign` in the sidecar of an exported table.
 
     `campaign` is None for a study file alone, written before anything was collected. `file` is the study file: `path`
     itself, or a file in the folder `path`. `sheets` is the key of the raters' sheets if the study was assigned to
@@ -52,7 +52,7 @@ class LoadedPlan:
 
     @property
     def changes(self) -> list[str]:
-        """State what was changed of the study since it was assigned."""
+        """Return sentences on changes to the study since it was assigned; empty where there are none."""
         return [f"{FOLDER_FILE} was edited after the study was assigned, and does not count"] if self.edited else []
 
 
@@ -132,9 +132,9 @@ def _compose_plan(file: Path, plugins: Sequence[str]) -> Mapping[str, Any]:
 def describe_compliance(
     plan: LoadedPlan, planned: int, deviations: Sequence[str], looked: Looked, targets: Sequence[PlannedFigure]
 ) -> PlanCompliance:
-    """Return which plan was followed, where a table leaves it, and how often it was looked at.
+    """Return the record of a plan and a table: the plan's name, deviations, targets, and the number of looks.
 
-    `planned` counts the planned answers, `deviations` are sentences, `targets` compare what was planned with what came.
+    `planned` counts the planned answers, `deviations` are sentences, `targets` compare planned figures with found ones.
     """
     earlier = [f"look {k + 1} at {n:,} answers" for k, n in enumerate(looked.earlier)]
     departures = [*plan.changes, *deviations, *([f"earlier looks: {', '.join(earlier)}"] if earlier else [])]

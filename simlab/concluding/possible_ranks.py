@@ -1,4 +1,7 @@
-"""Bound the ranks of systems by verdicts on pairs, and list groups that nothing separates."""
+"""Bound the ranks of systems by verdicts on pairs, and list groups of systems that no claim separates.
+
+`bound_ranks` takes the verdicts and returns the best and worst rank of each system; `list_groups` returns the groups.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ def bound_ranks(verdict: Array, n_systems: int) -> tuple[Ints, Ints]:
 
 
 def lay_out_claims(verdict: Array, n_systems: int) -> Array:
-    """Lay verdicts out as a matrix: `[i, j]` tells whether i was claimed to be better than j."""
+    """Return verdicts (as in `bound_ranks`) as a matrix: `[i, j]` is True if i was claimed to be better than j."""
     first, second = np.triu_indices(n_systems, 1)
     better = np.zeros((n_systems, n_systems), bool)
     better[first, second] = np.asarray(verdict) > 0

@@ -1,4 +1,4 @@
-"""Write the answers of a campaign as a table or as events, values as plain JSON, and read them back.
+"""Write the answers of a campaign as a table or as events, and read them back.
 
 Events are lines of JSON, one an answer. `text` writes a `Sheet`, `read` returns `SheetRows`; `serialise_value` and
 `restore_value` turn arrays, records and tuples into JSON and back.
@@ -29,7 +29,7 @@ from simlab.types import Array, Collected, InputError, KnownCorrelation, KnownRa
 As: TypeAlias = Literal["table", "events"]
 ENDINGS: Mapping[As, str] = {"table": ".csv", "events": ".jsonl"}
 TURN = "turn"
-"""What a table calls `order`, where answers are counted pair by pair; the order of events counts all of them."""
+"""Column of a table that counts answers pair by pair; the `order` of events counts all answers."""
 
 ARRAY, RECORD, TUPLE = "array", "record", "tuple"
 MOST_VALUES = 50_000_000
@@ -40,10 +40,10 @@ _NAMES_MOST = 4
 
 
 class Read(NamedTuple):
-    """Collected answers, the number that was planned, and where a table falls short of its plan.
+    """Collected answers, the number that was planned, and sentences on where a table falls short of its plan.
 
-    `unlisted` says why what is missing could not be listed beside the plan ("": it was, or there is no such list).
-    `hours` is how long all raters worked together (NaN: not known).
+    `unlisted` says why missing answers could not be listed beside the plan ("": they were, or need no list). `hours` is
+    the working time of all raters together (NaN: not known).
     """
 
     collected: Collected
@@ -56,8 +56,8 @@ class Read(NamedTuple):
 class Sheet(NamedTuple):
     """Answers as rows of cells, in the order in which they came; `event` is the word for one of them.
 
-    A row of the first `answers` is an answer; those behind hold what a metric says of further outputs, and are called
-    `metric`. None is an empty cell.
+    The first `answers` rows are answers; further rows hold a metric's scores of outputs without answers, and are events
+    called `metric`. None is an empty cell.
     """
 
     event: str
@@ -132,9 +132,9 @@ def refuse_events(path: Path) -> None:
 
 
 def read(path: Path, usual: Mapping[str, Sequence[str]], columns: Mapping[str, str], forms: str) -> SheetRows:
-    """Read a table or events; `usual` are other names of columns, `columns` what their owner says of them.
+    """Read a table or events; `usual[ours]` are other names of a column, `columns[ours]` the user's choice.
 
-    Raises InputError naming file and line for what is neither.
+    `forms` says in messages what the file can be. Raises InputError naming file and line for what is neither.
     """
     if is_events(path):
         return _read_events(path)
@@ -182,7 +182,7 @@ def column(rows: SheetRows, name: str) -> list[str]:
 
 
 def number(rows: SheetRows, name: str, k: int) -> float:
-    """Read a number of a row; raise InputError where there is none."""
+    """Return the number in column `name` of row `k`; raise InputError where there is none."""
     text = column(rows, name)[k]
     value = read_decimal(text)
     if value is None:
@@ -191,9 +191,9 @@ def number(rows: SheetRows, name: str, k: int) -> float:
 
 
 def number_by_plan(rows: SheetRows, name: str, names: Sequence[str], came: Iterable[int] | None = None) -> list[int]:
-    """Return the place in `names`, those of the plan, of the cells in a column; of the rows `came` (None: all).
+    """Return for each cell of a column its place in `names`, the plan's; for the rows `came` alone (None: all).
 
-    Raises InputError for a name that the plan does not have, and where it has none of them.
+    Raises InputError for a name that the plan does not have, and where no cell has a name of the plan.
     """
     numbers, cells = {name: k for k, name in enumerate(names)}, column(rows, name)
     came = range(len(rows)) if came is None else came

@@ -1,7 +1,7 @@
-"""Take back the promise of a conclusion whose check fails, and run the simulations beside it in other processes.
+"""Withdraw the promise of a conclusion whose check fails, and run its simulations in other processes.
 
-The check (`Control`) counts how often studies of equal systems claim something; `apply_gate` withdraws the promise if
-that is more than promised. The repetition simulates the study again, to see how often its claims come again.
+The check (`Control`) counts how often studies of equal systems claim something; `apply_gate` returns the conclusion
+without its claims if that is more than promised. `start_in_process` and `simulate_parts` run simulations.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Result = TypeVar("Result")
 LONGEST = 200
 
 THREADS = min(2, os.cpu_count() or 1)
-"""Threads that simulate: one computes in arrays while the other has Python to itself, which more would wait for."""
+"""Number of threads that simulate; more would wait for Python's lock."""
 
 
 def apply_gate(conclusion: Conclusion) -> Conclusion:
@@ -76,9 +76,9 @@ def note_unrepeated(conclusion: Conclusion, why: str) -> Conclusion:
 
 
 def seed_from_rows(names: Sequence[str], *columns: Array) -> int:
-    """Return a seed that follows the names and the rows of a table, in whatever order these stand.
+    """Return a seed that follows from the names and the rows of a table, whatever the order of rows.
 
-    Nobody can look for a seed at which the check passes: another one needs another table.
+    Nobody can look for a seed at which the check passes: another seed needs another table.
     """
     # Adding 0.0 turns -0.0 into 0.0, whose bytes differ though the numbers are equal.
     rows = [np.asarray(column, float) + 0.0 for column in columns]
@@ -136,8 +136,8 @@ def _clear_metric_claims(metric: Metric) -> Metric:
 def share_again(claimed: Bools) -> Interval:
     """Return the mean share of claims that come again, and its 90 % interval over worlds.
 
-    `claimed[world, study, claim]` says what does. The noise of a few studies in each world is taken out of the spread
-    between worlds.
+    `claimed[world, study, claim]` is True where a study repeats a claim. The noise of the few studies of each world is
+    removed from the spread between worlds.
     """
     from simlab.fitting.predictions import prediction_interval, widen_by_chance
 
@@ -151,7 +151,7 @@ def share_again(claimed: Bools) -> Interval:
 
 
 def try_to_simulate(simulate: Callable[[], Result]) -> tuple[Result | None, str]:
-    """Return the result of a simulation and "", or None and why there is none.
+    """Return the result of a simulation and "", or None and why it failed.
 
     A world that is fitted to a stranger's table may fail in its arithmetic; what is concluded from the table itself
     does not rest on it.
@@ -165,7 +165,7 @@ def try_to_simulate(simulate: Callable[[], Result]) -> tuple[Result | None, str]
 
 
 def start_in_process(simulate: Callable[[], Result]) -> Callable[[], Result]:
-    """Begin a simulation in a process of its own, where a command has another processor; what is returned waits for it.
+    """Begin a simulation in a process of its own, if a second processor is free; return a function that waits for it.
 
     Elsewhere (notebooks have threads, and no supervisor; with JAX there are threads, too, whose locks a fork would
     inherit) it is carried out when its result is asked for, as it is where the process ends without one. What a
@@ -211,7 +211,10 @@ def _send_result(simulate: Callable[[], object], waiting: Connection) -> None:
 
 
 def simulate_parts(simulate: Callable[[range], Result], n: int, size: int) -> list[Result]:
-    """Simulate studies 0 to n in parts of a size, on two processors; return the results of parts in their order."""
+    """Simulate studies 0 to `n` - 1 in parts of `size`, on two processors; return the results of the parts in order.
+
+    `simulate` takes the range of a part.
+    """
     parts = [range(start, min(start + size, n)) for start in range(0, n, size)]
     if is_supervised():
         later = start_in_process(lambda: [simulate(part) for part in parts[1::2]])

@@ -1,8 +1,7 @@
 """Open any table as rows of cells, give its columns our names, and read names and numbers from its cells.
 
-Call `load` (or `load_answers`, which leaves control items out), then `rename`, after which `system`, `item` and so on
-are the columns' names; go through the rows of the `CellTable` that comes back. Each mistake is named by file, line and
-value.
+Call `load` with the file (or `load_answers`, which leaves control items out), then `rename`: both return a `CellTable`,
+whose columns then have our names, such as `system` and `item`. Mistakes are reported with file, line and value.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ from simlab.tables.rating_table import NOTHING, ColumnOverrides, reading_record
 from simlab.types import InputError
 
 LARGEST = 1e50
-"""Squares of larger scores, and sums of them, would not be numbers."""
+"""Largest score: squares of larger ones, and their sums, would overflow."""
 MOST_SYSTEMS = 200
 _FIXED = ("human", "source", "seconds", "order")
 """Columns that have one name."""
@@ -46,11 +45,11 @@ _FIXED = ("human", "source", "seconds", "order")
 class CellTable:
     """Cells of a table: `rows` are (number of the line, its cells), as many as the `header` has.
 
-    Rows are read while one goes through them, once; `path` is where they can be read again. `chosen` are the values of
-    columns by which they were chosen, `notes` sentences on what stands above the header, `marks` the column that marks
-    control items. `commas`: a comma may be a decimal one, None: where that is clear. `overrides` are the user's options
-    on reading it, `spellings` collects names that are taken for one (None: names stay as they are), and `own` is the
-    header as the file has it. `where` names the file in messages.
+    Rows are read while one goes through them, once; `path` is where they can be read again. `where` names the file in
+    messages. `chosen` are the values of columns by which rows were chosen, `notes` sentences on lines above the header,
+    `marks` the column that marks control items. `commas`: a comma may be a decimal one (None: where that is clear).
+    `overrides` are the user's options, `spellings` merges names that look alike (None: names stay as they are), `own`
+    is the file's own header.
     """
 
     where: str
@@ -92,12 +91,12 @@ class CellTable:
         return self.header.index(name)
 
     def first_rows(self) -> list[list[str]]:
-        """Return the cells of the first rows, which are still to come."""
+        """Return the cells of the first rows without using these up."""
         return self.rows.look_ahead() if isinstance(self.rows, CellRows) else []
 
 
 def load(path: Path, forms: str, overrides: ColumnOverrides = NOTHING) -> CellTable:
-    """Open a table: tabs, semicolons or commas, as its header has them, or JSON.
+    """Open a table with its rows, cut at tabs, semicolons or commas, as its header has them, or read from JSON.
 
     `forms` says in messages what a table can be. Only rows with the values of `overrides.where` are read.
 
@@ -161,8 +160,8 @@ def _rows(file: TableFile) -> Iterator[tuple[int, list[str]]]:
 def rename(table: CellTable, usual: Mapping[str, Names | Sequence[str]], overrides: Mapping[str, str]) -> CellTable:
     """Give columns our names: by `overrides` (ours -> the table's), else by the names that they usually have.
 
-    `usual` are these, by our names. Raises InputError for a column of `overrides` that is not there, and where two
-    columns could be the same of ours.
+    `usual[ours]` are those names. Raises InputError for a column of `overrides` that is missing, and where two columns
+    could be the same of ours.
     """
     names = list(table.header)
     for ours, theirs in overrides.items():
@@ -198,13 +197,13 @@ def _adopt(names: list[str], ours: str, known: Names, people: Collection[str], w
 
 
 def list_left_out(table: CellTable, copies: int) -> tuple[LeftOutRatings, ...]:
-    """Name the rows of a table that do not count: so many copies of rows, and control items."""
+    """Return the numbers of rows that do not count: `copies` of other rows, and control items."""
     controls = (table.marks.count_left_out(),) if table.marks is not None and table.marks.counts else ()
     return (*((LeftOutRatings(copies, COPIES),) if copies else ()), *controls)
 
 
 def merge_names(table: CellTable) -> CellTable:
-    """Write names that look alike as the one that comes first, where their owner says that they are one."""
+    """Replace names that look alike by the one that comes first, if the user says so (`--alike merge`)."""
     if table.overrides.alike != "merge":
         return table
     spellings = Spellings()
@@ -212,9 +211,10 @@ def merge_names(table: CellTable) -> CellTable:
 
 
 def number(text: str, where: str, column: str, *, commas: bool | None = False) -> float:
-    """Read a number, with a decimal comma where there may be one (`commas`, as in a table); NaN for what is missing.
+    """Read a number; NaN for a missing one.
 
-    Raises InputError for what is no number, and for numbers whose squares would not be.
+    `where` and `column` name the cell in messages; `commas`: a decimal comma is allowed (None: where that is clear).
+    Raises InputError for other texts, and for numbers whose squares would overflow.
     """
     if is_missing(text):
         return math.nan
@@ -242,7 +242,7 @@ def read_name(table: CellTable, cells: Sequence[str], line: int, column: str) ->
 
 
 def check_wanted(metrics: Iterable[str], there: Collection[str], where: str) -> None:
-    """Raise InputError for a metric that was asked for and that a table lacks."""
+    """Raise InputError for a metric that was asked for (`metrics`) and is not among the table's (`there`)."""
     for name in metrics:
         if name not in there:
             advice = suggest(name, there or ["none"], "it has", 200)

@@ -1,7 +1,7 @@
-"""Find the columns of a table, by usual names or as its owner says, and choose the rows that are read.
+"""Find the columns of a table, by usual names or as the user says, and choose the rows that are read.
 
 Keys of `NAMES`, such as `system` and `rater`, are our names of columns ("ours"); "theirs" are those of the file.
-`find_columns` places columns, `parse_columns` and `parse_where` read the options `--columns` and `--where`,
+`find_columns` returns the place of each, `parse_columns` and `parse_where` read the options `--columns` and `--where`,
 `chosen_rows` keeps the rows of the latter, and `place_of` reads who won from a word such as `A>>B` or `tie`.
 """
 
@@ -24,7 +24,7 @@ RATED = (
     *("major", "seconds", "start", "end", "metadata", "run"),
 )
 MAY_SCORE = frozenset(("judge", "grader", "reviewer"))
-"""Columns that name who rated, or hold what a metric says: their cells tell."""
+"""Columns that hold names of raters in some tables and scores in others; their cells decide."""
 _NUMBERED = ("turn", "round", "fold", "split", "index", "order", "position", "seconds", "time", "date", "timestamp")
 VERDICTS = ("verdict", "choice", "label", "vote", "decision", "judgment", "judgement", "outcome", "result")
 """Columns that may say who won a comparison: their cells may mean anything, so that these are read or named by them."""
@@ -43,7 +43,7 @@ Where: TypeAlias = tuple[tuple[str, str], ...]
 Rows: TypeAlias = Iterable[tuple[int, list[str]]]
 COPIES = "rows that are copies of others, which count once"
 MOST_SHOWN = 200
-"""So many values of a column are remembered, to name one that is near to what was typed."""
+"""Most values of a column that are kept, to suggest one near to a mistyped value."""
 FIRST, TIE, SECOND = 0, 1, 2
 SIGNS = (">", "=", "<")
 WORDS = {
@@ -55,16 +55,16 @@ WORDS = {
     **dict.fromkeys(("a=b", "b=a"), TIE),
     **dict.fromkeys(("b>a", "b>>a", "a<b", "a<<b"), SECOND),
 }
-"""Both and neither are ties: they say how good the two are, and neither is better. A clear win is a win."""
+"""Words for a place, or a tie; `both` and `neither` are ties, and a clear win is a win."""
 SHARES = {"1": FIRST, "1.0": FIRST, ".5": TIE, "0.5": TIE, "0": SECOND, "0.0": SECOND}
-"""Numbers that say what the first gets."""
+"""Numbers as verdicts: the share of the win that goes to the first."""
 BRACKETED = {**WORDS, "c": TIE}
-"""Within double brackets, as judges of FastChat end their verdicts, C is a tie."""
+"""Words within double brackets, as in verdicts of FastChat's judges, where C is a tie."""
 EMPHATIC = "A>>B counts as a win, as A>B does"
 
 
 class Names(NamedTuple):
-    """The usual names of a column, and those by which it goes where no column has a usual name, the likeliest first.
+    """The usual names of a column, and rare ones, which count where no column has a usual name; the likeliest first.
 
     All are in lower case, with underscores between words.
     """
@@ -171,7 +171,7 @@ def fold_name(name: str) -> str:
 
 
 def name_a_table(names: Sequence[str], overrides: Mapping[str, str]) -> bool:
-    """True if cells are the header of a table, not a title above it: columns that are read, by name or as told."""
+    """True if names are the header of a table, not a title above it: columns that are read, or that the user names."""
     there = {fold_name(name) for name in names}
     ours = {key for key, known in NAMES.items() if there & {*known.usual, *known.rare}} | there
     ours |= {key for key, theirs in overrides.items() if fold_name(theirs) in there}
@@ -180,9 +180,9 @@ def name_a_table(names: Sequence[str], overrides: Mapping[str, str]) -> bool:
 
 
 def naming_people(names: Sequence[str], rows: Sequence[Sequence[str]]) -> set[str]:
-    """Return the columns whose cells may be names of people, by the first rows: not scores, and not verdicts.
+    """Return the names of columns whose cells in the first `rows` may be people: not scores, and not verdicts.
 
-    A column `judge` names who decided in FastChat's and the arenas' files, and holds what a metric says in others.
+    A column `judge` names who decided in FastChat's and the arenas' files, and holds a metric's scores in others.
     """
     people = set()
     for k, name in enumerate(names):
@@ -198,12 +198,12 @@ def naming_people(names: Sequence[str], rows: Sequence[Sequence[str]]) -> set[st
 
 
 def parse_columns(text: str | None) -> dict[str, str]:
-    """Read `ours=theirs,...` as it is typed.
+    """Read `ours=theirs,...`, the option `--columns`, as a dict from our names to theirs.
 
     >>> parse_columns("score=fluency, rater=who")
     {'score': 'fluency', 'rater': 'who'}
 
-    Raises InputError for what is none, and for a column that is named twice.
+    Raises InputError for other texts, and for a column that is named twice.
     """
     named: dict[str, str] = {}
     for part in (text or "").split(",") if text is not None else ():
@@ -217,7 +217,7 @@ def parse_columns(text: str | None) -> dict[str, str]:
 
 
 def parse_names(text: str | None) -> tuple[str, ...]:
-    """Read the names of columns as they are typed.
+    """Read names of columns, separated by commas.
 
     >>> parse_names("gpt, llama")
     ('gpt', 'llama')
@@ -294,19 +294,19 @@ def require(wanted: Iterable[str], columns: Mapping[str, int], names: Sequence[s
 
 
 class LeftOutRatings(NamedTuple):
-    """Number of ratings, or comparisons, of a table that were left out, and what they are."""
+    """Number of ratings, or comparisons, of a table that were left out, and the reason."""
 
     ratings: int
     why: str
 
 
 def parse_where(words: Sequence[str] | None) -> Where:
-    """Read each `COLUMN=VALUE` as it is typed.
+    """Read each `COLUMN=VALUE`, the option `--where`, as a pair.
 
     >>> parse_where(["aspect=fluency", "turn = 1"])
     (('aspect', 'fluency'), ('turn', '1'))
 
-    Raises InputError for what is none.
+    Raises InputError for other texts.
     """
     parsed = []
     for word in words or ():
@@ -340,13 +340,13 @@ def phrase(where: Where) -> str:
 
 
 def skip_lines(rows: Rows, skip: Sequence[int]) -> Rows:
-    """Leave the rows of some lines out."""
+    """Return the rows except those on the lines `skip`."""
     gone = frozenset(skip)
     return ((line, row) for line, row in rows if line not in gone) if gone else rows
 
 
 def drop_chosen(columns: Sequence[str], where: Where) -> tuple[str, ...]:
-    """Leave out the columns by which rows were chosen."""
+    """Return the columns without those by which rows were chosen."""
     chosen = {column.casefold() for column, _ in where}
     return tuple(name for name in columns if name.casefold() not in chosen)
 
@@ -406,7 +406,7 @@ def _refuse_unmet(
 
 
 def is_emphatic(text: str) -> bool:
-    """True for a verdict that says that one is much better."""
+    """True for a verdict that one is much better, such as `A>>B`."""
     return ">>" in text or "<<" in text
 
 

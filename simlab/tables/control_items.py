@@ -1,7 +1,8 @@
 """Find control items among ratings by the marks of campaigns: TGT, BAD, BAD_REF, REF, REPEAT, CHK, tutorial.
 
-Marks are those of Appraise and of the crowd's direct assessments of WMT. They count only in a column that nothing else
-is read from, where real items are marked too and hardly anything else stands: REF and BAD are also names of systems.
+`find_marks` returns the column of `Marks`, and `control_results` who failed. Marks are those of Appraise and of WMT's
+direct assessment. They count only in a column from which nothing else is read, and which marks real items, too, and has
+hardly other cells: REF and BAD are also names of systems.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ CONTROL = DAMAGED | frozenset(
 _PRACTICE = re.compile(r"(tutorial|practice|training)\b.*")
 _NEARLY_ALL = 0.98
 MOST_KINDS = 20
-"""A column of marks has at most so many kinds of them."""
+"""Most different marks in a column of marks."""
 RULE = (
     "a damaged copy was not scored as worse than the output itself, or, where the same rater did not score that, than "
     "the middle one of the rater's scores"
@@ -34,9 +35,9 @@ RULE = (
 
 
 class Marks(NamedTuple):
-    """A column of marks, at place `at`; `counts` are the rows of each control mark, none where nothing is left out.
+    """The column of marks, at place `at`; `counts[mark]` are the rows of each control mark (empty: no row is left out).
 
-    `remark` is a sentence for the page where a column seems to mark control items, and nothing is left out.
+    `remark` is a sentence for the page on a column that seems to mark control items while no row is left out.
     """
 
     at: int
@@ -45,7 +46,7 @@ class Marks(NamedTuple):
     remark: str = ""
 
     def count_left_out(self) -> LeftOutRatings:
-        """Return what is left out."""
+        """Return the number of control items, with the reason for leaving them out."""
         kinds = ", ".join(f"{clip(mark, 30)} {n:,}" for mark, n in self.counts.items())
         return LeftOutRatings(sum(self.counts.values()), f"control items ({clip(self.name, 40)}: {kinds})")
 
@@ -78,9 +79,10 @@ def _is_mark(cell: str) -> bool:
 def find_marks(
     first: Sequence[Sequence[str]], rows: Callable[[], Rows], names: Sequence[str], used: Collection[int]
 ) -> Marks | None:
-    """Find the column that marks control items, None for none; `first` are the first rows, `rows` goes through all.
+    """Return the column that marks control items; None where there is none.
 
-    Columns at the places `used` hold names, scores or verdicts, and no marks.
+    `first` are the cells of the first rows, `rows()` goes through all rows, `names` is the header. Columns at the
+    places `used` hold names, scores or verdicts, and no marks.
     """
     for at, name in enumerate(names):
         cells = {_cell(row, at) for row in first}
@@ -111,9 +113,9 @@ def _judge(cells: Counter[str], at: int, name: str) -> Marks | None:
 
 
 def control_results(ratings: Ratings, rows: Rows, marks: Marks, columns: Mapping[str, int]) -> ControlAnswers | None:
-    """Hold the scores of damaged copies against the same rater's scores of the outputs; None where there are none.
+    """Return who met damaged copies, and whether they scored them worse than the outputs; None where there are none.
 
-    `ratings` are those of real items, `rows` all rows of the table, and `columns` the places of columns by our names.
+    `ratings` are those of real items, `rows` all rows of the table, and `columns[ours]` the places of columns.
     """
     if not {"rater", "score", "system"} <= columns.keys():
         return None

@@ -1,6 +1,7 @@
-"""Direction and scale of a table's scores: which are better, and between which bounds they lie.
+"""Decide which scores of a table are better, and on which scale they are.
 
-Layouts that imply a direction call `settle`, plain tables `settle_plain`; `check` refuses scores off the scale.
+For layouts that imply a direction call `settle`, for plain tables `settle_plain`: both return a `Direction`. `check`
+refuses scores off the scale.
 """
 
 from __future__ import annotations
@@ -32,14 +33,14 @@ PERCENT = (0.0, 100.0)
 
 
 class Direction(NamedTuple):
-    """Direction of scores: which are better, and who says so."""
+    """Direction of scores, and its source: `told` by the user, implied by the `table`, or `assumed`."""
 
     better: Better
     source: Source
 
 
 def scale(text: str | None) -> tuple[float, float] | None:
-    """Read `A..B` as it is typed; raise InputError for what is none.
+    """Read the option `--scale A..B` as two numbers; raise InputError for any other text.
 
     >>> scale("0..100"), scale("-1..1"), scale(None)
     ((0.0, 100.0), (-1.0, 1.0), None)
@@ -66,9 +67,9 @@ def settle(overrides: ColumnOverrides, implied: Better, why: str, where: str) ->
 
 
 def counts_errors(score: Floats, errors: Ints, *, as_before: bool) -> bool:
-    """True if scores add up the errors that are counted beside them: where there are none, there is no score.
+    """True if scores are sums of the errors counted beside them: a rating without errors has score 0.
 
-    `as_before`: always, where errors are counted.
+    `errors[k]` is -1 where there is no count. `as_before`: True wherever errors are counted.
     """
     has_errors = bool((errors >= 0).any())
     return has_errors and (as_before or not score[errors == 0].any())
@@ -77,11 +78,11 @@ def counts_errors(score: Floats, errors: Ints, *, as_before: bool) -> bool:
 def settle_plain(
     overrides: ColumnOverrides, score: Floats, where: str, *, counted: bool, before: bool, as_before: bool
 ) -> Direction:
-    """Return which scores of a plain table are better: as told; lower where they add up errors; else higher.
+    """Return the direction of a plain table: the user's; lower is better for sums of errors; else higher is.
 
-    `counted`: they add up errors (`counts_errors`). `before`: the table has the columns that simlab has always read as
-    sums of errors; then they are taken for such, unless they seem to be given on a usual scale and do not pile up near
-    0, as errors do (with `as_before`: always). Raises InputError where `--better` contradicts counts of errors.
+    `counted`: scores are sums of errors (`counts_errors`). `before`: the table has the columns that simlab has always
+    read as sums of errors; then they are taken for these, unless they seem to be on a usual scale and do not pile up
+    near 0 (`as_before`: always). Raises InputError where `--better` contradicts counts of errors.
     """
     if counted and not as_before:
         # Sums of errors that are all below 0 are penalties with a minus: higher is then better.
@@ -103,7 +104,7 @@ def _is_near_zero(score: Floats) -> bool:
 
 
 def guess_scale(score: Floats) -> tuple[float, float] | None:
-    """Return the scale that scores seem to be given on; None where they tell of none.
+    """Return the least and largest score of the usual scale that scores seem to be on; None where that is unclear.
 
     Whole numbers that reach both ends of a short scale are taken to be on it, others from 0 to 100 on that one.
 
@@ -117,7 +118,10 @@ def guess_scale(score: Floats) -> tuple[float, float] | None:
 
 
 def check(score: Floats, overrides: ColumnOverrides, better: Better, line: Callable[[int], str]) -> None:
-    """Raise InputError, beginning with `line(k)`, for the first score that cannot be: off its scale, or a credit."""
+    """Raise InputError for the first score off the user's scale, or, without one, below 0 where lower is better.
+
+    The message begins with `line(k)`, the place of score k.
+    """
     if overrides.scale is not None:
         low, high = overrides.scale
         _refuse(

@@ -1,6 +1,7 @@
-"""Read whatever tells of metrics: outputs that humans scored, pairs that humans compared, or corrupted sentences.
+"""Read any table about metrics: outputs scored by humans, pairs compared by humans, or scores of corrupted sentences.
 
-Scores of corrupted sentences are those that `simlab mutt TRIALS --scores FILE.csv` writes.
+Call `read`, which returns `JudgedOutputs`, `Preferences` or `ScoredTrials`. The last are the unit tests of a metric, as
+`simlab mutt TRIALS --scores FILE.csv` writes them.
 """
 
 from __future__ import annotations
@@ -27,9 +28,10 @@ FORMS = f"{judged_outputs.FORM}, {preferences.FORM}, or {FORM_OF_TRIALS}"
 
 @dataclass(frozen=True, slots=True)
 class ScoredTrials:
-    """Raw score pairs of one metric's unit tests: `original[trial]`, `corrupted[trial]`, NaN where one is missing.
+    """Unit tests of one metric: its scores `original[trial]` and `corrupted[trial]`, NaN where one is missing.
 
-    `corruption[trial]` numbers the kinds of corruption, `preserving[trial]` says which leave the meaning as it is.
+    `corruption[trial]` numbers the kinds of corruption, `preserving[trial]` is True for corruptions that keep the
+    meaning.
     """
 
     name: str
@@ -46,10 +48,10 @@ Evidence: TypeAlias = JudgedOutputs | Preferences | tuple[ScoredTrials, ...]
 def read(
     path: Path, overrides: ColumnOverrides = NOTHING, metrics: Sequence[str] = (), references: int | None = None
 ) -> Evidence:
-    """Read a table, whichever of the three forms its header says; `metrics` names the metrics to be read (all).
+    """Read a table, whichever of the three forms its header has; `metrics` are those to be read (empty: all).
 
-    `references`: of scores of corrupted sentences, those with so many references (None: all have the same number).
-    Raises InputError naming file, line and value for what is none of them, malformed, or asked for and not there.
+    `references`: of scores of corrupted sentences, those with this number of references (None: all have the same).
+    Raises InputError naming file, line and value for tables of no form, malformed ones, and missing metrics.
     """
     _check_told(overrides.columns)
     table = load_answers(path, FORMS, overrides)
@@ -86,14 +88,14 @@ def _check_told(columns: Mapping[str, str]) -> None:
 
 
 def describe(evidence: Evidence, *, lower_is_better: bool | None = None) -> str:
-    """State in one line what was read; `lower_is_better` as the user says of human scores, None: nothing."""
+    """Return a line on the table; `lower_is_better` is the user's word on human scores (None: none given)."""
     if isinstance(evidence, JudgedOutputs):
         return judged_outputs.describe(evidence, lower_is_better=lower_is_better)
     return preferences.describe(evidence) if isinstance(evidence, Preferences) else describe_trials(evidence)
 
 
 def record(evidence: Evidence, *, lower_is_better: bool = False) -> dict[str, Any]:
-    """Return the record that programs read; `lower_is_better` as the user says of human scores."""
+    """Return the JSON record of the table; `lower_is_better` is the user's word on human scores."""
     if isinstance(evidence, JudgedOutputs):
         return judged_outputs.record(evidence, lower_is_better=lower_is_better)
     return preferences.record(evidence) if isinstance(evidence, Preferences) else record_of_trials(evidence)
@@ -105,9 +107,9 @@ def holds_trials(header: Sequence[str]) -> bool:
 
 
 def trials_of_table(table: CellTable, chosen: Sequence[str], references: int | None) -> tuple[ScoredTrials, ...]:
-    """Read the trials of each metric, with one number of references.
+    """Return the trials of each metric of `chosen` (empty: all), with one number of references.
 
-    Raises InputError for what is malformed, or asked for and not there.
+    Raises InputError for malformed rows, and for missing metrics.
     """
     table = CellTable(table.where, table.header, list(table.rows))
     if "references" in table.header:
@@ -120,14 +122,14 @@ def trials_of_table(table: CellTable, chosen: Sequence[str], references: int | N
 
 
 def describe_trials(trials: Sequence[ScoredTrials]) -> str:
-    """State in one line what was read."""
+    """Return a line on the trials: their number, kinds of corruption and metrics."""
     n = sum(len(trials.original) for trials in trials)
     kinds = max(len(np.unique(trials.corruption)) for trials in trials)
     return f"{n:,} trials of {kinds} kinds of corruption; metrics {', '.join(trials.name for trials in trials)}"
 
 
 def record_of_trials(trials: Sequence[ScoredTrials]) -> dict[str, Any]:
-    """Return the record that programs read."""
+    """Return the JSON record of the trials."""
     n = sum(len(trials.original) for trials in trials)
     whole = sum(int((np.isfinite(trials.original) & np.isfinite(trials.corrupted)).sum()) for trials in trials)
     nothing = dict.fromkeys(("systems", "documents", "raters", "better", "scale"))

@@ -1,4 +1,7 @@
-"""Read tables of outputs that humans and metrics scored: a judge and humans, scores with repeats, labels of 0 and 1."""
+"""Read tables of outputs that humans and metrics scored, such as a judge's and humans' scores, or labels 0 and 1.
+
+Call `name_columns`, then `read_table`, which returns `JudgedOutputs`, one entry per output.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ USUAL = aliases("system", "item", "document", "rater")
 _NOT_METRICS = frozenset(("", "seconds", *USUAL, *(name for known in USUAL.values() for name in known.usual)))
 
 LEAST_VALUES, MOST_FAILED = 4, 0.2
-"""Different scores that tell a scale, and the share of scores that may be outside it: more are a part of it."""
+"""Least number of different scores that show a scale, and largest share of scores that may be off it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +79,7 @@ class JudgedOutputs:
 
     @property
     def unit(self) -> Ints:
-        """Return what is drawn with each output: its document where the table tells documents apart, else its item."""
+        """Return the unit of sampling of each output: its document where the table has several, else its item."""
         if self.document is None or self.n_documents < 2 or (self.document < 0).any():
             return self.item
         return self.document
@@ -154,9 +157,9 @@ def human_columns(header: Sequence[str]) -> list[int]:
 
 
 def metric_columns(header: Sequence[str], wanted: Sequence[str], where: str) -> dict[str, int]:
-    """Return the places of the metrics that are asked for, else of all columns that are nothing else.
+    """Return the place of each metric of `wanted` (empty: of each column that has no other meaning).
 
-    Raises InputError for a metric that is asked for and not there.
+    Raises InputError, naming the file `where`, for a metric that is missing.
     """
     human = human_columns(header)
     there = {name: k for k, name in enumerate(header) if k not in human and name not in _NOT_METRICS}
@@ -167,7 +170,7 @@ def metric_columns(header: Sequence[str], wanted: Sequence[str], where: str) -> 
 
 
 def name_columns(table: CellTable, overrides: Mapping[str, str]) -> CellTable:
-    """Give columns our names; `segment` named beside an item is a part of it, such as one of several runs.
+    """Give columns our names; a `segment` named beside an item is a part of it, such as one of several runs.
 
     Raises InputError as `rename` does.
     """
@@ -372,7 +375,7 @@ def _documents(gathered: _Gathered) -> Ints:
 
 
 def pad_ratings(output: Ints, rating: Floats, n: int) -> Floats:
-    """Lay ratings out as `[output, repeat]`, in the order in which they came, NaN behind the last."""
+    """Lay ratings out as `[output, repeat]`, in the order of the table, NaN behind the last; `n` counts outputs."""
     order = np.argsort(output, kind="stable")
     counts = np.bincount(output, minlength=n)
     # Sorted by output, the place of a rating among its own is its place less that of the first of these.
@@ -383,7 +386,7 @@ def pad_ratings(output: Ints, rating: Floats, n: int) -> Floats:
 
 
 def padded_places(output: Ints, place: Ints, n: int) -> Ints:
-    """Lay places, such as those of raters, out as `pad_ratings` does; -1 is a gap."""
+    """Lay indices, such as those of raters, out as `pad_ratings` does; -1 is a gap."""
     laid = pad_ratings(output, place.astype(float), n)
     return np.where(np.isfinite(laid), laid, -1).astype(np.int64)
 
@@ -404,7 +407,7 @@ def _notes(gathered: _Gathered) -> Iterator[str]:
 
 
 def describe(outputs: JudgedOutputs, *, lower_is_better: bool | None) -> str:
-    """State in one line what was read: whose outputs, how many ratings on which scale, which metrics.
+    """Return a line on the table: whose outputs, how many ratings on which scale, which metrics.
 
     `lower_is_better` as the user says of human scores; None: nobody says, and higher is taken for better.
     """
@@ -420,7 +423,7 @@ def describe(outputs: JudgedOutputs, *, lower_is_better: bool | None) -> str:
 
 
 def record(outputs: JudgedOutputs, *, lower_is_better: bool) -> dict[str, Any]:
-    """Return the record that programs read."""
+    """Return the JSON record of the table; `lower_is_better` is the user's word on human scores."""
     rated = outputs.human[np.isfinite(outputs.human)]
     return {
         "rows": outputs.rows,

@@ -1,6 +1,7 @@
-"""Read the lines of a table, plain or packed, however they end, and cut them into cells.
+"""Read the lines of a table, plain or packed, whatever their ends, and cut them into cells.
 
-Call `numbered_lines`, `find_dialect` of the header, `read_header` and `rows`; `opening.open_table` does all that.
+Call `numbered_lines` with the file, `find_dialect` and `read_header` with the first line, and `rows` with the others,
+which yields line numbers and cells; `opening.open_table` does all that.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _LINE_END = re.compile(rb"\r\n|\n\r|\r|\n")
 _BROKEN = (EOFError, OSError, tarfile.TarError, zlib.error, ValueError, OverflowError)
 MOST_COLUMNS = 1000
-"""A table with more is no table of ratings: names of systems, or of documents, stand where columns do."""
+"""Most columns of a table: with more its columns are systems or documents."""
 _MARKS = "\t;,"
 
 
@@ -75,7 +76,7 @@ def first_letter(path: Path, remedy: str = REMEDY) -> str:
 
 
 def whole_text(path: Path, most: int) -> str:
-    """Return the text of a file that is no table of lines; raise InputError for more than `most` bytes."""
+    """Return the text of a file of JSON, plain or packed; raise InputError for more than `most` bytes."""
     where = clip(path)
     try:
         with _open(path, where) as content:

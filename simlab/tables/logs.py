@@ -1,8 +1,9 @@
-"""Read the log of a campaign as Appraise exports it: no header, twelve cells a row.
+"""Read the log of a campaign as Appraise exports it: call `read` with its rows, which returns `Ratings`.
 
-Login, system, number of the item in its task, kind (TGT: a target; BAD and others: control items), source and target
-language, score, document#system, a flag, error spans as JSON, start and end in seconds. The items of a practice round
-are marked as targets, but name no document. Layout as in wmt-conference/ErrorSpanAnnotation.
+There is no header, and a row has twelve cells: login, system, number of the item in its task, kind (TGT: a target; BAD
+and others: control items), source and target language, score, document#system, a flag, error spans as JSON, start and
+end in seconds. The items of a practice round are marked as targets, but name no document. Layout as in
+wmt-conference/ErrorSpanAnnotation.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from simlab.tables.times import Times, take_gaps
 from simlab.types import InputError
 
 KINDS = ("TGT", "BAD", "REF", "CHK")
-"""Kinds of items: targets; damaged copies of targets, references and repetitions, which are there for control."""
+"""Kinds of items: targets, and control items: damaged copies of targets, references and repetitions."""
 TARGET, DAMAGED = "TGT", "BAD"
 DIALECT = Dialect(",", True)
 WIDTH = 12
@@ -39,7 +40,11 @@ _Run = tuple[str, str]
 
 
 class LogEntry(NamedTuple):
-    """A row of a log: what was shown to whom, and their answer. `points` add up the spans."""
+    """A row of a log: the segment that was shown, its kind, and the answer.
+
+    `score` is from 0 to 100, `errors` counts the marked spans, `points` are the spans' points of MQM, `seconds` is the
+    time from start to end.
+    """
 
     line: int
     shown: ShownSegment
@@ -80,10 +85,10 @@ def is_first(line: str) -> bool:
 
 
 def read(rows: Iterable[tuple[int, list[str]]], overrides: ColumnOverrides, where: str) -> Ratings:
-    """Read the ratings of a log: targets that belong to a document; what is a control item is counted as such.
+    """Read the ratings of a log, of targets that belong to a document; control items are counted as left out.
 
-    Where nobody gave a score the marked spans are the score, in points of MQM, and lower is better; else scores go from
-    0 to 100, higher is better. Raises InputError naming file and line for what is no row of a log.
+    Where no row has a score, the score is the sum of marked spans, in points of MQM, and lower is better; else scores
+    go from 0 to 100, higher is better. Raises InputError naming file and line for a row of another form.
     """
     log = _LogRows()
     for line, row in rows:
@@ -238,7 +243,7 @@ class ShownSegment(NamedTuple):
 
 
 def find_places(shown: Sequence[ShownSegment]) -> list[int | None]:
-    """Return the place of each segment in its document, from 0; None where it cannot be told.
+    """Return the place of each segment in its document, from 0; None where it cannot be determined.
 
     A task shows the segments of a document in their order. The largest number of segments that a login was shown of a
     document is taken for all that it has. A document that a task has no room for goes on in the next, in the order of

@@ -1,7 +1,7 @@
-"""Read what a metric says of outputs: a column of a table, or segment scores of mt-metrics-eval.
+"""Read a metric's scores of outputs, from a column of a table or from segment scores of mt-metrics-eval.
 
-Tables of ratings are read for a metric as for humans: it is one rater more. Its scores are then laid
-beside the outputs of another table, by the names of systems, documents and segments.
+`read` returns `MetricScores`, and `align` lays them beside the outputs of another table, by the names of systems,
+documents and segments. A metric's table is read like one of ratings: the metric is a rater.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ Item = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class MetricScores:
-    """Scores of a metric: `score[system, item]`, higher is better, NaN where it says nothing.
+    """Scores of a metric: `score[system, item]`, higher is better, NaN where there is none.
 
-    `items[item]` are documents and segments by name, in the order of documents; `where` is the file.
+    `items[item]` is the document and the segment of an item, by name, in the order of documents; `where` is the file.
     """
 
     name: str
@@ -48,7 +48,7 @@ class MetricScores:
 class AlignedScores(NamedTuple):
     """Scores beside the outputs of a table: `score[system, item]`, NaN where there is none.
 
-    `rest[system, k]` scores outputs of further items, `rest_items[k]`, of which the table has no rating at all.
+    `rest[system, k]` are scores of further items, `rest_items[k]`, of which the table has no rating at all.
     """
 
     score: Floats
@@ -93,9 +93,9 @@ def read(
 
 
 def segments(path: Path, columns: Mapping[str, str]) -> tuple[Item, ...]:
-    """List the segments of a table, whether anybody rated them or not, by document and segment.
+    """List the segments of a table, each as document and segment, with or without ratings.
 
-    Raises InputError for what is no table of outputs.
+    Raises InputError for a file that is no table of outputs.
     """
     first = next(numbered_lines(path), (0, ""))[1]
     if segment_scores.is_first_of_segments(first):
@@ -105,13 +105,13 @@ def segments(path: Path, columns: Mapping[str, str]) -> tuple[Item, ...]:
 
 
 def name_items(ratings: Ratings) -> tuple[Item, ...]:
-    """Name the items of a table: document and segment."""
+    """Return the names of document and segment of each item."""
     documents = (ratings.document_names[document] for document in ratings.document)
     return tuple(zip(documents, ratings.item_names, strict=True))
 
 
 def align(scores: MetricScores, system_names: Sequence[str], items: Sequence[Item]) -> AlignedScores:
-    """Lay a metric's scores beside the outputs of a table.
+    """Lay a metric's scores beside the outputs of a table, whose systems and items are named.
 
     Items go by document and segment; where the two tables have no such item in common, by segments alone, if each of
     these is there once and the same ones lie in one document. Raises InputError for systems that the metric does not

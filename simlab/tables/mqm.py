@@ -1,7 +1,7 @@
-"""Read MQM releases (raters mark errors, each with a category and a severity): one row per marked error.
+"""Read MQM releases, one row per error that a rater marked: call `read`, which returns `Ratings`.
 
-Weights and columns follow the releases of google/wmt-mqm-human-evaluation: major 5, minor 1, minor
-Fluency/Punctuation 0.1, major Non-translation 25, neutral and no-error 0.
+Each error has a category and a severity. Weights and columns follow the releases of google/wmt-mqm-human-evaluation:
+major 5, minor 1, minor Fluency/Punctuation 0.1, major Non-translation 25, neutral and no-error 0.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class _MqmRows:
 
 
 def read(rows: Iterator[tuple[int, list[str]]], header: Header, overrides: ColumnOverrides) -> Ratings:
-    """Add up the errors that each rater marked in each output; lower is better.
+    """Return one rating per rater and output: the weighted sum of the marked errors; lower is better.
 
     A planted check is not a rating, so an output with no other row by a rater was not rated by that rater.
     Scores are kept in tenths until the end: sums of .1 would break exact ties. Raises InputError naming file and line
@@ -167,7 +167,7 @@ def _word(text: str) -> str:
 
 
 def points(severity: str, category: str) -> int:
-    """Return what an error costs, in tenths of a point.
+    """Return the weight of an error, in tenths of a point.
 
     >>> points("major", "style/awkward"), points("minor", "fluency/punctuation"), points("major", "non-translation!")
     (50, 1, 250)

@@ -23,11 +23,11 @@ from simlab.tables.rating_table import Alike, ControlAnswers
 from simlab.types import InputError, Ints
 
 MOST_NAMES = 1_000_000
-"""Sorting more takes more memory than the ratings themselves."""
+"""Most names of a kind: sorting more takes more memory than the ratings themselves."""
 NO_NAMES = frozenset(("", "nan", "NaN", "NAN", "#N/A", "#n/a", "<NA>", "NaT")).union(
     ("#REF!", "#VALUE!", "#NAME?", "#DIV/0!", "#NUM!", "#NULL!", "#ERROR!")
 )
-"""What programs write where there is no name. `Nan` is one, of people."""
+"""Cells that programs write for a missing name; `Nan` is not one, since people have that name."""
 _DOUBTFUL = frozenset(("na", "n/a", "none", "null", "missing", "unknown", "-", "--"))
 """Names, in lower case, that may stand for a gap; they are kept, and that is said."""
 _NUMBER = re.compile(r"0*(\d+)(?:\.0*)?", re.ASCII)
@@ -36,11 +36,11 @@ _NAMED = ("system", "system_a", "system_b", "document", "segment", "item", "rate
 _LISTS = (re.compile(r"\s*[,;+&/|]\s*|\s+and\s+", re.IGNORECASE), re.compile(r"\s+"))
 """What sets names in a list apart."""
 KEPT = "kept as a name"
-"""How a note begins on a name that may stand for a gap."""
+"""Beginning of a note on a name that may stand for a gap."""
 
 
 class Numbers(dict[Any, int]):
-    """Number things in the order in which they come."""
+    """Dict from things to numbers, which numbers a new thing when it is looked up, from 0."""
 
     def __missing__(self, key: Any) -> int:
         self[key] = len(self)
@@ -90,7 +90,7 @@ def _narrow(letter: str) -> str:
 
 
 def reveal(name: str) -> str:
-    r"""Return a name so that what cannot be seen in it can.
+    r"""Return a quoted name with invisible and non-ASCII characters as escapes.
 
     >>> reveal("Ana"), reveal("Jos\u00e9")
     ("'Ana'", "'Jos\\xe9'")
@@ -99,7 +99,7 @@ def reveal(name: str) -> str:
 
 
 class Spellings:
-    """Take names that look alike for one, the spelling that comes first; `met` keeps which were."""
+    """Replace names that look alike by the one that comes first; `met` keeps the replaced ones."""
 
     def __init__(self) -> None:
         self._find_first: dict[tuple[str, str], str] = {}
@@ -136,7 +136,7 @@ class Spellings:
 
 
 def doubtful_names(names: Iterable[str], what: str) -> Iterator[str]:
-    """State which names may stand for a gap; `what` is named by them.
+    """Yield a note on each name that may stand for a gap; `what` is the word for the named, such as rater.
 
     >>> list(doubtful_names(["Ana", "NA"], "rater"))
     ["kept as a name: the rater 'NA'; if it stands for a gap, take these rows out"]
@@ -166,10 +166,10 @@ def refuse_lists(names: Sequence[str], where: Callable[[int], str]) -> None:
 def refuse_alike(
     names: Iterable[str], what: str, where: str, path: Path | None = None, alike: Alike | None = None
 ) -> None:
-    """Raise InputError for names that a reader would take for one, unless their owner keeps them (`alike`).
+    """Raise InputError for names that look alike, unless the user keeps them (`alike` is "keep").
 
-    `alike` is None where their owner cannot say so. `path` is where the first rows that have them are looked up, to
-    say in what else these differ.
+    `what` is the word for the named, `alike` None means that the user has no such option. `path` is the table in which
+    the rows with the names are compared, to report other differences.
     """
     if alike == "keep":
         return
@@ -191,7 +191,7 @@ def _difference(first: str, second: str) -> str:
 
 
 def refuse_many(numbers: Numbers, what: str, where: str) -> None:
-    """Raise InputError for more names than can be put in order."""
+    """Raise InputError for more than MOST_NAMES names; `what` is the word for the named."""
     if len(numbers) > MOST_NAMES:
         raise InputError(f"{where}: has more than {MOST_NAMES:,} {what}; check the columns of the table")
 
@@ -202,7 +202,7 @@ def _int_array() -> array[int]:
 
 @dataclass(frozen=True, slots=True)
 class RatingCollector:
-    """Collect ratings: `line[k]`, and the numbers of what was rated and by whom, in the order in which names come.
+    """Ratings, row by row: `line[k]`, and numbers of system, item and rater, in the order in which names come.
 
     An item is a number of a document and the name of a segment in it.
     """
@@ -305,7 +305,7 @@ def find_repeats(indexed: Indexed) -> Ints:
 
 
 def repeat_groups(collector: RatingCollector, indexed: Indexed) -> list[list[int]]:
-    """Group the lines of ratings of the same system, item and rater, where there are several."""
+    """Return the lines of ratings of the same system and item by the same rater, in groups of two or more."""
     twice = find_repeats(indexed)
     if not len(twice):
         return []
@@ -317,7 +317,7 @@ def repeat_groups(collector: RatingCollector, indexed: Indexed) -> list[list[int
 
 
 def keep_ratings(collector: RatingCollector, indexed: Indexed, kept: Ints) -> tuple[RatingCollector, Indexed]:
-    """Keep some ratings; names stay."""
+    """Return both without all ratings but `kept` (indices); names stay."""
     system, item, rater, line = (
         array("q", np.array(numbers, np.int64)[kept].tolist())
         for numbers in (collector.system, collector.item, collector.rater, collector.line)
@@ -327,13 +327,13 @@ def keep_ratings(collector: RatingCollector, indexed: Indexed, kept: Ints) -> tu
 
 
 def notes_on_names(collector: RatingCollector) -> Iterator[str]:
-    """State which names may stand for a gap."""
+    """Yield a note on each name of the ratings that may stand for a gap."""
     for what, names in (("system", collector.systems), ("document", collector.documents), ("rater", collector.raters)):
         yield from doubtful_names(names, what)
 
 
 def name_rating(indexed: Indexed, k: int, *, rater_known: bool) -> str:
-    """State in words who rated what."""
+    """Return words on rating k: who rated which output (`rater_known` False: which output alone)."""
     item = int(indexed.item[k])
     document, segment = indexed.document_names[indexed.document[item]], indexed.item_names[item]
     output = f"{indexed.system_names[indexed.system[k]]} on "
@@ -342,7 +342,7 @@ def name_rating(indexed: Indexed, k: int, *, rater_known: bool) -> str:
 
 
 def drop_repeats(indexed: Indexed) -> tuple[Indexed, Ints]:
-    """Keep the first rating that a rater gave to an output, and list those that are kept."""
+    """Keep the first rating that each rater gave to an output; return it and the indices of the kept ratings."""
     kept = np.setdiff1d(np.arange(len(indexed.system)), find_repeats(indexed), assume_unique=True)
     return indexed._replace(system=indexed.system[kept], item=indexed.item[kept], rater=indexed.rater[kept]), kept
 
@@ -374,7 +374,10 @@ def controls(
 def refuse_repeats(
     collector: RatingCollector, indexed: Indexed, where: str, differing: Callable[[int, int], str], *, rater_known: bool
 ) -> None:
-    """Raise InputError naming both lines where a rating is there twice; `differing` says in what these differ."""
+    """Raise InputError naming both lines where a rater rated an output twice.
+
+    `differing` states the difference between two lines.
+    """
     twice = find_repeats(indexed)
     if not len(twice):
         return

@@ -1,4 +1,6 @@
-"""Read the scores, counts and times of a table, and find scores that are likelier a slip of the pen than meant.
+"""Read the scores, counts and times in cells of a table, and find scores that are probably slips of the pen.
+
+`score`, `count` and `seconds` read a cell, `find_far_scores` returns the slips.
 
 A score is far outside if its distance from the median is more than FAR times the distance within which 95 % of the
 other scores lie, on their own scale *and* on a log scale. The first alone would flag the tails of sums of errors and of
@@ -23,7 +25,7 @@ from simlab.messages import clip
 from simlab.types import Bools, Floats, InputError, Ints
 
 MISSING = frozenset(("", "na", "n/a", "#n/a", "n.a.", "nan", "none", "null", "missing", "-", "--", "–", "—"))
-"""What stands where nothing was rated, in lower case."""
+"""Cells of missing scores, in lower case."""
 MAX_SCORE = 1e6
 _COUNT = re.compile(r"\d{1,6}", re.ASCII)
 _COMMA = re.compile(r"[-+]?\d*,\d+", re.ASCII)
@@ -38,24 +40,24 @@ _PAIRS = (
     ("unresolved", "resolved"),
 )
 ANSWERS = {word: (float(value), pair) for pair in _PAIRS for value, word in enumerate(pair)}
-"""Words that answer a question of yes or no: which score each is, and the two that belong together."""
+"""Answers of yes and no: the score of each word, and the pair of words that it belongs to."""
 FAR = 3.5
 SIGNED_FAR = 100.0
-"""Scores of both signs have no log scale; those of heavy tails (t with 3 degrees of freedom) reach 10."""
+"""FAR for scores of both signs, which have no log scale; heavy tails (t with 3 degrees of freedom) reach 10."""
 FEWEST = 20
 MOST_SHARE, LEAST_SUSPECTS = 0.005, 2
 _ENOUGH, _ENOUGH_ABOVE = 5, 16
 
 
 def is_missing(text: str) -> bool:
-    """True if a cell is a gap, not what should be a number."""
+    """True if a cell is a gap and not a mistyped number."""
     return text.lower() in MISSING
 
 
 def decide_commas(decimal: str | None, apart: bool) -> bool | None:
-    """Return whether a comma may be a decimal one: as told, else where no comma sets cells apart, else None: unclear.
+    """True if a comma is a decimal one by the user's `decimal`, or if cells are not cut at commas; None: unclear.
 
-    `apart`: something else sets cells apart.
+    `apart`: cells are cut at another mark.
     """
     return decimal == "," if decimal else True if apart else None
 
@@ -72,7 +74,7 @@ def write_point(text: str, commas: bool | None) -> str:
 
 
 def score(text: str, where: str, remedy: str = "mend it, or leave it empty") -> float:
-    """Read a score; raise InputError, beginning with `where` and ending with a remedy, for what is none."""
+    """Read a score; raise InputError, beginning with `where` and ending with `remedy`, for any other text."""
     value = read_decimal(text)
     if value is None:
         comma = read_decimal(text.replace(",", ".", 1)) is not None
@@ -89,8 +91,8 @@ def score(text: str, where: str, remedy: str = "mend it, or leave it empty") -> 
 class ScoreColumn:
     """Read a column of scores that are all written in one way: as numbers, as yes and no, or a number and its label.
 
-    `commas`: a comma in a score may be a decimal one, None: where that is clear. `ways` keeps the first cell
-    written in each way and where it stands; `labels[number]` is what stands behind a number.
+    `commas`: a comma may be a decimal one (None: where that is clear). `ways` keeps the first cell written in each way
+    and its place; `labels[number]` is the label behind a number.
     """
 
     commas: bool | None
@@ -144,7 +146,7 @@ class ScoreColumn:
 
 
 def count(column: str, text: str, where: str) -> int:
-    """Read a number of errors; raise InputError, beginning with `where`, for what is none."""
+    """Read a number of errors; raise InputError, beginning with `where`, for any other text."""
     if not _COUNT.fullmatch(text):
         given = clip(ascii(text), 40)
         raise InputError(f"{where}: {column} {given} is not a count of errors (a whole number from 0)")
@@ -207,7 +209,7 @@ class FarScores(NamedTuple):
         return {"far_outside": far}
 
     def refusal(self, file: str, rests: str = "") -> InputError:
-        """Return the line that refuses a table for them; `rests` says what rests on them."""
+        """Return the error that refuses a table for these scores; `rests` names the results that depend on them."""
         low, high = min(self.low, *self.scores), max(self.high, *self.scores)
         magnitudes = "; of magnitudes without bounds write logarithms or ranks" if 0 < self.low < self.high / 20 else ""
         mend = "mend the cell" if len(self.lines) == 1 else "mend the cells"
@@ -229,7 +231,7 @@ def find_far_scores(score: Floats, line: Ints) -> FarScores | None:
 
 
 def find_outliers(score: Floats) -> Ints:
-    """Return which scores are far outside of the others, in order; at most 2, or .5 % of them, are.
+    """Return the indices of scores far outside of the others, in order; none if more than 2 and more than .5 % are.
 
     >>> find_outliers(np.append(np.linspace(55, 80, 30), 11111)).tolist()
     [30]

@@ -1,6 +1,7 @@
-"""Open a stranger's file as a table, text or JSON: its header, wherever that stands, and the rows below it.
+"""Open any file as a table, text or JSON: its header, below titles if there are any, and the rows of cells.
 
-JSON is a list of records, or one record after the other, each a row of cells.
+Call `open_table`, which returns a `TableFile`. JSON is a list of records, or one record after the other, each a row of
+cells.
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ from simlab.tables.rating_table import NOTHING, ColumnOverrides
 from simlab.types import InputError
 
 TITLE_LINES = 10
-"""So many lines are looked at for the header: exports put a title, a date or a remark above it, and no more."""
+"""Number of lines in which the header is searched: exports put a title, a date or a remark above it."""
 MOST_BYTES = 1 << 28
-"""Parsed, a file takes about ten times as much memory."""
+"""Most bytes of a JSON file: parsed, it takes about ten times as much memory."""
 FORM = (
     'JSON is read as records: a list of them, or one a line, such as {"system": "A", "document": 1, "rater": "r1", '
     '"score": 4}'
@@ -42,7 +43,7 @@ _BLANK = re.compile(r"[ \t\r\n]*")
 
 
 class CellRows(Iterator[tuple[int, list[str]]]):
-    """Rows of cells with the numbers of their lines, to be gone through once; the first can be looked at before."""
+    """Rows of cells with the numbers of their lines, to be gone through once; `look_ahead` shows the first ones."""
 
     def __init__(self, rows: Iterable[tuple[int, list[str]]]) -> None:
         self._rows = iter(rows)
@@ -52,7 +53,7 @@ class CellRows(Iterator[tuple[int, list[str]]]):
         return self._ahead.popleft() if self._ahead else next(self._rows)
 
     def look_ahead(self, n: int = 200) -> list[list[str]]:
-        """Return the cells of the first rows, which are still to come."""
+        """Return the cells of the first n rows without using these up."""
         self._ahead.extend(islice(self._rows, max(n - len(self._ahead), 0)))
         return [row for _, row in islice(self._ahead, n)]
 
@@ -167,7 +168,7 @@ def _rows_per_system(file: TableFile, at: Sequence[int], rest: Sequence[int]) ->
 
 
 def differing_rows(path: Path, overrides: ColumnOverrides) -> Callable[[int, int], str]:
-    """Return what says, of the rows on two lines, in which columns they differ; the file is read anew for it."""
+    """Return a function that states in which columns the rows on two lines differ; it reads the file again."""
 
     def compare(first: int, second: int) -> str:
         file = open_table(path, replace(overrides, wide=()))
@@ -216,7 +217,7 @@ class Records(NamedTuple):
 
 
 def is_json(path: Path, remedy: str = REMEDY) -> bool:
-    """True if a content is JSON: it begins with a bracket, and no header of a table does."""
+    """True if a file holds JSON: it begins with a bracket, and no header of a table does."""
     return first_letter(path, remedy) in ("[", "{")
 
 
@@ -231,9 +232,9 @@ def first_record(path: Path) -> Mapping[str, Any]:
 
 
 def read_records(path: Path) -> Records:
-    """Read all records of a file; a key that a record lacks is an empty cell.
+    """Read all records of a file of JSON; a key that a record lacks is an empty cell.
 
-    Raises InputError naming the line of what is no JSON, and for JSON that is something else than records.
+    Raises InputError naming the line for broken JSON, and for JSON that is no list of records.
     """
     where = clip(path)
     entries = list(_records(whole_text(path, MOST_BYTES), where))

@@ -40,7 +40,7 @@ from simlab.types import InputError
 
 MOST_COMPARISONS = 2_000_000
 MOST_MISTAKES = 0.2
-"""Share of the first cells of a column that may be no preferences where it is still one of a metric, with mistakes."""
+"""Largest share of first cells without a preference in a column that is still a metric's, with mistakes."""
 COUNTS = {"a_wins": FIRST, "ties": TIE, "b_wins": SECOND}
 _NOT_METRICS = frozenset(
     ("system_a", "system_b", "pair", "item", "rater", "document", "doc", "segment", "source", "seconds", "order", "")
@@ -50,10 +50,10 @@ _USED = frozenset(("system_a", "system_b", "pair", "item", "rater", "document", 
 
 @dataclass(slots=True)
 class PairCollector:
-    """Gather what a table says: systems, items and raters by number, and each source's votes; `human` is one.
+    """Rows of a table of preferences: systems, items and raters by number, and each source's votes (`human` is one).
 
-    `document_of[item]` is the document that an item belongs to; empty where the table names no documents. `rows` were
-    read, `gaps` of their human cells are empty. `notes` say what was left out, `remarks` how cells were read.
+    `document_of[item]` is the document of an item; empty where the table names no documents. `rows` were read, `gaps`
+    of their human cells are empty. `notes` are on rows that were left out, `remarks` on how cells were read.
     """
 
     systems: Numbers = field(default_factory=Numbers)
@@ -69,24 +69,24 @@ class PairCollector:
 
 
 def has_winner(header: Sequence[str]) -> bool:
-    """True if columns tell who won: one by one, or in counts."""
+    """True if columns (by our names) hold the winner of each comparison, or counts of wins."""
     return bool(_human_columns(header)) or {"a_wins", "b_wins"} <= set(header)
 
 
 def is_one_by_one(header: Sequence[str]) -> bool:
-    """True if comparisons stand in a table one by one, and not in counts."""
+    """True if each row is one comparison, not counts of outcomes."""
     return "source" in header or bool(_human_columns(header))
 
 
 def list_unused(header: Sequence[str], metrics: Collection[str]) -> tuple[str, ...]:
-    """Return the columns that say nothing of who won, where and by whom."""
+    """Return the columns that are not read."""
     used = {"system_a", "system_b", "document", "item", "rater", "source", *COUNTS, *metrics, *_human_columns(header)}
     used |= set() if "system_a" in header else {"pair"}
     return tuple(name for name in header if name and name not in used)
 
 
 def gather(table: CellTable, metrics: Sequence[str] | None) -> PairCollector:
-    """Go through a table once; `metrics` are those to be read (empty: every one; None: no metric).
+    """Collect the rows of a table; `metrics` are those to be read (empty: every one; None: no metric).
 
     Raises InputError for a row that is no comparison.
     """
@@ -105,7 +105,7 @@ def gather(table: CellTable, metrics: Sequence[str] | None) -> PairCollector:
 def comparisons(collector: PairCollector, table: CellTable) -> dict[str, WinnerComparisons]:
     """Return the comparisons of each source, by its name: `human`, or that of a metric.
 
-    Raises InputError for a metric that says two things of the same outputs, and for words with two meanings.
+    Raises InputError for a metric that answers the same comparison twice, differently, and for words with two meanings.
     """
     by_source = {}
     for source, votes in collector.votes.items():

@@ -1,4 +1,7 @@
-"""Read which logins are one person, and tell machines that judge from people by their names."""
+"""Read which logins are one person, and tell machine judges from people by their names.
+
+`put_people` takes collected ratings and a file of logins and persons, and returns the ratings by person (`Named`).
+"""
 
 from __future__ import annotations
 
@@ -16,15 +19,15 @@ from simlab.types import InputError
 PRODUCTS = re.compile(
     r"(chat)?gpt\d?|llama\d*|mistral|mixtral|qwen\d*|deepseek|gemini|vicuna|prometheus|pandalm|judgelm|gemba|grok|palm\d"
 )
-"""Beginnings of the names of models that judge; what is a first name of people, too, needs a digit beside it."""
+"""Beginnings of names of models; FIRST_NAMES, which people have, too, need a digit beside them."""
 FIRST_NAMES = re.compile(r"claude|gemma")
 WORDS = frozenset(("llm", "llms", "ai", "bot", "machine", "auto", "automatic", "openai", "anthropic", "o1", "o3", "o4"))
-"""Parts of names that say that no person judged."""
+"""Parts of a name that mark a machine."""
 MOST_SHOWN = 3
 
 
 class Named(NamedTuple):
-    """Ratings by people, `who[login]` (the person behind each login), and sentences on both."""
+    """Ratings by person, the person behind each login (`who[login]`), and sentences on both."""
 
     collector: RatingCollector
     who: Mapping[str, str]
@@ -32,10 +35,10 @@ class Named(NamedTuple):
 
 
 def put_people(collector: RatingCollector, path: Path | None, *, rater_known: bool = True) -> Named:
-    """Put people in the place of the logins that a file names; None leaves logins as they are.
+    """Replace logins by the persons that the file `path` names (None: logins stay).
 
-    Raises InputError naming file and line for a file that does not say of the table's raters who they are, and where
-    the table does not say who rated (`rater_known`).
+    Raises InputError naming file and line for a file that does not name the table's raters, and for a table without
+    raters (`rater_known` False).
     """
     if path is None:
         return Named(collector, {rater: rater for rater in collector.raters}, ())
@@ -52,9 +55,9 @@ def put_people(collector: RatingCollector, path: Path | None, *, rater_known: bo
 
 
 def people(path: Path, raters: Iterable[str]) -> dict[str, str]:
-    """Read who each login is. The column of logins is the one that holds the table's raters, whatever its name.
+    """Return the person of each login in a file. The column of logins is the one that holds the table's raters.
 
-    Raises InputError for a file without such a column, or without one that says who, and for a login of two people.
+    Raises InputError for a file without this column, or without one of persons, and for a login of two people.
     """
     where = clip(path)
     lines = numbered_lines(path, "give the file that says who raters are")

@@ -1,4 +1,7 @@
-"""Read tables of preferences: which of two systems' outputs humans, and metrics, find better, row by row or counted."""
+"""Read tables of preferences: which of two systems' outputs humans, and metrics, find better, row by row or counted.
+
+Call `read` with the file, which returns `Preferences`, one entry per comparison.
+"""
 
 from __future__ import annotations
 
@@ -90,7 +93,7 @@ class Preferences:
 
     @property
     def document_known(self) -> bool:
-        """True if the table tells documents apart, which are then what is drawn."""
+        """True if the table has several documents, which are then the unit of sampling."""
         return len(self.document_names) > 1
 
     def counts(self) -> Floats:
@@ -105,8 +108,8 @@ class Preferences:
 def read(path: Path, overrides: ColumnOverrides = NOTHING, metrics: Sequence[str] | None = None) -> Preferences:
     """Read a table of preferences; `metrics` are those to be read (empty: every one; None: no metric).
 
-    Raises InputError naming file, line and value for what is no preference, contradicts itself, or is told and not
-    there.
+    Raises InputError naming file, line and value for rows that are no preferences or contradict each other, and for
+    options that do not fit the table.
     """
     theirs = load_answers(path, FORM, overrides)
     table = rename(theirs, USUAL, overrides.columns)
@@ -121,7 +124,7 @@ def read(path: Path, overrides: ColumnOverrides = NOTHING, metrics: Sequence[str
 
 
 def refuse_two_sorts(preferences: Preferences, where: str) -> None:
-    """Raise InputError where some of those who compared are machines and some are not."""
+    """Raise InputError where some of the raters are machines and some are people."""
     there = np.unique(preferences.rater[preferences.rater >= 0]).tolist()
     refuse_people_and_machines([preferences.rater_names[k] for k in there], preferences.rater_column, where)
 
@@ -166,7 +169,7 @@ def _join_games(first: str, second: str) -> str:
 
 
 def is_table(path: Path, overrides: ColumnOverrides) -> bool:
-    """True if the header of a table is one of preferences; one that cannot be read holds none."""
+    """True if a file has the header of a table of preferences; False for a file that cannot be read."""
     try:
         return holds(rename(open_cells(path, FORM, overrides), USUAL, overrides.columns).header)
     except InputError:
@@ -180,9 +183,9 @@ def holds(header: Sequence[str]) -> bool:
 
 
 def read_table(table: CellTable, metrics: Sequence[str] | None, overrides: ColumnOverrides = NOTHING) -> Preferences:
-    """Read the rows of a table whose columns have our names.
+    """Read the rows of a table whose columns have our names; `metrics` as in `read`.
 
-    Raises InputError for what is no preference, for what contradicts itself, and for what is told of scores.
+    Raises InputError for rows that are no preferences or contradict each other, and for options on scores.
     """
     for option, value in (("--scale", overrides.scale), ("--better", overrides.better)):
         if value is not None:
@@ -267,7 +270,10 @@ def _notes(human: WinnerComparisons) -> list[str]:
 
 
 def use_documents(preferences: Preferences) -> Preferences:
-    """Let whole documents be the items, where a table tells them apart: a law of items is then one of documents."""
+    """Return the comparisons with documents as items, if the table has several; else as they are.
+
+    Documents are then the units that a law of items is about.
+    """
     if not preferences.document_known:
         return preferences
     # The item -1, not named, takes the appended last place, and stays -1.
@@ -287,7 +293,7 @@ def _notes_on_documents(documents: tuple[str, ...]) -> list[str]:
 
 
 def describe(preferences: Preferences) -> str:
-    """State in one line what was read: how many comparisons, of whom, by whom, and how many are ties."""
+    """Return a line on the table: how many comparisons, of which systems, by whom, and how many ties."""
     n = len(preferences.outcome)
     words = (
         f"{pluralise(n, 'comparison')} of {pluralise(preferences.n_systems, 'system')} "
@@ -305,7 +311,7 @@ def describe(preferences: Preferences) -> str:
 
 
 def record(preferences: Preferences) -> dict[str, Any]:
-    """Return the record that programs read."""
+    """Return the JSON record of the table."""
     n = len(preferences.outcome)
     return {
         "rows": preferences.rows,

@@ -1,4 +1,4 @@
-"""Ratings of a table, its control items, and its owner's description of its columns."""
+"""Records of a table of ratings: the `Ratings`, answers to control items, and the user's options on reading it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Alike: TypeAlias = Literal["refuse", "merge", "keep"]
 
 @dataclass(frozen=True, slots=True)
 class ColumnOverrides:
-    """Options by which a user says how to read a table, beside what it holds.
+    """Options of a user on how to read a table.
 
     `columns[ours]` is the table's own name of a column, `better` which scores are better, `scale` the least and the
     largest score that can be given, `people` a file that says which logins are one person; None: as the table has it.
@@ -40,7 +40,7 @@ class ColumnOverrides:
 
 
 def reading_record(overrides: ColumnOverrides, columns: Mapping[str, str]) -> dict[str, Any]:
-    """Return how a table is read, as a record: `columns[ours]` is its own name of each column that is."""
+    """Return the options on reading a table as a JSON record; `columns[ours]` is the table's own name of a column."""
     return {
         "columns": dict(columns),
         "alike": overrides.alike,
@@ -51,13 +51,13 @@ def reading_record(overrides: ColumnOverrides, columns: Mapping[str, str]) -> di
 
 
 NOTHING = ColumnOverrides()
-"""Nothing is told beside a table."""
+"""No options."""
 
 
 class ControlAnswers(NamedTuple):
-    """Control items, whose right answer is known: who met one, and whether they failed it.
+    """Answers to control items, whose right answer is known: the `rater`, and whether they `failed`, one entry each.
 
-    `rule` says in a sentence what failing means.
+    `rule` is a sentence on the meaning of failing.
     """
 
     rater: Ints
@@ -75,14 +75,14 @@ class Ratings:
     `criteria[name][k]` are further scores of the same rating, NaN = a gap. `scale` are the least and the largest score
     that can be given, as declared (`--scale`) or as the layout implies; None: not known. `rater_known` is False where
     the table names no raters; all ratings are then by one, called "rater" (averaged: "average"). `layout` names the
-    dialect. `better_from` says who tells which scores are better: its owner, the table itself, or nobody, so
-    that it is assumed. `rows` counts what was read, `gaps` rows without a score. `notes` are sentences on what was left
-    out or taken for granted. `times` says how long people worked on all that the whole table holds, whatever part of it
-    is looked at; None: it does not say. `where` are the values of columns by which its rows were chosen, `left_out`
-    counts what does not count. `remarks` are sentences for the page on how cells were read, `unused` names the columns
-    that say nothing here. `answers` counts what was averaged to these ratings, which are `averaged` over runs of a
-    system, over raters who are not known, or over the segments of a document; 0: nothing was. `far` are
-    scores far outside of the others, where no scale is told. `how` says how the table was read, as a record.
+    dialect. `better_from` is the source of the direction: the user (`told`), the table itself, or nobody (`assumed`).
+    `rows` counts what was read, `gaps` rows without a score. `notes` are sentences on what was left out or taken for
+    granted. `times` says how long people worked on all that the whole table holds, whatever part of it is looked at;
+    None: it does not say. `where` are the values of columns by which its rows were chosen, `left_out` counts what does
+    not count. `remarks` are sentences for the page on how cells were read, `unused` names the columns that say nothing
+    here. `answers` counts what was averaged to these ratings, which are `averaged` over runs of a system, over raters
+    who are not known, or over the segments of a document; 0: nothing was. `far` are scores far outside of the others,
+    where no scale is told. `how` says how the table was read, as a record.
     """
 
     system: Ints

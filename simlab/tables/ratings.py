@@ -1,4 +1,4 @@
-"""Read tables of one row per rating: who rated what, and with which score.
+"""Read tables of one row per rating, with system, document, segment, rater and score.
 
 `reading.read` opens the file and calls `read`, whose `Ratings` are one entry per rating that counts. A criterion is a
 further column of numbers, such as fluency. `cells`, `names` and `build_ratings` serve other layouts, too.
@@ -44,7 +44,7 @@ from simlab.tables.times import Times, take_times
 from simlab.types import Floats, InputError, Ints
 
 RATER = "rater"
-"""Stands for whoever rated, where a table does not say."""
+"""Name of the rater where a table does not name raters."""
 MOST_CRITERIA = 16
 _AT_ONCE = 10_000
 _TIMES = ("seconds", "start", "end")
@@ -79,7 +79,7 @@ class Header(NamedTuple):
         return reading_record(overrides, {key: self.names[at] for key, at in self.columns.items()})
 
     def list_unused(self, *also: str) -> tuple[str, ...]:
-        """Return the columns that say nothing here: those that are not read, and those of ours that are not used."""
+        """Return the columns that are not read, and those of `also` (our names) that are read and not used."""
         used = {at for key, at in self.columns.items() if key not in also}
         return tuple(name for at, name in enumerate(self.names) if name and at not in used)
 
@@ -300,9 +300,10 @@ def _note_missing(read: _RatingRows) -> Iterator[str]:
 
 
 def average_ratings(ratings: Ratings, *, runs: bool) -> Ratings:
-    """Average what the same rater, or nobody in particular, said of one output; the order is that of the table.
+    """Average the scores of one output by the same rater, or by raters without names; the table's order stays.
 
-    Which scores are better and on which scale they are is known from the single answers.
+    Which scores are better and on which scale they are is known from the single answers. `runs`: these are several runs
+    of a system.
     """
     key = (ratings.system * len(ratings.item_names) + ratings.item) * ratings.n_raters + ratings.rater
     _, first, output = np.unique(key, return_index=True, return_inverse=True)
@@ -409,6 +410,6 @@ def _check_spent(seconds: Floats, lines: Ints, where: str) -> None:
 
 
 def build_ratings(indexed: Indexed, score: Floats, errors: Ints, seconds: Floats, **rest: object) -> Ratings:
-    """Make `Ratings` of indices and of the score, errors and seconds of each rating; `rest` are further fields."""
+    """Return `Ratings` from indices and the score, errors and seconds of each rating; `rest` are further fields."""
     flat = {"score": score, "errors": errors, "seconds": seconds}
     return Ratings(**indexed._asdict(), **flat, **rest)  # type: ignore[arg-type]

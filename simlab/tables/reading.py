@@ -1,4 +1,7 @@
-"""Read a stranger's table of ratings, whichever layout it has: what stands in it decides, not its name."""
+"""Read any table of ratings, whichever layout it has: its content decides, not its name.
+
+Call `read` with the file and the user's options, which returns `Ratings`.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ from simlab.tables.ratings import Header
 from simlab.types import InputError
 
 BEFORE = ("system", "rater", "score"), ("doc", "document"), ("globalSegId", "seg_id", "segment", "docSegId", "doc_id")
-"""Columns of plain tables that simlab has always read, as sums of errors: all of the first, one of each other."""
+"""Columns of plain tables that simlab has always read as sums of errors: all of the first, one of each other."""
 _WORD = r"(?:'[^']*'|[^\s,;:()']+(?::[^\s,;:()']+)*)"
 
 
@@ -46,7 +49,8 @@ def read(
     read hold sums of errors, whatever their scores look like, unless told otherwise. `averaged`: several answers that
     nobody in particular gave to one output, and several runs of a system, are averaged; else such tables are refused.
 
-    Raises InputError naming file and line for what is not a table of ratings, and for what is told and cannot be.
+    Raises InputError naming file and line for what is not a table of ratings, and for options that do not fit the
+    table.
     """
     file = open_table(path, overrides)
     where = file.where
@@ -61,7 +65,7 @@ def read(
 
 
 def read_for_config(path: Path, overrides: ColumnOverrides, *, as_before: bool = False) -> Ratings:
-    """Read the table of ratings that a config names; refusals name its keys, which can be typed, and no options.
+    """Read the table of ratings that a config names; messages name keys of the config in place of options.
 
     Raises InputError as `read` does.
     """
@@ -94,7 +98,7 @@ def _write_where(match: re.Match[str]) -> str:
 
 
 def list_segments(path: Path, overrides: ColumnOverrides = NOTHING) -> Iterator[tuple[str, str]]:
-    """Go through the rows of a table with a header: document and segment of each, whether it has a score or not.
+    """Yield document and segment of each row of a table with a header, with or without a score.
 
     Raises InputError for lines that do not fit the header, and for what has no such columns.
     """
@@ -110,7 +114,7 @@ def list_segments(path: Path, overrides: ColumnOverrides = NOTHING) -> Iterator[
 
 
 def has_error_sums(path: Path) -> bool:
-    """True if simlab has always read a plain table, as sums of errors."""
+    """True if a file is a plain table that simlab has always read as sums of errors."""
     file = open_table(path)
     return _has_sum_columns(file.header, file.dialect)
 

@@ -1,9 +1,8 @@
-"""Decide what rows by the same rater about the same output, or pair of outputs, are: copies, or several criteria.
+"""Decide whether rows by the same rater about the same output, or pair of outputs, are copies or several criteria.
 
-`group_rows` collects such rows, `copied_lines` lists the copies among them, and `refuse_criteria` refuses a table that
-mixes answers to several questions.
-A row that is the same as another in all of its cells is a copy. Rows that a column of few values tells apart, the same
-values in each group of rows, answer several questions (`aspect`, `criterion`, `turn`), which mixed answer none.
+`group_rows` returns these `RepeatedRows`, `copied_lines` lists the copies among them, and `refuse_criteria` refuses a
+table that mixes answers to several questions. A row that equals another in all cells is a copy. Rows that differ in a
+column of few values, the same values in each group of rows, answer several questions (`aspect`, `criterion`, `turn`).
 """
 
 from __future__ import annotations
@@ -20,9 +19,9 @@ from simlab.tables.columns import Rows
 from simlab.types import InputError
 
 MOST_VALUES = 20
-"""A column of more values holds no criteria: it holds times, identifiers or comments."""
+"""Most values of a column of criteria: with more it holds times, identifiers or comments."""
 MOST_GROUPS = 20_000
-"""So many groups tell whether a column holds criteria; more are not looked at."""
+"""Number of groups by which a column is judged."""
 _TOLD_APART, _FILLED, _BY_CHANCE = 0.95, 0.5, 1e-3
 _AGREE = 0.7
 """Two anonymous raters may say the same of an output this often; copies agree always."""
@@ -40,7 +39,7 @@ _OTHERS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class RepeatedRows:
-    """Groups of lines that say something of the same output by the same rater, with the cells of each line.
+    """Groups of lines about the same output by the same rater, with the cells of each line.
 
     `names` are the columns, `used` the places of those that are read as names, scores or times.
     """
@@ -80,10 +79,10 @@ def read_again(
 def group_rows(
     rows: Callable[[], Rows], key: Callable[[Sequence[str]], object], names: Sequence[str], used: Collection[int]
 ) -> RepeatedRows:
-    """Group the rows of a table that have the same key, where there are several.
+    """Return the groups of two or more rows with the same key.
 
-    `rows()` goes through all rows, anew at each call, and `key(cells)` says what a row is about; `names` is the header,
-    `used` are the places of columns that are read.
+    `rows()` goes through all rows, anew at each call, and `key(cells)` identifies the rater and the output; `names` is
+    the header, `used` are the places of columns that are read.
     """
     # Hashes take less memory than keys; rows that only share a hash fall out of the groups below.
     counts = Counter(hash(key(row)) for _, row in rows())
@@ -117,14 +116,14 @@ def copied_lines(repeated: RepeatedRows, *, rater_known: bool) -> list[int]:
 
 
 def drop_lines(repeated: RepeatedRows, lines: Collection[int]) -> RepeatedRows:
-    """Leave some lines out, and groups in which one line is left."""
+    """Return the groups without some lines; groups of one line are dropped."""
     gone = set(lines)
     groups = ([line for line in group if line not in gone] for group in repeated.groups)
     return RepeatedRows([group for group in groups if len(group) > 1], repeated.cells, repeated.names, repeated.used)
 
 
 def criteria_columns(repeated: RepeatedRows, *, surely: bool) -> list[int]:
-    """Return the column, or the two columns, whose values are criteria: they tell the rows of each group apart.
+    """Return the places of the column, or two, whose values are criteria: they tell apart the rows of each group.
 
     A column has at most MOST_VALUES values, most of them in each group: they are crossed with what is repeated. Columns
     of times, identifiers and comments are none, nor are those that number the rows of a group. `surely`: a column whose
@@ -169,7 +168,7 @@ def _numbers_rows(repeated: RepeatedRows, at: int) -> bool:
 
 
 def separates(repeated: RepeatedRows, columns: Sequence[int]) -> bool:
-    """True if the rows of nearly every group all differ in some columns."""
+    """True if the rows of nearly every group all differ in `columns` (places)."""
     apart = sum(len(_find_values(repeated, group, columns)) == len(group) for group in repeated.groups)
     return bool(repeated.groups) and apart >= _TOLD_APART * len(repeated.groups)
 
@@ -196,7 +195,10 @@ def _chance(repeated: RepeatedRows, columns: Sequence[int]) -> float:
 
 
 def refuse_criteria(repeated: RepeatedRows, file: str, what: str, *, rater_known: bool, surely: bool) -> None:
-    """Raise InputError where rows that are repeats answer several questions; `what` says what the first group is."""
+    """Raise InputError where repeated rows answer several questions; `what` describes the first group in the message.
+
+    `surely` as in `criteria_columns`.
+    """
     columns = criteria_columns(repeated, surely=surely)
     if not columns:
         return

@@ -1,8 +1,9 @@
 """Read scores of segments in the format of mt-metrics-eval, and averaged ones of the WMT metrics tasks.
 
-A line of mt-metrics-eval is a system and what it gets for a segment, `None` where it gets nothing: a score
-(`.seg.score`, of humans or of a metric; higher is better) or marked errors as JSON, each with its score (`.seg.rating`;
-lower is better). The segments of a system come in the order of `.docs`, whose lines are domain and document. Source:
+`read_segments` reads the former, `read_averages` the latter; both return `Ratings` by one rater. A line of
+mt-metrics-eval is a system and its result for a segment, `None` where there is none: a score (`.seg.score`, of humans
+or of a metric; higher is better) or marked errors as JSON, each with its score (`.seg.rating`; lower is better). The
+segments of a system come in the order of `.docs`, whose lines are domain and document. Source:
 google-research/mt-metrics-eval, README.
 
 Lines of averages (one per system and segment) hold system, score and segment, set apart by tabs or spaces; `None` where
@@ -33,7 +34,7 @@ from simlab.types import InputError
 RATER = "rater"
 _MARKED = '{"errors":'
 AVERAGE = "average"
-"""Stands for all raters of a segment, whose scores were averaged."""
+"""Name of the one rater of averaged scores."""
 UNRATED = "None"
 
 
@@ -46,9 +47,9 @@ def is_first_of_segments(line: str) -> bool:
 
 
 def read_segments(path: Path, lines: Iterable[tuple[int, str]], overrides: ColumnOverrides, where: str) -> Ratings:
-    """Return ratings by one rater, who is not named; segments are named by their place in the test set, from 1.
+    """Return segment scores as ratings by one rater without a name; segments are numbered in the test set, from 1.
 
-    Raises InputError naming file and line for what is no score, and for a test set with other segments.
+    Raises InputError naming file and line for a line that is no score, and for a test set with other segments.
     """
     collector, score, errors, rows = RatingCollector(), array("d"), array("q"), 0
     documents = read_documents(path, where)
@@ -106,7 +107,7 @@ def _fields(line: str, where: str) -> Sequence[str]:
 
 
 def read_documents(path: Path, where: str) -> list[str]:
-    """Read the document of every segment from the `.docs` that goes by the same name."""
+    """Return the document of every segment, from the `.docs` file beside the scores."""
     beside = path.with_name(f"{path.name.partition('.')[0]}.docs")
     if not beside.exists():
         raise InputError(
@@ -186,7 +187,7 @@ def build_averages(
     rows: int,
     **rest: object,
 ) -> Ratings:
-    """Put ratings together that nobody in particular gave: one rater, no times; higher is better, save of `errors`."""
+    """Return collected scores as `Ratings` by one rater, without times; higher is better, or lower of `errors`."""
     indexed, n = number_names(collector, where, alike=overrides.alike), len(score)
     values = np.array(score)
     better: direction.Better = "higher" if errors is None else "lower"

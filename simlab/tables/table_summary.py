@@ -1,4 +1,4 @@
-"""Summarise how a table of ratings was understood, in one line and as a record."""
+"""Summarise how a table of ratings was read: `line` returns a line for people, `record` a JSON record."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from simlab.tables.rating_table import Ratings
 
 
 def line(ratings: Ratings) -> str:
-    """State how many ratings of what by whom, on which scale, and which scores are better."""
+    """Return a line on the table: numbers of ratings, systems, documents and raters, scale and direction."""
     raters = pluralise(ratings.n_raters, "rater") if ratings.rater_known else "raters not named"
     documents = pluralise(ratings.n_documents, "document")
     if len(ratings.item_names) != ratings.n_documents:
@@ -25,20 +25,20 @@ def line(ratings: Ratings) -> str:
 
 
 def list_remarks(read: Mapping[str, Any]) -> Iterator[str]:
-    """State how cells of a table were taken, and which columns say nothing here; `read` is the record of a table."""
+    """Yield sentences on how cells were read, and on unused columns; `read` is the record of a table."""
     yield from read.get("remarks", ())
     if unused := read.get("unused"):
         yield f"not used: {clip(', '.join(unused), 200)}"
 
 
 def describe_rows(where: Where, left_out: Sequence[LeftOutRatings] = ()) -> str:
-    """Return the end of a line on a table of which some rows are read or count; empty where all do."""
+    """Return the end of a line: which rows are read, and which are left out; empty where all count."""
     chosen = f"; rows with {phrase(where)}" if where else ""
     return chosen + "".join(f"; left out: {group.ratings:,} {group.why}" for group in left_out)
 
 
 def record_where(where: Where, left_out: Sequence[LeftOutRatings] = ()) -> dict[str, Any]:
-    """Return which rows are read, and which do not count, as a part of a record; empty where all do."""
+    """Return the part of a record on chosen and left-out rows; empty where all count."""
     record: dict[str, Any] = {"where": values_by_column(where)} if where else {}
     if left_out:
         why = "; ".join(group.why for group in left_out)
@@ -47,7 +47,7 @@ def record_where(where: Where, left_out: Sequence[LeftOutRatings] = ()) -> dict[
 
 
 def record(ratings: Ratings) -> dict[str, Any]:
-    """Return how a table of ratings was understood, as a record for programs."""
+    """Return how a table of ratings was read, as a JSON record."""
     return {
         "rows": ratings.rows,
         "used": ratings.answers or len(ratings.score),

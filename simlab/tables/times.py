@@ -20,7 +20,7 @@ and the total depends on it, so that it is shown at three cuts."""
 CUT = 300.0
 """The cut that speeds are learnt under unless another is asked for, in seconds."""
 MOST_SECONDS = 1e9
-"""No gap is longer: it keeps sums finite where a table has times of no known century."""
+"""Longest gap, in seconds: it keeps sums finite where times are from no known century."""
 
 
 def check_cut(cut: float) -> None:
@@ -33,7 +33,7 @@ def check_cut(cut: float) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Times of answers, flat: one entry per answer of which it can be told, login by login, in order.
+    """Times of answers, flat: one entry per answer with a known time, login by login, in order.
 
     All that was handed in counts: control items, practice and repeated answers take time as well. `login[k]`;
     `person[login]` is an index of `person_names`; `gap[k]` are seconds since the answer before in that login had ended,
@@ -50,17 +50,17 @@ class Times:
     rule: Literal["ends", "durations"]
 
     def seconds(self, cut: float) -> Floats:
-        """Return what each answer took, gaps cut at so many seconds."""
+        """Return the time of each answer in seconds, gaps cut at `cut` seconds."""
         return np.minimum(self.gap, cut)
 
     def split_by_person(self, cut: float) -> dict[str, Floats]:
-        """Return what each person's answers took, gaps cut at so many seconds."""
+        """Return the times of each person's answers in seconds, gaps cut at `cut` seconds."""
         person, seconds = self.person[self.login], self.seconds(cut)
         parts = np.split(seconds[np.argsort(person, kind="stable")], np.cumsum(np.bincount(person))[:-1])
         return dict(zip(self.person_names, parts, strict=True))
 
     def hours(self, cut: float) -> float:
-        """Return the hours of all people together, gaps cut at so many seconds."""
+        """Return the hours of all people together, gaps cut at `cut` seconds."""
         return float(self.seconds(cut).sum()) / 3600
 
 
@@ -72,7 +72,7 @@ def take_times(
     who: Mapping[str, str],
     order: Sequence[int] | None = None,
 ) -> Times | None:
-    """Take times from ends where most answers have one, else from durations; None where a table has neither.
+    """Return times from ends, where most answers have one, else from durations; None where a table has neither.
 
     `logins`, `ends` and `seconds` (durations) and `outputs` have one entry per answer, NaN for what is not known; `who`
     and `order` are as in `take_gaps`.
@@ -90,7 +90,7 @@ def take_gaps(
     who: Mapping[str, str],
     order: Sequence[int] | None = None,
 ) -> Times | None:
-    """Take the time between two ends in a row within a login; None where no login has two ends.
+    """Return the time between two ends in a row within a login, as `Times`; None where no login has two ends.
 
     `who` says which person a login is (itself, where it does not say). Answers that ended at once are in the order of
     `order`, else in that of the table; NaN is an end that nobody knows.
@@ -112,7 +112,7 @@ def take_gaps(
 def take_durations(
     logins: Sequence[str], seconds: Iterable[float], outputs: Sequence[Hashable], who: Mapping[str, str]
 ) -> Times | None:
-    """Take answers to be as long as the table says, in its order; None where no answer took any time.
+    """Return the durations in a table, in its order, as `Times`; None where no answer took any time.
 
     Somebody who took no time for anything was not timed, and has no entry.
     """

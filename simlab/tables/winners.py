@@ -65,7 +65,7 @@ class SourceVotes:
         self.flat.extend((*at, *readings, times))
 
     def drop(self, lines: Sequence[int]) -> int:
-        """Leave out what stands on some lines; return how many votes did."""
+        """Leave out the votes on some lines; return how many there were."""
         columns = self.columns()
         gone = np.isin(columns[4], list(lines))
         if gone.any():
@@ -78,7 +78,7 @@ class SourceVotes:
 
 
 def read_cell(text: str, first: str, second: str, *, numbers: bool = False) -> CellReadings | None:
-    """Read what a cell says of two systems; None for what says nothing. `numbers`: other numbers than 0, .5 and 1, too.
+    """Return both readings of a cell about two systems; None if it has none. `numbers`: not 0, .5 and 1 alone.
 
     >>> read_cell("B", "B", "C"), read_cell("tie", "B", "C"), read_cell("?", "B", "C")
     (CellReadings(name=0, word=2), CellReadings(name=-1, word=1), None)
@@ -131,9 +131,9 @@ def _decode(word: Ints, name: Ints, line: Ints, source: str, table: CellTable) -
 
 
 def resolve(votes: SourceVotes, source: str, table: CellTable) -> tuple[WinnerComparisons, str]:
-    """Decide between names and places by what the whole column says, and repeat what was counted.
+    """Return comparisons, deciding between names and places by the whole column, and a sentence on numbers ("": none).
 
-    A count of n wins becomes n comparisons. The second result is a sentence on what numbers stand for, or "".
+    A count of n wins becomes n comparisons.
 
     Where systems are called A and B, a row of B and A whose winner is A may mean either. What other rows of the column
     say settles it. Raises InputError where it does not.
@@ -158,7 +158,7 @@ def resolve(votes: SourceVotes, source: str, table: CellTable) -> tuple[WinnerCo
 def has_places(votes: SourceVotes) -> bool:
     """True if winners are written as places in the row: a word for a place stands where no name does.
 
-    Numbers say what one of two columns gets, whatever order raters saw.
+    Numbers do not count: they are points of one of two columns, whatever order raters saw.
     """
     _, _, _, _, _, name, word, _ = votes.columns()
     return bool(((name < 0) & np.isin(word, (FIRST, SECOND))).any())
@@ -173,7 +173,7 @@ def _refusal(second: bool, where: str, source: str) -> InputError:
 
 
 def no_outcome(text: str, where: str, column: str) -> InputError:
-    """Describe a cell that is no outcome of a comparison."""
+    """Return the error for a cell that is no outcome of a comparison."""
     return InputError(f"{where}: {clip(column, 40)}={clip(text, 40)!r} {RULE}")
 
 
@@ -196,7 +196,7 @@ def outputs(comparisons: WinnerComparisons, *further: Ints) -> Ints:
 
 
 def refuse_contradictions(comparisons: WinnerComparisons, source: str, table: CellTable) -> None:
-    """Raise InputError where a metric says two things of the same two outputs."""
+    """Raise InputError where a metric gives two answers on the same two outputs."""
     known = np.flatnonzero(comparisons.item >= 0)
     if not len(known):
         return

@@ -1,1 +1,1 @@
-"""Assign a planned study of ratings to real items and raters: who rates what in which order; read it back."""
+"""Assign a planned study of ratings to real items and raters, and read the filled sheets back."""

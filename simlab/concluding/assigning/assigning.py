@@ -1,4 +1,8 @@
-"""Deal the items of a planned study to raters, shuffled and blinded; `writing` writes the files."""
+"""Deal the items of a planned study of ratings to raters, shuffled and blinded.
+
+Call `assign` with the study and the tables of items and raters: it returns an `Assigned`, which `writing.write` puts
+into files.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +31,9 @@ from simlab.types import InputError, Ints, Streams
 class Assigned:
     """An assignment, before it is written.
 
-    `items` are what is rated, `seated` who the raters are, `dealt` is who rates which output, in which order. `lines`
-    are the ratings to be given, with control items; `scale` is that of ratings, `seed` that of the deal.
+    `items` are the outputs that can be rated, `seated` the raters in their seats, `dealt` the deal: which rater rates
+    which output, in which order. `lines` are the ratings to be given, control items included; `scale` is the scale of
+    ratings, `seed` the seed of the deal, `notes` are sentences for the user.
     """
 
     study: AssignedStudy
@@ -42,7 +47,7 @@ class Assigned:
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """Name the documents that nobody is asked about."""
+        """Return the names of the documents that the deal leaves out."""
         documents, names = self.dealt.collected.documents, self.seated.frame.document_names
         if documents is None:
             return ()
@@ -109,7 +114,7 @@ def _list_unused_hours(people: Sequence[RaterCapacity], seconds: float | None) -
 
 
 def write_sidecar(assigned: Assigned) -> str:
-    """Return the sidecar of an assignment: the study, and what `conclude` needs to read the filled sheets back."""
+    """Return the text of an assignment's sidecar: the study, and the campaign that filled sheets are read back into."""
     study, came = assigned.study, assigned.dealt.collected
     # A --seed changes the deal alone; the analysis keeps the random numbers of the study.
     kept = replace(came, streams=Streams(study.frozen["seed"], came.streams.path))

@@ -1,7 +1,7 @@
-"""Name every screen by a code that says nothing of its system, and keep the key for those who may know.
+"""Name every screen by a code that says nothing of its system, and keep the key that says what each code stands for.
 
-A screen shows one system's output of a document, segment by segment. `lines` makes the lines of sheets and key, `text`
-writes the key, and `read_key` reads it: what each code stands for.
+A screen shows one system's output of a document, segment by segment. `lines` returns one `SheetLine` per rating, `text`
+the key as CSV, and `read_key` reads a key back as a `Meant` for each code.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ TEXTS = ("source", "output")
 
 
 class ShownScreen(NamedTuple):
-    """A screen of somebody's work: an output of the study, once more (`again`), or a `control` item.
+    """A screen in a rater's work: an output of the study, the same once more (`again`), or a `control` item.
 
     `task` counts the tasks of a rater from 0; system and document are those of the frame (-1: of a control item).
     """
@@ -55,7 +55,8 @@ class SheetLine(NamedTuple):
     """One rating that is to be given; `position` and `task` count from 1 for each rater.
 
     `slot` is its code. `segment` is the name of the segment, "" where the document is the unit; `number` counts it in
-    its document, from 1. `control` says which ratings pass, `repeat`, or nothing.
+    its document, from 1. `control` is the range that passes a control item, `repeat` for an output shown once more, or
+    "". `source` and `output` are texts.
     """
 
     position: int
@@ -77,10 +78,10 @@ class SheetLine(NamedTuple):
 
 
 def lines(work: Sequence[ShownScreen], seated: Seated, items: Items, seed: int, study: str) -> list[SheetLine]:
-    """Lay out work, rater by rater and in its order; codes are drawn anew for each screen.
+    """Return the ratings of all screens of `work`, a line each, in its order; each screen gets a code of its own.
 
-    `study` is the digest of the study: other studies, and other items, have other codes, so that no sheet is read by
-    the key of another.
+    `seated` and `items` name systems, documents and texts, `seed` is that of the deal. `study` is the digest of the
+    study: other studies, and other items, have other codes, so that no sheet is read by the key of another.
     """
     codes = _codes(len(work), seed, study, _digest(items))
     frame = seated.frame
@@ -146,9 +147,10 @@ def _codes(n: int, seed: int, study: str, items: str) -> list[str]:
 
 
 class Meant(NamedTuple):
-    """Meaning of a code: an output of the study, the same once more, or a control item that `passes`.
+    """Meaning of a code: an output of the study, the same once more (`again`), or a control item that `passes`.
 
-    `cells` is its row of the key.
+    `number` counts the segment in its document and `position` the rating among those of the rater, from 1. `cells` is
+    the row of the key, by column.
     """
 
     system: str
@@ -163,12 +165,12 @@ class Meant(NamedTuple):
 
     @property
     def counts(self) -> bool:
-        """True if a rating of it is one of the study."""
+        """True if a rating of this code belongs to the study: neither a repeat nor a control item."""
         return not self.again and self.passes is None
 
 
 def text(lines: Sequence[SheetLine]) -> str:
-    """Write the key of an assignment."""
+    """Return the key of an assignment as CSV, a row per rating, sorted by code so that the order tells nothing."""
     rows = (
         (
             line.slot,
@@ -188,7 +190,7 @@ def text(lines: Sequence[SheetLine]) -> str:
 
 
 def text_mark(text: str) -> str:
-    """Return 16 digits by which a text is known again, "" of an empty one.
+    """Return 16 hexadecimal digits of a text's SHA-256, by which it is recognised; "" for an empty text.
 
     How blanks, line ends and accents are written does not count, nor do apostrophes in front: spreadsheets change them.
     """
@@ -197,12 +199,16 @@ def text_mark(text: str) -> str:
 
 
 def digest(text: str) -> str:
-    """Return the SHA-256 of a key."""
+    """Return the SHA-256 of a key's text, in hexadecimal."""
     return sha256(text.encode()).hexdigest()
 
 
 def read_key(path: Path, sha256: str | None = None) -> dict[str, Meant]:
-    """Read a key of that SHA-256 (None: any); raise InputError, naming file and line, for what is none, or another."""
+    """Read a key, and return the meaning of each code.
+
+    `sha256` is the digest that the file must have (None: any). Raises InputError, naming the file, for a file that is
+    no key, or another one.
+    """
     if not path.is_file():
         raise InputError(f"{clip(path)}: is not there, and nothing else says which code is which system; put it back")
     cell_table = load(path, "an assignment's key")

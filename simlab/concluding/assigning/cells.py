@@ -1,4 +1,7 @@
-"""Write texts into cells so that no spreadsheet takes them for formulas, and names of files after raters."""
+"""Write cells of CSV so that no spreadsheet takes a text for a formula, and file names after raters' names.
+
+`table` returns the text of a table, `name_files` a file name for each rater.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ _GUARDED = re.compile(r"'+[=+\-@\t\r]")
 
 
 def name_files(names: Sequence[str]) -> dict[str, str]:
-    """Return for each rater a name of files that every disk takes: a number, and what is left of theirs.
+    """Return a file name for each rater that every disk takes: a number, and the plain letters of the name.
 
     >>> name_files(["Zoë A.", "../x"])
     {'Zoë A.': '1-Zoë_A', '../x': '2-x'}
@@ -37,7 +40,7 @@ def guard_formula(text: str) -> str:
 
 
 def strip_guard(text: str) -> str:
-    """Take back what `guard_formula` wrote.
+    """Return a text without the apostrophe that `guard_formula` put before it.
 
     >>> strip_guard("'=1+1"), strip_guard("''-x"), strip_guard("-3"), strip_guard("it's")
     ('=1+1', "'-x", '-3', "it's")
@@ -46,7 +49,7 @@ def strip_guard(text: str) -> str:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Write a table with commas; texts are guarded, None is an empty cell."""
+    """Return rows as CSV under a header of `columns`; texts are guarded, None is an empty cell."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(columns)

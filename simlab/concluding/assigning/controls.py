@@ -1,4 +1,7 @@
-"""Put control items among the work of raters: those of the table of items, else outputs of their own once more."""
+"""Put control items among the work of raters: those of the table of items, else outputs of their own once more.
+
+Call `add_controls` with the screens of all raters, which returns the `ShownScreen` list with control items in it.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from simlab.concluding.assigning.items import ControlItem
 from simlab.types import Ints
 
 APART = 2
-"""So many tasks lie between an output and the same once more, where there are as many."""
+"""Least number of tasks between an output and its repeat, where the rater has that many."""
 
 
 class _Placed(NamedTuple):
@@ -31,11 +34,11 @@ def add_controls(
     controls: Sequence[ControlItem],
     share: float | None,
 ) -> list[ShownScreen]:
-    """Return the work of all raters, `screens`, with control items in it, each a task of its own at a random place.
+    """Return `screens`, the work of all raters, with control items in it, each a task of its own at a random place.
 
-    `share` is that of control ratings for each rating (None: all control items once, to everyone); `sizes[document]`
-    counts segments. Control items come from the table of items, in random order, again once all were shown; where it
-    has none, a rater gets outputs of their own once more, later than the first time.
+    `sizes[document]` is the number of segments. `share` is the number of control ratings per rating (None: every
+    control item once, for every rater). Items of `controls` come in random order, and again once all were shown; where
+    there are none, raters get outputs of their own once more, later than the first time.
     """
     work: list[ShownScreen] = []
     for _, rater_screens in groupby(screens, key=lambda one: one.rater):

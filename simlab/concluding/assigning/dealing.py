@@ -1,8 +1,8 @@
-"""Deal real items to real raters by the code that deals simulated ones; put each rater's work in order.
+"""Deal real items to real raters by the code that deals simulated ones, and put each rater's work in order.
 
-A bucket is a set of documents that the same few raters may rate; these have its seats. `seat` puts people in the seats
-of a simulated world, `deal` gives each their screens in order, and `seat_by_capacity` moves people to seats whose work
-they can do.
+`seat` returns raters in the seats of a simulated world (`Seated`), `seat_by_capacity` moves them to seats whose work
+they can do, and `deal` returns the screens of each rater, in order (`DealtCampaign`). A bucket is a set of documents
+with the seats of the few raters who may rate them.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ PLACE = Place(0)
 
 
 def find_seconds(config: Mapping[str, Any], world: World) -> float | None:
-    """Return what a rating takes on average, in seconds, as the study's clock says; None where it has none."""
+    """Return the seconds that a rating takes on average by the clock of a study; None where it has no clock."""
     seconds = config["design"].get("collection", {}).get("seconds_per_answer")
     if seconds is None and world.speeds is not None:
         return world.speeds.seconds_per_answer
@@ -52,10 +52,10 @@ def find_seconds(config: Mapping[str, Any], world: World) -> float | None:
 
 
 def seat_by_capacity(seated: Seated, loads: Ints, seconds: float | None) -> Seated:
-    """Return raters in seats whose `loads`, in ratings, they can do; all stay where they are if that fits already.
+    """Return raters in seats whose loads fit their hours and caps; all stay in their seats if these fit already.
 
-    `seconds` are those of a rating (None: hours limit nothing). Raters who were matched by name keep their seats.
-    Raises InputError, with how much is over, where that cannot be.
+    `loads[seat]` counts ratings, `seconds` is the time of a rating (None: hours limit nothing). Raters who were matched
+    by name keep their seats. Raises InputError, with the excess, where no seating fits.
     """
     able = _calculate_capacity(seated.people, seconds)
     # Seats are kept where they fit: the deal then stays the one that was simulated.
@@ -122,7 +122,7 @@ def balance_orders(rng: np.random.Generator, screens: Sequence[Screen]) -> list[
 
 
 def squares(rng: np.random.Generator, n_tasks: int, n: int) -> Ints:
-    """Draw orders of n things for each task, `[task, place]`: the rows of Latin squares.
+    """Draw an order of the numbers below n for each task, `[task, place]`: the rows of Latin squares.
 
     Rows, columns and names of each square are shuffled: so every row by itself is any order with the same chance, and
     no thing always follows the same other.
@@ -151,7 +151,7 @@ class Seated(NamedTuple):
 
 
 def seat(frame: Frame, config: Mapping[str, Any], items: Items, people: Sequence[RaterCapacity]) -> Seated:
-    """Seat raters in buckets of the documents as those of a simulated world sit, with its `frame`.
+    """Return raters seated in the buckets of the documents as in a simulated world, whose frame is `frame`.
 
     Raises InputError, with both numbers, for other numbers of systems than the study has, for fewer documents than it
     asks about, and for raters who are too few for its buckets.
@@ -238,7 +238,7 @@ class _Silent(NamedTuple):
 
 
 def deal(config: Mapping[str, Any], frame: Frame, seed: int) -> DealtCampaign:
-    """Deal the documents of a frame as a study says; `seed` is that of the deal.
+    """Deal the documents of a frame by the design of a study; `seed` is the seed of the deal.
 
     The analysis keeps the random numbers of the study's own seed. Raises InputError where the design cannot be carried
     out, as with a load that no deal reaches.

@@ -1,7 +1,7 @@
-"""Read what raters filled in, in whatever form, and refuse sheets whose columns no longer belong together.
+"""Read the ratings of filled sheets, of any form, and refuse sheets whose columns no longer belong together.
 
-`read_filled` returns one `FilledRating` for each rating of a table, or of an export of Label Studio or Appraise. What
-its code stands for, and who gave it, is up to `unblinding`, which calls the three checks.
+`read_filled` returns one `FilledRating` for each rating of a table, or of an export of Label Studio or Appraise.
+`unblinding` looks the codes up, and calls the three checks (`refuse_...`).
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ KINDS = ("number", "rating", "choices")
 
 FORM = "a filled assignment (slot, rating)"
 BESIDE = ("position", "rater", "task", "document", "segment", "number", "control", "system", "source", "output")
-"""Columns that a key has, too: where a sheet has them, they say of a code what its key says."""
+"""Columns of a sheet that are also in the key, and must agree with it."""
 USUAL: Mapping[str, Names | Sequence[str]] = {**aliases("slot", "rating"), **dict.fromkeys(BESIDE, ())}
 ENDINGS = (".csv", ".tsv", ".json")
 LISTS = ("projects.csv", "accounts.csv", "manifest.json", "batches.json")
-"""What is written beside tasks, and holds no ratings."""
+"""Files beside the tasks that hold no ratings."""
 APPRAISE = 7
-"""So many cells at least has a row of Appraise: account, targetID, itemID, type, two languages, score."""
+"""Least number of cells in a row of Appraise: account, targetID, itemID, type, two languages, score."""
 
 CHANCE = 1e-9
-"""Ratings whose order so few sheets show by chance were sorted."""
+"""Share of sheets below which an order of ratings counts as sorted, not as chance."""
 REMEDY = "put the rows together again, or take this column out"
 
 
@@ -105,9 +105,10 @@ def _text(value: Any) -> str:
 
 
 class FilledRating(NamedTuple):
-    """A rating as it was written: the `slot` it is of, by whom ("": by whom it was asked of), and where it stands.
+    """A rating as it was filled in: the code `slot`, the rater named on the row ("": nobody), and the text `rating`.
 
-    `line` is the number of the line, or of the entry; `beside` are the other cells by the key's names of columns.
+    `where` names the place in messages, `line` is the number of the line or entry; `beside` are the other cells, by the
+    key's names of columns.
     """
 
     slot: str
@@ -119,9 +120,10 @@ class FilledRating(NamedTuple):
 
 
 def read_filled(path: Path, columns: Mapping[str, str]) -> list[FilledRating]:
-    """Read a filled assignment, a file or a folder of them; `columns` are the table's own names of columns.
+    """Read a filled assignment, a file or a folder of files, and return its ratings in order.
 
-    Raises InputError, naming file and line, for what is none.
+    `columns[ours]` is the table's own name of a column. Raises InputError, naming file and line, for a file of another
+    form.
     """
     if not path.is_dir():
         return list(_read_filled_file(path, columns))
@@ -196,11 +198,11 @@ def _matches_cell(name: str, cell: str, own: str) -> bool:
 
 
 def refuse_other_raters(came: Sequence[tuple[FilledRating, str, str]], people: Sequence[str]) -> None:
-    """Raise InputError where a rater of the study is named on single rows of another one.
+    """Raise InputError where a rater of the study is named on single rows that were dealt to another one.
 
-    `came` are ratings with who was asked and who is named. A rater takes over all rows of one other, beside the own
-    ones, or none: a column that was moved or filled down names people otherwise. Who is not of the study takes over
-    what they like.
+    `came` are ratings, each with the rater whom it was dealt to and the rater who is named; `people` are the study's
+    raters. A rater may take over all rows of one other, beside the own ones; a column that was moved or filled down
+    names raters otherwise. A rater from outside of the study may take over any rows.
     """
     named, seats = dict[str, set[str]](), dict[str, set[str]]()
     for _, planned, rater in came:
@@ -218,9 +220,9 @@ def refuse_other_raters(came: Sequence[tuple[FilledRating, str, str]], people: S
 
 
 def refuse_sorted_ratings(came: Sequence[tuple[FilledRating, Meant, float]], where: str) -> None:
-    """Raise InputError for ratings that were sorted by themselves: all go up, or all go down, beside rows as dealt.
+    """Raise InputError if the ratings of every rater are sorted, all up or all down, beside rows as they were dealt.
 
-    Ratings of people who give any order with the same chance stand so in `CHANCE` of all sheets.
+    `came` are ratings with the meaning of the code and the value. Random orders look sorted in `CHANCE` of all sheets.
     """
     own: dict[str, list[tuple[int, float]]] = {}
     for _, meant, value in came:

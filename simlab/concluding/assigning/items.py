@@ -1,6 +1,7 @@
-"""Read the items (`read_items`) and the people (`read_people`) of a study that is to be carried out.
+"""Read the items (`read_items`) and the raters (`read_people`) of a study that is to be carried out.
 
-Items are documents or their segments, each with its source and the output of every system.
+The first returns `Items`: documents or their segments, each with its source and the output of every system. The second
+returns a `RaterCapacity` for each rater.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ USUAL = {
     "segment": Names(NAMES["segment"].usual),
 }
 MOST_LONGEST = 3
-"""So many missing outputs are named."""
+"""Most missing outputs that a message names."""
 
 
 class RaterCapacity(NamedTuple):
-    """A rater: the hours that they have, and the most ratings that they give (inf: any number)."""
+    """A rater, with the hours that they have and the most ratings that they can give (`cap`; inf: no limit)."""
 
     name: str
     hours: float = math.inf
@@ -40,7 +41,7 @@ class RaterCapacity(NamedTuple):
 
 
 def read_people(path: Path) -> tuple[RaterCapacity, ...]:
-    """Read a table of raters; raise InputError, naming file and line, for what is none."""
+    """Read a table of raters, a row each; raise InputError, naming file and line, for any other file."""
     table = rename(load(path, FORM_OF_RATERS), {"rater": list_rater_names(), **aliases("hours", "cap")}, {})
     if "rater" not in table.header:
         there = clip(", ".join(table.header), 120)
@@ -71,12 +72,12 @@ def _limit(text: str, column: str, where: str) -> float:
 
 
 def numbered_people(n: int) -> tuple[RaterCapacity, ...]:
-    """Name raters whom nobody named: r1, r2, ..."""
+    """Return n raters named r1, r2, ..., for a study without a table of raters."""
     return tuple(RaterCapacity(f"r{k + 1}") for k in range(n))
 
 
 class Passing(NamedTuple):
-    """Range of the ratings, both ends included, with which somebody passes a control item."""
+    """Range of ratings, both ends included, that passes a control item."""
 
     low: float
     high: float
@@ -87,7 +88,7 @@ class Passing(NamedTuple):
 
 
 def parse_passing(text: str, where: str) -> Passing:
-    """Read what passes: a number, or `A..B`; raise InputError, beginning with `where`, for anything else.
+    """Read the range that passes, a number or `A..B`; raise InputError, beginning with `where`, for other texts.
 
     >>> parse_passing("0..20", "items.csv, line 2")
     Passing(low=0.0, high=20.0)
@@ -100,7 +101,7 @@ def parse_passing(text: str, where: str) -> Passing:
 
 
 class ControlItem(NamedTuple):
-    """A control item, one output with all its segments: `passes[k]` is what somebody who looks gives segment k."""
+    """A control item, one output with all its segments; a rating of segment k within `passes[k]` passes."""
 
     document: str
     segments: tuple[str, ...]
@@ -111,9 +112,10 @@ class ControlItem(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """Outputs that can be rated: `segments[document]` names segments in order, "" where the document is the unit.
+    """Outputs that can be rated: `segments[document]` are names in order, "" where the document is the unit.
 
-    `source[item]` and `output[system][item]` are texts; items count the segments of the first document first.
+    `source[item]` and `output[system][item]` are texts; items are all segments, document by document. `where` names the
+    file in messages.
     """
 
     where: str

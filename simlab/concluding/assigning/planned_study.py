@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from simlab.config.studyfile import FrozenFamily
 
 WHOLE = 1e-9
-"""So far a rating may be from a multiple of the step, for being no binary number."""
+"""Largest distance, in steps, of a rating from a multiple of the step (binary rounding)."""
 
 STUDY, PLAN, ASSIGNED, KEY = "study.yaml", "plan.json", "assigned.study.yaml", "key.csv"
 CONCLUSION = "conclusion.json"
-"""What a conclusion is called in the folder of its plan."""
+"""Name of the file of a conclusion in the folder of its plan."""
 MOST_BYTES = 1 << 28
 AGAIN = "plan anew, or name another folder"
 READ = ("systems", "metric")
@@ -39,11 +39,11 @@ READ = ("systems", "metric")
 
 
 class RatingScale(NamedTuple):
-    """Least and largest rating (infinite: no end), and the values between them.
+    """Scale of ratings: the least and the largest (infinite: no end), and the values between them.
 
     Ratings are multiples of `step` counted from `low`, or from 0 where there is no least one (step 0: any number), or
-    one of the `values` (empty: those of the steps). A `loose` scale is what a pilot showed of one: it may have steps
-    and values that nobody gave there.
+    one of the `values` (empty: those of the steps). A `loose` scale was taken from a pilot, whose raters may not have
+    used all of its steps and values.
     """
 
     low: float
@@ -68,7 +68,7 @@ class RatingScale(NamedTuple):
         return bool(self.loose and self.values) and not self.low <= value <= self.high
 
     def serialise(self) -> dict[str, Any]:
-        """Write it as JSON has it: None is no end."""
+        """Return the scale as a JSON object, None for no end."""
         low, high = (end if math.isfinite(end) else None for end in (self.low, self.high))
         return {"low": low, "high": high, "step": self.step, "values": list(self.values), "loose": self.loose}
 
@@ -83,7 +83,7 @@ class RatingScale(NamedTuple):
 
 
 def read_scale(content: Any, where: str) -> RatingScale:
-    """Read what `serialise` wrote; raise InputError, beginning with `where`, for anything else."""
+    """Read the JSON that `RatingScale.serialise` wrote; raise InputError, beginning with `where`, for any other."""
     try:
         low, high = content["low"], content["high"]
         return RatingScale(
@@ -98,7 +98,7 @@ def read_scale(content: Any, where: str) -> RatingScale:
 
 
 def scale_of(config: Mapping[str, Any]) -> RatingScale:
-    """Return the scale of a study's ratings; of a world that has none, any number."""
+    """Return the scale of the ratings in a study's config; any number where its world has no scale."""
     world = draw_world(_redraw_errors(config), 0)
     law, loose = world.answers[RATE], is_chosen(config["systems"], fitted, config.get("plugins", ()))
     if not isinstance(law, ScaledRatings):
@@ -121,9 +121,10 @@ def _redraw_errors(config: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 class AssignedStudy(NamedTuple):
-    """A study and the folder that it is assigned in; `config` reads the files of the folder, `frozen` names them.
+    """A study and the folder that it is assigned in.
 
-    `digest` is that of the study as it was frozen, `family` the family of comparisons that was frozen beside it.
+    `config` has paths that can be opened, `frozen` the paths as the study file names them. `digest` is that of
+    `frozen`, `family` the family of comparisons that was fixed in advance (None: no family was).
     """
 
     folder: Path
@@ -134,7 +135,7 @@ class AssignedStudy(NamedTuple):
 
 
 def read_study(path: Path, plugins: Sequence[str] = ()) -> AssignedStudy:
-    """Read the study of a plan's folder, or a study file; raise InputError for what is none, or cannot be assigned."""
+    """Read the study of a plan's folder, or a study file; raise InputError for a file that cannot be assigned."""
     from simlab.config.plain_yaml import split_campaign_line
     from simlab.config.studyfile import read_config, read_family
 

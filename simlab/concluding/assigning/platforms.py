@@ -1,4 +1,7 @@
-"""Write an assignment for Appraise or for Label Studio."""
+"""Write an assignment for the rating platforms Appraise (`appraise_files`) and Label Studio (`project_files`).
+
+Both take the lines of the sheet and return the text of each file by its name.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from simlab.messages import clip
 from simlab.types import InputError
 
 NUMBER = 1
-"""The number of the campaign, which is part of what accounts are called."""
+"""Number of the campaign in Appraise, a part of the names of accounts."""
 URL = "http://127.0.0.1:8000/dashboard/sso/"
 _LANGUAGES = re.compile(r"([a-z]{3})-([a-z]{3})")
 _ACCOUNT = re.compile(rf"[a-z]{{6}}{NUMBER:02x}([0-9a-f]{{2,6}})")
@@ -24,20 +27,20 @@ _ACCOUNT = re.compile(rf"[a-z]{{6}}{NUMBER:02x}([0-9a-f]{{2,6}})")
 MOST_STARS = 10
 MOST_CHOICES = 15
 FINE = 0.01
-"""The step of a scale on which any number can be given."""
+"""Step of the number field where a scale has no steps."""
 DATA = ("slot", "position", "task", "document", "segment", "source", "output")
-"""What a rater's tool is told of a rating that is to be given: nothing of the system, nor which are control items."""
+"""Fields of a rating that the platform gets: neither the system nor the mark of control items."""
 
 
 class Languages(NamedTuple):
-    """Codes of languages as Appraise has them."""
+    """Source and target language as codes of three letters, such as eng and deu."""
 
     source: str
     target: str
 
 
 def languages(text: str) -> Languages:
-    """Read codes of languages; raise InputError for what is none.
+    """Read a pair of codes of languages; raise InputError for any other text.
 
     >>> languages("eng-deu")
     Languages(source='eng', target='deu')
@@ -49,7 +52,7 @@ def languages(text: str) -> Languages:
 
 
 def accounts(raters: Sequence[str], spoken: Languages) -> dict[str, str]:
-    """Return what the account of each rater is called, as Appraise calls those of a campaign.
+    """Return the name of each rater's account in an Appraise campaign.
 
     >>> accounts(["Ann", "Bob"], Languages("eng", "deu"))
     {'Ann': 'engdeu0101', 'Bob': 'engdeu0102'}
@@ -60,7 +63,7 @@ def accounts(raters: Sequence[str], spoken: Languages) -> dict[str, str]:
 
 
 def find_rater(account: str, raters: Sequence[str]) -> str | None:
-    """Return whose account one is; None for an account that is none of these raters'.
+    """Return the rater that an account belongs to; None for an account of none of these raters.
 
     >>> find_rater("engdeu0102", ["Ann", "Bob"])
     'Bob'
@@ -83,7 +86,7 @@ def check_scale(scale: RatingScale) -> None:
 
 
 def appraise_files(lines: Sequence[SheetLine], raters: Sequence[str], spoken: Languages, study: str) -> dict[str, str]:
-    """Return manifest, batches, and a list of accounts by their names; `study` names the campaign."""
+    """Return the texts of manifest, batches and list of accounts, by file name; `study` ends the campaign's name."""
     own = [[line for line in lines if line.rater == name] for name in raters]
     batches = [_batch(k, rater_lines, spoken) for k, rater_lines in enumerate(own, 1)]
     named = accounts(raters, spoken)
@@ -148,7 +151,7 @@ def _item(line: SheetLine, *, complete: bool) -> Mapping[str, Any]:
 
 
 def project_files(lines: Sequence[SheetLine], raters: Sequence[str], scale: RatingScale) -> dict[str, str]:
-    """Return the files of all projects by their names: tasks and config of each, and a list of who has which."""
+    """Return the texts of all files, by name: tasks and config of each rater's project, and a list of the projects."""
     named = name_files(raters)
     own = {name: [line for line in lines if line.rater == name] for name in raters}
     contents: dict[str, str] = {}
@@ -165,7 +168,7 @@ def _tasks(lines: Sequence[SheetLine]) -> str:
 
 
 def config(scale: RatingScale, *, sources: bool) -> str:
-    """Return a labelling config that asks for one rating of the scale, and shows sources where there are any."""
+    """Return Label Studio's XML config: one rating on the scale per output; `sources`: source texts are shown."""
     source = '  <Text name="source" value="$source"/>\n'
     return (
         "<View>\n"

@@ -1,6 +1,7 @@
-"""Read a filled assignment by its key as what was collected by its plan, and list which ratings are missing.
+"""Read a filled assignment by its key as the campaign of its plan, and list the ratings that are missing.
 
-`read` does it all. Control items are no ratings of the study: who failed them is reported among the deviations.
+Call `read` with the sheets, their key and the study, which returns a `Read`. Control items are not ratings of the
+study: raters who failed them are reported among the deviations.
 """
 
 from __future__ import annotations
@@ -31,11 +32,10 @@ NOT_LISTED = "what is missing is not listed"
 
 
 def write(file: Path, key: Mapping[str, Meant], came: Collection[str]) -> str:
-    """Write which ratings of the key did not come; where all did, no such file is left.
+    """Write `file`, the list of ratings in the key that did not come; where all did, remove an earlier list.
 
-    `came` are the codes that did. Returns why the list could not be written ("": it was).
-
-    A file of that name that somebody else wrote stays as it is.
+    `came` are the codes that were rated. Returns why the list could not be written ("": it was). A file of that name
+    from elsewhere is not touched.
     """
     lacking = [(slot, meant) for slot, meant in key.items() if meant.counts and slot not in came]
     rows = sorted((meant.rater, meant.position, slot, meant.document, meant.segment) for slot, meant in lacking)
@@ -53,7 +53,7 @@ def write(file: Path, key: Mapping[str, Meant], came: Collection[str]) -> str:
 
 
 def is_own(file: Path) -> bool:
-    """True if a file is such a list."""
+    """True if a file is a list of missing ratings that `write` wrote."""
     if not file.is_file():
         return False
     with file.open("rb") as handle:
@@ -61,10 +61,7 @@ def is_own(file: Path) -> bool:
 
 
 class SheetKey(NamedTuple):
-    """Key for reading filled sheets: its file, and the scale that they were to be filled by.
-
-    `key_sha256` is that of the key as it was written.
-    """
+    """Key of filled sheets: the file, its SHA-256 when it was written, and the scale that raters were given."""
 
     key: Path
     scale: RatingScale
@@ -72,7 +69,7 @@ class SheetKey(NamedTuple):
 
 
 class UnblindedRating(NamedTuple):
-    """A rating of a filled sheet, unblinded: as it was `given`, what its code stands for, the rater and the value."""
+    """A rating of a sheet: as it was `given`, the meaning of its code, the rater who gave it, and its value."""
 
     given: FilledRating
     meant: Meant
@@ -83,12 +80,11 @@ class UnblindedRating(NamedTuple):
 def read(
     path: Path, sheets: SheetKey, config: Mapping[str, Any], info: CampaignInfo, columns: Mapping[str, str]
 ) -> Read:
-    """Read a filled assignment, of whatever form, as what was collected; control items are held against what passes.
+    """Read a filled assignment, of any form, as the campaign of its plan; control items are checked and left out.
 
-    `config` and `info` are the study and its campaign, `columns` the table's own names of columns.
-
-    Raises InputError, naming file and line, for codes that the key does not have or that were rated twice, and for
-    ratings off the scale.
+    `config` and `info` are the study and its campaign, `columns[ours]` the table's own name of a column. Raises
+    InputError, naming file and line, for codes that the key does not have or that were rated twice, and for ratings off
+    the scale.
     """
     key, people = read_key(sheets.key, sheets.key_sha256), info.frame.rater_names
     rated = unblind_ratings(read_filled(path, columns), key, sheets.scale, people, clip(path))
@@ -101,9 +97,9 @@ def read(
 def unblind_ratings(
     came: Iterable[FilledRating], key: Mapping[str, Meant], scale: RatingScale, people: Sequence[str], where: str
 ) -> list[UnblindedRating]:
-    """Return each rating with the meaning of its code; `people` are the raters of the study.
+    """Return each rating with the meaning of its code; `people` are the raters of the study, `where` names the file.
 
-    Raises InputError for what is of nothing, comes twice, is off the scale, or stands in a row of something else.
+    Raises InputError for a code that is unknown or rated twice, a rating off the scale, and a row mixed up with others.
     """
     by_slot: dict[str, UnblindedRating] = {}
     for rating in came:
@@ -152,7 +148,7 @@ def _value(rating: FilledRating, scale: RatingScale) -> float:
 
 
 def rows(rated: Sequence[UnblindedRating], where: str) -> SheetRows:
-    """Lay unblinded ratings out as an exported campaign does: segments are numbered in their documents."""
+    """Return unblinded ratings as rows of an exported campaign; segments are numbered in their documents."""
     cells = {
         "system": [rating.meant.system for rating in rated],
         "document": [rating.meant.document for rating in rated],
@@ -172,7 +168,7 @@ def _describe_new_values(rated: Sequence[UnblindedRating], scale: RatingScale) -
 
 
 def controls(rated: Sequence[UnblindedRating]) -> list[str]:
-    """Report who failed control items, and how far those who rated an output twice were from themselves."""
+    """Return sentences on raters who failed control items, and on how far repeated ratings of an output differ."""
     return [*_failures(rated), *_describe_repeats(rated)]
 
 

@@ -1,4 +1,7 @@
-"""Write an assignment: the sheet, and in the study's folder its key and what `conclude` needs to read it back."""
+"""Write an assignment: the sheets for raters, and in the study's folder the key and the sidecar.
+
+Call `check` for the place of the sheets, then `write` with the assignment, which returns the files.
+"""
 
 from __future__ import annotations
 
@@ -21,22 +24,25 @@ COLUMNS = ("position", "rater", "task", "document", "segment", "slot", "control"
 
 As: TypeAlias = Literal["csv", "label_studio", "appraise"]
 USUAL: Mapping[As, str] = {"csv": "assignment.csv", "label_studio": "label_studio", "appraise": "appraise"}
-"""What sheets are called where no name is given; forms other than csv take several files, in a folder."""
+"""Default file (csv) or folder (other forms) of the sheets."""
 WRITTEN: Mapping[As, tuple[str, ...]] = {
     "label_studio": (".tasks.json", ".config.xml", "projects.csv"),
     "appraise": ("manifest.json", "batches.json", "accounts.csv"),
 }
-"""How the names of files end that forms write into a folder."""
+"""Endings of the files that each form writes into its folder."""
 
 
 def text(lines: Sequence[SheetLine]) -> str:
-    """Write what is to be rated, rater by rater and in the order of their work; ratings are empty."""
+    """Return the sheet as CSV, a row per rating, rater by rater in the order of work; `rating` is empty."""
     rows = ([*(getattr(line, name) for name in COLUMNS[:-1]), None] for line in lines)
     return table(COLUMNS, ([None if cell == "" else cell for cell in row] for row in rows))
 
 
 def check(folder: Path, out: Path | None, form: As) -> Path:
-    """Return where sheets will be written; raise InputError where they, or key and study, could not be."""
+    """Return the file or folder that sheets will be written to; raise InputError where a file could not be written.
+
+    `folder` is the study's, `out` the user's choice (None: a name of `USUAL` in the folder).
+    """
     chosen = folder / USUAL[form] if out is None else out
     for name in (KEY, ASSIGNED):
         check_writable(folder / name, "DIR")
@@ -62,7 +68,7 @@ def _check_folder(out: Path, form: As) -> None:
 
 
 def write(assigned: Assigned, out: Path, form: As, spoken: Languages) -> list[Path]:
-    """Write sheets, key and study; return the file or folder of the sheets, the key and the study.
+    """Write sheets, key and sidecar; return the paths of the three, `out` first.
 
     Raises InputError where the folder holds the key of another assignment, whose sheets nobody could read any more.
     """

@@ -1,7 +1,7 @@
-"""Estimate what a metric gets wrong about systems: the error of its differences, and whom it favours.
+"""Estimate the errors of a metric's means of systems: of its differences, and in favour of single systems.
 
-`estimate_bias` bounds, for each pair, the metric's difference less the humans'. `estimate_favour` bounds how far each
-system lies off the line of systems' means by the metric on those by humans.
+`estimate_bias` returns a `Bias`, bounds for each pair on the metric's difference less the humans'. `estimate_favour`
+returns a `Favour`, bounds on how far each system lies off the line of systems' means by the metric on those by humans.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from simlab.fitting_metrics.confusion import design_effect
 from simlab.types import Bools, Floats, Ints
 
 RARE = 10
-"""Misses of labels, below which their variance is not told by themselves."""
+"""Number of missed labels below which their variance cannot be estimated from themselves."""
 
 ALIKE = 0.24
 """Share of the range of all scores by which the ends of two scales may lie apart and still be those of one."""
@@ -28,10 +28,10 @@ MIDDLE = 0.05
 """Share of the scores at either end that the middle leaves out."""
 
 SURE = 2.0
-"""Standard errors over documents by which a metric follows humans within systems before its scale is told from that."""
+"""Standard errors over documents by which a metric must follow humans within systems before its scale is estimated."""
 
 FEWEST = 3
-"""Systems, below which nobody can tell the favoured one from the one that is not."""
+"""Least number of systems: of two, either may be the favoured one."""
 EXACT = 0.5
 """Weight of the lower end of the slope's band, where human scores carry no noise; the reliability of human scores is
 otherwise taken as uniform between the least that the band allows and 1. With .8 a system is accused in .11 of unbiased
@@ -76,12 +76,12 @@ def estimate_bias(
     rng: np.random.Generator, evidence: OutputEvidence, name: str, says: Floats | None, places: tuple[Ints, Ints], *,
     level: float, flips: int,
 ) -> Bias:  # fmt: skip
-    """Compare a metric's differences of systems with the humans', over outputs that have both.
+    """Return the error of a metric's differences of systems against the humans', over outputs that have both.
 
-    `name` is the metric, `says[output]` are its labels 0 and 1 in place of its scores (None: it has none), `places` the
-    first and the second system of each pair, among those that humans rated, and `flips` counts random flips of signs.
-    Labels are taken as they are. What is missed of labels is bounded by how rare misses are, too: none among few shows
-    little.
+    `name` is the metric, `says[output]` are its labels 0 and 1 in place of its scores (None: it has none), `places` are
+    the first and the second system of each pair, among those that humans rated. `flips` is the number of random flips
+    of signs, `level` the chance that any bound misses. Labels are taken as they are; bounds allow for rare misses that
+    few labels do not show.
     """
     score = evidence.metrics[name] if says is None else says
     both: Bools = evidence.rated & np.isfinite(score)
@@ -187,7 +187,10 @@ def share_a_scale(human: Floats, score: Floats) -> bool:
 
 
 def squares_within_systems(evidence: OutputEvidence, score: Floats, both: Bools) -> tuple[Floats, Floats, Floats]:
-    """Sum up squares of humans, products, and squares of the metric about the means of systems: `[document]` each."""
+    """Return sums of squares of humans, products, and squares of the metric about systems' means, `[document]` each.
+
+    `score[output]` is the metric's score, `both[output]` marks outputs with both scores.
+    """
     system, n = evidence.system[both], len(evidence.system_names)
     count = np.maximum(np.bincount(system, minlength=n), 1)
     human, own = (one - (np.bincount(system, one, n) / count)[system] for one in (evidence.human[both], score[both]))
@@ -255,8 +258,8 @@ def estimate_favour(
 ) -> Favour | None:
     """Estimate each system's favour; None for fewer than three systems, or if the metric is not shown to follow humans.
 
-    `score[output]` are the metric's. It follows humans if both scores go together within systems, by two standard
-    errors over documents.
+    `score[output]` are the metric's scores, `level` is the chance that any bound misses, `flips` the number of random
+    flips. It follows humans if both scores go together within systems, by two standard errors over documents.
     """
     both: Bools = evidence.rated & np.isfinite(score)
     systems = sum_by_document(evidence, None)[0]

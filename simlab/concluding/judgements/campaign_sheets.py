@@ -1,4 +1,8 @@
-"""Write the judgements of a campaign as a table, read one back, and hold one against its plan."""
+"""Write judgements of a campaign as a table, read it back, and compare any table of judgements with its plan.
+
+`sheet` returns the rows of a campaign, `match_campaign` reads them back, and `match_plan` reads a table that was
+collected by a plan; both return a `Read`. A judgement is a human score, with or without a metric's, of one output.
+"""
 
 from __future__ import annotations
 
@@ -112,13 +116,13 @@ def _name(number: int, system: str, shared: bool) -> str:
 
 
 def metric(collected: Collected) -> Any:
-    """Return the type and shape of what a metric says of judged outputs; the table has it output by output."""
+    """Return dtype and shape of the metric's scores of judged outputs (the table has the scores); None: no metric."""
     scores = collected.metric
     return None if scores is None else [scores.dtype.name, *scores.shape]
 
 
 def match_campaign(info: CampaignInfo, rows: SheetRows, config: Mapping[str, Any]) -> Read:
-    """Read the rows of an exported table as what its campaign collected, and list what is missing since.
+    """Read the rows of an exported table as the judgements of its campaign, and list how many are missing.
 
     Raises InputError for other systems or outputs than those of the campaign, and for an output that is there twice.
     """
@@ -253,10 +257,10 @@ class _Laid(NamedTuple):
 
 
 def match_plan(table: Path, wanted: ConcludeOptions, config: Mapping[str, Any]) -> Read:
-    """Read a table of judgements as what was collected by a plan, `config`, and list where it leaves the plan.
+    """Read a table of judgements that was collected by the plan `config`, and list where it leaves the plan.
 
     Raises InputError for the plan of other systems, for more judgements than were planned, for other values than the
-    plan's, and for an estimator that needs what only an exported campaign tells.
+    plan's, and for an estimator that needs facts which only an exported campaign has.
     """
     where, binary = clip(table), config["raters"].get("scale") == "binary"
     metric = (

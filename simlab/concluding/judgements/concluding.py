@@ -1,7 +1,7 @@
 """Conclude from outputs that humans and metrics scored: which systems are better, and what each metric is worth.
 
-`conclude` reads the table and returns the conclusion. `used` and `corrected` say that means and pairs are corrected by
-a metric (PPI: prediction-powered inference), not those of humans alone.
+`conclude` reads the table and returns a `Conclusion`. `used` and `corrected` are True where means and pairs are
+corrected by a metric (PPI: prediction-powered inference), and not those of humans alone.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ Say = Callable[[str], None]
 
 
 def promise(comparison: JudgedComparison, *, used: bool) -> Promise:
-    """State the promise of claims, and what is taken as drawn."""
+    """Return the promise of claims on pairs, with the sentence on which units are taken as a sample."""
     which = f"all {len(comparison.places[0])} pairs at once" if len(comparison.places[0]) > 1 else "one pair"
     rated = ", those that humans rated at random from all" if used else ""
     says = (
@@ -63,7 +63,7 @@ def find_detectable(differences: PairDifferences) -> float | None:
 
 
 def lines(metrics: Sequence[Metric], *, used: bool) -> list[str]:
-    """State by which methods means and pairs are estimated."""
+    """Return sentences on the methods by which means and pairs are estimated."""
     if not metrics:
         return []
     if used:
@@ -91,7 +91,7 @@ def describe_analysis(
 
 
 def warnings(evidence: OutputEvidence, comparison: JudgedComparison, way: Way) -> list[Limit]:
-    """Return what limits the conclusion."""
+    """Return the limits of the conclusion, as sentences with ranks."""
     documents = int((way.totals.n > 0).any(0).sum())
     limits = [
         *rank_limits(Rank.CLAIMS, [*_name_unrated_systems(evidence, comparison), *_describe_uneven_labels(evidence)]),
@@ -149,7 +149,7 @@ def conclude(table: Path, wanted: ConcludeOptions, say: Say) -> Conclusion:
     """Conclude from a table of outputs that humans and metrics scored, or from two tables.
 
     Systems and pairs are those of humans alone, unless one metric is asked about (or there is only one) and it pays:
-    then they are corrected by it. Raises InputError for what cannot be read, is asked wrongly or tells nothing.
+    then they are corrected by it. Raises InputError for tables and options that cannot be used.
     """
     if wanted.promise == "anytime":
         raise InputError("--promise anytime: is of preferences; judgements are concluded from once, at the end")

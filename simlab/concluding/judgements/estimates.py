@@ -1,9 +1,9 @@
-"""Estimate and compare systems from judgements of single outputs: with or without a metric, or as a plan does.
+"""Estimate and compare systems from judgements (human scores of single outputs), with or without a metric's scores.
 
-`conclude_by_plan` concludes from what a plan collected. Without a plan call `sum_by_document`, `choose_comparison` and
-`estimate_way`, which returns means and pairs; their `evidence` holds what humans and metrics said of each output.
-`places` are two arrays: the first and the second system of each pair, by their places among the systems that humans
-rated.
+`conclude_by_plan` takes the judgements of a plan and returns the conclusion by the plan's estimator. Without a plan
+call `sum_by_document`, `choose_comparison` and `estimate_way`, which returns means and pairs; their `evidence` has one
+entry per output. `places` are two arrays, the first and the second system of each pair, as places among the systems
+that humans rated.
 """
 
 from __future__ import annotations
@@ -42,20 +42,18 @@ ROUNDING = 1e-9
 """Share of a difference below which its standard error is rounding alone."""
 
 LIMIT = 100_000.0
-"""More documents than anybody rates are not counted."""
+"""Largest number of further documents that is foreseen."""
 
 FLIPS = 9_999
 LEAST = 3
-"""Documents that humans rated of each system, below which nothing is estimated."""
+"""Least number of documents of each system with human ratings."""
 
 
 def sum_by_document(evidence: OutputEvidence, metric: str | None) -> tuple[Ints, Totals]:
     """Return the numbers of the systems that humans rated, and their sums by document, `[system, document]`.
 
-    `metric` names the metric whose scores are added up, too (None: no metric).
-
-    A score that is missing counts as its system's mean: whatever a metric says of an output, the correction has mean
-    0, and no rating is left out.
+    `metric` names the metric whose scores are summed as well (None: no metric). A missing score counts as its system's
+    mean: the mean of the correction is 0 for any scores, and no rating is left out.
     """
     rated = evidence.rated
     systems = np.unique(evidence.system[rated])
@@ -69,7 +67,7 @@ def sum_by_document(evidence: OutputEvidence, metric: str | None) -> tuple[Ints,
 
 
 def fill_scores(evidence: OutputEvidence, score: Floats) -> Floats:
-    """Put a system's mean score where an output has none; 0 where the metric has seen nothing of a system.
+    """Return `score[output]` with gaps filled by the system's mean score; 0 where the metric scored no output of it.
 
     Scores are taken about the mean of all, so that no digits are lost.
     """
@@ -93,7 +91,8 @@ def list_systems(
 ) -> list[System]:
     """Return each system's mean with its interval, and the ranks that no claim rules out.
 
-    `n[system]` counts ratings, `of` are the means; `labels`: these are shares, bounded by 0 and 1.
+    `n[system]` counts ratings, `of` are the means, and intervals miss with probability `level`; `labels`: means are
+    shares, bounded by 0 and 1.
     """
     low, high = (share_intervals if labels else intervals)(of, level)
     ranks = {name: [1, len(names)] for name in names}
@@ -118,9 +117,11 @@ def list_pairs(
     margin: float | None,
     more: Sequence[More | None],
 ) -> list[Pair]:
-    """Conclude about each pair; a difference counts as found where its adjusted p-value says so.
+    """Return the record of each pair, claimed if its adjusted p-value is at most `level`.
 
-    Where a difference does not scatter, how far it is off is not known: its bounds are those that the claim allows.
+    `names[k]` is a system, `margin` a difference that does not matter (None: not given), `more[pair]` the documents
+    that would settle an open pair. Where a difference does not vary between documents its error is unknown: its bounds
+    are then those that the claim allows.
     """
     turn = -1 if lower_is_better else 1
     pairs = []
@@ -151,16 +152,17 @@ def list_pairs(
 
 
 def is_scattered(differences: PairDifferences) -> Bools:
-    """Return which differences vary at all between documents, beyond rounding."""
+    """Return which differences vary between documents, beyond rounding, `[pair]`."""
     return np.asarray(differences.se > ROUNDING * np.maximum(1.0, np.abs(differences.difference)))
 
 
 def more_documents(
     differences: PairDifferences, of: MeanInfluence, places: tuple[Ints, Ints], each: float
 ) -> list[More]:
-    """Count the further rated documents, of `each` ratings, that settle each pair with 80 % power.
+    """Return the number of further rated documents, of `each` ratings, that settles each pair with 80 % power.
 
-    What judged documents add to the variance falls with their number; what only the metric has seen is taken to last.
+    The variance from documents with ratings falls with their number; that from documents with a metric's scores alone
+    is taken to stay.
     """
     judged: Bools = np.asarray((of.share > 0).any(0))
     part = of.part[places[0]] - of.part[places[1]]
@@ -209,7 +211,7 @@ class Way(NamedTuple):
 
 
 def check(of: Totals, names: Sequence[str], table: Path) -> None:
-    """Raise InputError where nothing can be compared."""
+    """Raise InputError, naming the table, where fewer than two systems, or too few documents, can be compared."""
     if len(names) < 2:
         raise InputError(f"{clip(table)}: humans rated outputs of {names[0]} only; rate another system's, too")
     for name, row in zip(names, of.n, strict=True):
@@ -222,7 +224,7 @@ def check(of: Totals, names: Sequence[str], table: Path) -> None:
 
 
 def choose_comparison(evidence: OutputEvidence, systems: Ints, wanted: ConcludeOptions) -> JudgedComparison:
-    """Return which systems and pairs are compared; raise InputError for a baseline that humans did not rate."""
+    """Return the systems and pairs to be compared; raise InputError for a baseline that humans did not rate."""
     names = tuple(evidence.system_names[k] for k in systems)
     first, second = np.triu_indices(len(names), 1)
     if wanted.against is not None:
@@ -241,7 +243,10 @@ def choose_comparison(evidence: OutputEvidence, systems: Ints, wanted: ConcludeO
 
 
 def estimate_way(comparison: JudgedComparison, of: Totals, *, corrected: bool) -> Way:
-    """Estimate means from sums `of` documents, and compare them in pairs; `corrected`: by the metric in `of`."""
+    """Return means, differences and pairs of systems, from sums `of` documents.
+
+    `corrected`: means are corrected by the metric whose scores are in `of`.
+    """
     means = influence(of, corrected=corrected)
     differences = compare_by_flips(
         comparison.stream("flips"), means, comparison.places, level=comparison.level, flips=comparison.flips

@@ -91,11 +91,11 @@ def _keys(ratings: Ratings) -> list[tuple[str, str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class OutputEvidence:
-    """Outputs with ratings: `system[output]`, `item[output]`, `document[output]`, their mean rating `human[output]`.
+    """Outputs with scores: `system[output]`, `item[output]`, `document[output]`, and the mean rating `human[output]`.
 
-    NaN is not rated; `metrics[name][output]` the same. Human ratings are shares of positive labels where `labels`.
-    `noise[output]` is the variance of that mean over what the same raters might have said of the output, which several
-    ratings of it tell (None: not known). `read` and `line` say what was read.
+    `human` and `metrics[name][output]` are NaN where there is no score. `labels`: human ratings are labels 0 and 1, and
+    means are shares. `noise[output]` is the variance of the mean rating over repeated answers of the same raters (None:
+    not known). `read` and `line` describe the table, to programs and to people.
     """
 
     system_names: tuple[str, ...]
@@ -119,9 +119,9 @@ class OutputEvidence:
 
 
 def gather(table: Path, wanted: ConcludeOptions) -> OutputEvidence:
-    """Read one table of outputs, or humans' scores in the first and a metric's in the second.
+    """Read outputs with scores from one table, or humans' scores from `table` and a metric's from `wanted.second`.
 
-    Raises InputError for what is malformed, asked for and not there, and where humans rated nothing.
+    Raises InputError for malformed tables, for columns that are asked for and missing, and where humans rated nothing.
     """
     if wanted.second is None:
         outputs, lower = _read_one_table(table, wanted), wanted.column_overrides.better == "lower"

@@ -1,7 +1,7 @@
 """Judge a metric by a table: its quality, whether to mix it in, and the conclusions with it.
 
-`judge_metric` does it all. A label is what humans say of an output. Mixing in (PPI, prediction-powered inference) adds
-to a system's mean of labels lambda times the metric's mean over all outputs less that over outputs with labels.
+`judge_metric` returns all three. A label is a human rating of an output. Mixing in (PPI, prediction-powered inference)
+adds to a system's mean of labels lambda times the metric's mean over all outputs less that over outputs with labels.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from simlab.concluding.options import ConcludeOptions
 from simlab.types import Bools, Floats, Ints
 
 FEWEST = 3
-"""Documents with labels, and with none, of a system, from which both are compared."""
+"""Least number of documents of a system with labels, and without, for comparing the two."""
 GROUPS = 200
-"""At most so many groups of documents are left out in turn: more take long and tell no more of an error."""
+"""Largest number of groups of documents that the jackknife leaves out in turn."""
 UNLIKELY = 0.01
-"""Chance of calling labels that were dealt at random dealt otherwise."""
+"""Level of the test that labels were dealt at random."""
 
 
 def worth_labels(of: Totals, labels: int, level: float) -> Interval:
-    """Count the human labels that would narrow differences of systems as much as mixing the metric in does.
+    """Return the number of human labels that would narrow differences of systems as much as mixing the metric in does.
 
-    The variance of a difference falls as labels grow, so that a variance that is `r` times as large without the metric
-    is worth `labels * (r - 1)`. Estimate and interval are a jackknife over documents of log r, lambda tuned anew each
-    time: what is not known of lambda is most of what is not known of a metric that says little, and few documents with
-    labels show too little worth (.47 of a true .54 with 32; .53 by the jackknife).
+    `of` are sums by document, `labels` is the number of labels, and the interval misses with probability `level`. A
+    variance `r` times as large without the metric is worth `labels * (r - 1)`. Estimate and interval are a jackknife of
+    log r over documents, lambda tuned anew each time: few documents with labels show too little worth (.47 of a true
+    .54 with 32; .53 by the jackknife).
     """
     documents = np.flatnonzero((of.n if of.n_all is None else np.maximum(of.n, of.n_all)).any(0))
     group = np.arange(len(documents)) % GROUPS
@@ -71,9 +71,9 @@ def _log_ratio(of: Totals) -> float:
 
 
 class Uneven(NamedTuple):
-    """Difference of a metric's scores between labelled outputs of a system and its others, with the p-value of all.
+    """Difference of a metric's scores between a system's labelled outputs and its others, with its p-value.
 
-    `system` is empty where it is the mean of all systems that tells.
+    `system` is "" where the difference is the mean over all systems.
     """
 
     system: str
@@ -87,10 +87,10 @@ def count_unlabelled(evidence: OutputEvidence, name: str) -> int:
 
 
 def uneven_labels(evidence: OutputEvidence, name: str) -> Uneven | None:
-    """Test that labels were dealt at random within systems; return what shows most that they were not, or None.
+    """Test that labels were dealt at random within systems; return the clearest sign that they were not, or None.
 
-    Held against each other are the metric's scores of labelled and of other outputs of a system, whole documents as
-    clusters; each system, and the mean of all, by t with Bonferroni's correction.
+    The metric's scores of labelled outputs are compared with those of other outputs, documents as clusters, for each
+    system and for the mean of all: t tests with Bonferroni's correction.
     """
     tests = [
         (k, *test) for k in range(len(evidence.system_names)) if (test := _difference(evidence, name, k)) is not None

@@ -22,7 +22,7 @@ from simlab.fitting_metrics.confusion import design_effect
 from simlab.types import Bools, Estimates, Floats
 
 FEWEST = 3
-"""Outputs, or documents, from which a correlation is told."""
+"""Least number of outputs, or documents, for a correlation."""
 
 
 class Binary(NamedTuple):
@@ -34,7 +34,10 @@ class Binary(NamedTuple):
 
 
 def binarise_metric(evidence: OutputEvidence, name: str, threshold: float | None) -> Binary | None:
-    """Let a metric say adequate above a threshold, or the one that tells human labels best; None where none does."""
+    """Return the metric's labels, adequate or not by a threshold on its scores; None where no threshold can be used.
+
+    `threshold` None: the one by which the labels agree best with the humans'.
+    """
     score = evidence.metrics[name]
     both: Bools = np.isfinite(score) & evidence.rated
     if both.sum() < 2:
@@ -94,9 +97,10 @@ def _youden(says: Bools, adequate: Floats) -> float:
 
 
 def calibration(evidence: OutputEvidence, says: Floats) -> Floats:
-    """Count labels `[system, 4]`: adequate outputs called so, all adequate ones, inadequate called so, all of these.
+    """Count labelled outputs, `[system, 4]`: adequate ones called so, all adequate ones, others called so, all others.
 
-    Counts are divided by the design effect of documents: so many independent outputs would tell as much.
+    `says[output]` are the metric's labels. Counts are divided by the design effect of documents, so that they stand for
+    independent outputs.
     """
     both: Bools = np.isfinite(says) & evidence.rated
     s, y, system = says[both], evidence.human[both], evidence.system[both]
@@ -182,10 +186,10 @@ def _pearson(moments: Floats) -> Floats:
 
 
 def posteriors(evidence: OutputEvidence, says: Floats, level: float) -> tuple[list[Estimated], tuple[str, ...]]:
-    """Return each system's share of adequate outputs, and notes on what was left out.
+    """Return each system's share of adequate outputs by three methods, and notes on a method that was left out.
 
-    Its posterior takes rho and eta as joint (the same for all systems), as each system's own, and as partially pooled.
-    Outputs that humans rated count as labels and for rho and eta, never among the metric's own.
+    Posteriors take rho and eta as joint (the same for all systems), as each system's own, and as partially pooled.
+    `says[output]` are the metric's labels. Outputs with human labels count as such, never among the metric's own.
     """
     counts, counted = _counts(evidence, says), calibration(evidence, says)
     by_method = {

@@ -1,4 +1,4 @@
-"""Simulate repetitions of a study of judgements, and count its claims about equal systems.
+"""Simulate a study of judgements again: `repetition` repeats its claims, `control` counts claims about equal systems.
 
 In both functions `systems` are the numbers of those that humans rated, and `places` the first and the second system of
 each pair, as places among them.
@@ -36,9 +36,9 @@ def control(
     level: float,
     seed: int,
 ) -> Control:
-    """Carry out studies like this one on equal systems; count those that claim something, and what t tests claim.
+    """Simulate studies like this one on equal systems; return the shares that claim some pair, and that t tests do.
 
-    `of` are sums by document; `corrected`: the studies correct means by the metric in them.
+    `of` are sums by document; `corrected`: means are corrected by the metric in them.
     """
     studies = document_pairs.count_affordable_studies(of, len(places[0]), current_effort().equal_studies)
     claims, documents = document_pairs.some_claims(
@@ -67,8 +67,7 @@ def repetition(
 ) -> Repetition | None:
     """Estimate how likely all claims are found again: on the same documents and on others, by the same raters.
 
-    `of` are the means, `pairs` what was concluded of each pair.
-    None where nothing was claimed.
+    `of` are the means, `pairs` the records of pairs in the conclusion. None where nothing was claimed.
     """
     claimed = np.array([pair.verdict != 0 for pair in pairs])
     if not claimed.any():

@@ -1,10 +1,9 @@
-"""Decide whether to trust a metric, to correct it or to leave it out, and give the reason.
+"""Decide whether to trust a metric, to correct it or to leave it out: call `verdict`, which returns a `Verdict`.
 
-leave_out: mixing it in is not shown to pay: what it says of differences between systems is not shown to go with what
-humans say (flips of whole documents, two-sided, at half the level, so that one that says nothing is left out nearly
-always), or its intervals of differences are no narrower.
-trust: its own means would do: for every pair at once, what its own difference misses of the humans' is shown to lie
-within the margin. correct: all between; it pays, and its own means are biased or may be.
+leave_out: mixing it in is not shown to pay. Its differences between systems are not shown to go with the humans' (flips
+of whole documents, two-sided, at half the level, so that a metric without information is nearly always left out), or
+its intervals of differences are no narrower. trust: its own means would do. For all pairs at once, the error of its own
+differences is shown to lie within the margin. correct: all between; it pays, and its own means are biased or may be.
 """
 
 from __future__ import annotations
@@ -26,21 +25,22 @@ from simlab.messages import pluralise
 from simlab.types import Floats
 
 FEWEST_DOCUMENTS = 10
-"""Documents that humans rated, below which no metric is mixed in: its slope would be a guess."""
+"""Least number of rated documents for correcting by a metric: with fewer its slope is a guess."""
 ENOUGH = 20
-"""Documents that humans rated, below which no metric is trusted."""
+"""Least number of rated documents for trusting a metric."""
 SHARE_MARGIN = 0.05
 MOST_TURNED = 3
 
 QUARTERS = (0.25, 0.5, 0.75)
-"""The middle half, and the median, of what may be."""
+"""Quantiles of the number of further labels: the middle half, and the median."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Verdict on a metric, its reason, how many further labels would change it, and the margin of trust.
+    """Verdict on a metric and its reason; `labels` is the number of further human labels that would change it.
 
-    `bias` is what the metric's own differences miss; None where it says nothing.
+    `margin` is the error up to which a metric is trusted, `bias` the error of its own differences (None: not
+    estimated).
     """
 
     verdict: MetricVerdict
@@ -53,7 +53,7 @@ class Verdict:
 def verdict(
     comparison: JudgedComparison, evidence: OutputEvidence, name: str, says: Floats | None, alone: Way, corrected: Way
 ) -> Verdict:
-    """Judge metric `name` by means and pairs of humans `alone` and of those `corrected` by it.
+    """Judge metric `name`: `alone` are means and pairs by humans alone, `corrected` those corrected by the metric.
 
     `says[output]` are its labels 0 and 1 (None: it has scores only).
     """
@@ -142,7 +142,7 @@ def _format_value(value: float) -> str:
 
 
 def compare_widths(alone: PairDifferences, corrected: PairDifferences) -> float:
-    """Return how wide intervals of differences are with the metric, over those of humans alone."""
+    """Return the mean ratio of the widths of differences' intervals, corrected by the metric to humans alone."""
     wide, narrow = alone.high - alone.low, corrected.high - corrected.low
     known = np.isfinite(wide) & np.isfinite(narrow) & (wide > 0)
     if not known.any():

@@ -1,4 +1,7 @@
-"""Write the comparisons of a campaign as a table, and read such a table back as what was collected."""
+"""Write the comparisons of a campaign as a table, and read such a table back.
+
+`sheet` returns the rows of a campaign; `match_campaign` takes rows and the sidecar's info and returns a `Read`.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,7 @@ class _Layout(NamedTuple):
 
 
 def sheet(collected: Collected, config: Mapping[str, Any]) -> Sheet:
-    """Lay comparisons out batch by batch, then what a metric says of further outputs.
+    """Return comparisons as rows, batch by batch, and behind them a metric's scores of further outputs.
 
     `order` counts the comparisons of each two systems as they were asked for, from 0; `document` is there where outputs
     come in documents, `at` (hours from the start) where they came on a clock.
@@ -93,7 +96,7 @@ def _list_metric_rows(layout: _Layout, seen: Seen, n_items: int) -> Iterator[lis
 
 
 def number_documents(collected: Collected) -> Ints | None:
-    """Return which document each output belongs to, those behind included; None where each is one of its own."""
+    """Return the document of each output, further ones included; None where each output is a document of its own."""
     document = collected.frame.document
     n = 0 if collected.metric is None else max(collected.metric.shape[1] - len(document), 0)
     rest = np.asarray(collected.known.get("rest_document", np.arange(n)))
@@ -102,15 +105,15 @@ def number_documents(collected: Collected) -> Ints | None:
 
 
 def metric(collected: Collected) -> Any:
-    """Return the type and shape of what a metric says; the table has it output by output."""
+    """Return dtype and shape of a metric's scores (the table has the scores); None: no metric."""
     scores = collected.metric
     return None if scores is None else [scores.dtype.name, *scores.shape]
 
 
 def match_campaign(info: CampaignInfo, rows: SheetRows, config: Mapping[str, Any]) -> Read:
-    """Read the rows of an exported table as what its campaign collected, and list what is missing since.
+    """Read the rows of an exported table as the comparisons of its campaign, and list how many are missing.
 
-    Raises InputError for what cannot belong to it: other systems or outputs, or more comparisons than the plan has.
+    Raises InputError for other systems or outputs, or more comparisons than the plan has.
     """
     _check_known(info, config, rows.where)
     names = info.frame.system_names
@@ -162,7 +165,7 @@ def _check_known(info: CampaignInfo, config: Mapping[str, Any], where: str) -> N
 
 
 def list_planned_looks(config: Mapping[str, Any], n_items: int) -> Ints:
-    """List how many comparisons a pair has at each look."""
+    """Return the numbers of comparisons of a pair at its looks (interim analyses), for `n_items` items."""
     return list_looks(config["budget"]["annotations_per_pair"], config["budget"]["batch_size"], n_items)
 
 

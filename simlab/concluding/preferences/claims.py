@@ -1,8 +1,8 @@
-"""Claim which of two systems is better, all pairs together, under one of two promises, and say which it is.
+"""Claim which of two systems is better, for all pairs together, under one of two promises.
 
-Any wrong claim has at most the probability `level`: of `fixed` at the plan's end, by flips or sign tests, of `anytime`
-however often one looks, by e-processes. Call `claims`. The verdict on a pair is +1 if its first system is claimed to be
-better, -1 if its second is, else 0.
+`claims` takes the votes and the name of the promise, and returns `PreferenceClaims`. Any wrong claim has at most the
+probability `level`: of `fixed` at the plan's end, by flips or sign tests; of `anytime` at every look, by e-processes.
+The verdict on a pair is +1 if its first system is claimed to be better, -1 if its second is, else 0.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from simlab.types import Array, Bools
 
 @dataclass(frozen=True, slots=True)
 class PreferenceClaims:
-    """Claims on pairs: `verdict[pair]`, `direction[pair]`, what they rest on, and the promise.
+    """Claims on pairs: `verdict[pair]`, `direction[pair]`, the tests that they rest on, and the promise.
 
-    `tested` are the tests of all pairs. `votes` are those that were used, `way` what of them is taken as independent
-    (votes, raters, items, or both of these), `raters_drawn` and `items_drawn` whether these stand for more like them.
-    `family[pair]` marks the pairs that the promise is about. `notes` say what was left out.
+    `tested` are the tests of all pairs. `votes` are those that were used; `way` names the units that are taken as
+    independent (votes, raters, items, or both of these). `raters_drawn` and `items_drawn` are True if these stand for
+    more like them. `family[pair]` marks the pairs that the promise is about. `notes` are on votes that were left out.
     """
 
     tested: Weighed
@@ -46,13 +46,17 @@ class PreferenceClaims:
 def claims(
     named: NamedVotes, name: PromiseName, family: Bools, level: float, seed: int, broken: str
 ) -> PreferenceClaims:
-    """Test votes and claim what the promise `name` allows; `broken` says why it does not hold here ("": it does)."""
+    """Test the votes on all pairs, and claim those that the promise `name` allows.
+
+    `family[pair]` marks the pairs of the promise, `level` is the chance of any wrong claim among them. `broken` is the
+    reason why the promise does not hold ("": it holds).
+    """
     of = _claim_anytime if name == "anytime" else _claim_once
     return of(named, family, level, seed, broken)
 
 
 def describe_sampling(named: NamedVotes, *, raters_drawn: bool, items_drawn: bool) -> str:
-    """State in words who is taken as drawn from more like them, and who as given."""
+    """Return a phrase on raters and items: which are taken as drawn from more like them, and which as given."""
     parts = [("raters", raters_drawn)] * bool(named.rater_names) + [(f"{named.unit}s", items_drawn)] * named.items
     as_drawn = " and ".join(word for word, yes in parts if yes)
     given = " and ".join(word for word, yes in parts if not yes)
@@ -154,7 +158,7 @@ def _signs(difference: Array) -> Array:
 
 
 def fewest_clusters(claims: PreferenceClaims) -> int:
-    """Return how many raters (items, documents) flips need for a claim: their least p-value is 2^(1 - n)."""
+    """Return the least number of raters (items, documents) for a claim by flips, whose least p-value is 2^(1 - n)."""
     # Flipping all contributions at once changes nothing: 2^(n - 1) patterns differ.
     return int(np.ceil(1 - np.log2(claims.promise.level)))
 

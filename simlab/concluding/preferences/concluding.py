@@ -36,10 +36,10 @@ from simlab.tables.winners import WinnerComparisons
 from simlab.types import COMPARE, Array, Bools, InputError, Ints
 
 OFTEN = 10
-"""Votes from which on a rater who says the same each time is worth a word."""
+"""Least number of votes by a rater who always answers a tie, for a warning."""
 
 UNLIKELY = 0.001
-"""Chance of the same answer so often, were it as frequent as among all, below which it is worth a word."""
+"""Chance of ties alone, by their share among all votes, below which such a rater is warned of."""
 
 LOAD = 0.2
 """Share of all votes above which one rater carries a table that takes raters as drawn."""
@@ -52,7 +52,7 @@ NO_CONSENSUS = (
 
 
 def agreement(table: Preferences) -> Iterator[str]:
-    """State for each metric in how many comparisons it names the winner that humans named."""
+    """Yield for each metric a sentence on the share of comparisons in which it agrees with humans."""
     for name, of in table.metrics.items():
         same, both = _count_agreement(table, of)
         yield (
@@ -84,7 +84,7 @@ def _list_decided_outputs(
 
 
 def limits(named: NamedVotes, claims: PreferenceClaims) -> Iterator[Limit]:
-    """Go through what limits the claims: pairs or raters that are too few, and items that stand for no others."""
+    """Yield the limits of the claims: too few pairs or raters, and items that stand for no others."""
     yield from rank_limits(Rank.CLAIMS, _warn_of_pairs(named, claims))
     yield from _warn_of_raters(named, claims)
     n_items = len(np.unique(named.raw_votes.item))
@@ -151,7 +151,10 @@ def _always_ties(named: NamedVotes) -> Iterator[str]:
 
 
 def conclude(table: Path, wanted: ConcludeOptions, say: Callable[[str], None]) -> Conclusion:
-    """Conclude from a table; raise InputError for what cannot be read, or is asked wrongly."""
+    """Conclude from a table; `say` is called with a line on each step that takes a while.
+
+    Raises InputError for tables and options that cannot be used.
+    """
     _check(table, wanted)
     read = preferences.read(table, wanted.column_overrides, list(wanted.metrics) or None)
     left = exclude_raters(read, wanted)
@@ -223,7 +226,10 @@ def conclude_votes(
 def conclude_claims(
     named: NamedVotes, claims: PreferenceClaims, wanted: ConcludeOptions, say: Callable[[str], None]
 ) -> Conclusion:
-    """Put together what follows from claims, and what strengths say beside them."""
+    """Return the conclusion from tested pairs: strengths, ranks, margins, and what would settle open pairs.
+
+    `say` is called with a line on each step that takes a while.
+    """
     level = claims.promise.level
     stands = standings.standing(named, claims, level, wanted.seed)
     order = partial_order(claims.verdict, named.system_names)
@@ -309,7 +315,7 @@ def _repeat_study(
 
 
 def pairs(named_votes: NamedVotes, claims: PreferenceClaims, margin: float | None) -> list[Pair]:
-    """Return what is concluded of each pair of the family."""
+    """Return the record of each pair of the family; `margin` is a difference that does not matter (None: not given)."""
     named, nothing = named_pairs(named_votes.system_names), votes.lacks_answers(named_votes, claims.votes)
     differences = votes.raw_differences(named_votes)
     return [

@@ -24,18 +24,18 @@ from simlab.tables.preferences import Preferences
 from simlab.types import Floats, InputError, Ints
 
 REPEATED = 3
-"""Answers of an item from which on they tell who errs: of two that differ, either may."""
+"""Least number of answers to an item that show who errs: of two that differ, either may be wrong."""
 FEWEST_ITEMS = 20
 MOST = 100_000
 AGREE, CLOSE = 1.05, 1.1
-"""R-hat up to which chains stop, and up to which they are believed when they have run for all rounds."""
+"""R-hat up to which chains stop, and up to which their draws are used after all rounds."""
 BATCHES = 10
 
 
 class RepeatedVotes(NamedTuple):
-    """Repeated answers of a table, which number pairs and raters anew.
+    """Repeated answers of a table, with pairs and raters numbered anew.
 
-    `pairs[k]` and `raters[k]` are the table's numbers of these; -1: raters that are not named.
+    `pairs[k]` and `raters[k]` are the table's numbers of pair k and rater k; -1: raters without a name.
     """
 
     answers: RepeatedAnswers
@@ -44,7 +44,7 @@ class RepeatedVotes(NamedTuple):
 
 
 def group_answers(table: Preferences, where: str) -> RepeatedVotes:
-    """Return the answers of a table by item; raise InputError where they do not tell who errs.
+    """Return the answers of a table by item; raise InputError where they cannot show raters' errors.
 
     What a rater answered in both orders is one answer if it is the same, and none if not; of a rater who answered the
     same outputs again, the first answer counts. Raters that are not named are taken to err alike.

@@ -1,4 +1,7 @@
-"""Conclude from comparisons by the decision rule of a plan, and hold a table against its plan."""
+"""Conclude from comparisons by the decision rule of a plan, and compare a table with its plan.
+
+`match_plan` reads the table and returns a `Read`; `conclude_by_plan` takes its answers and returns the conclusion.
+"""
 
 from __future__ import annotations
 
@@ -41,9 +44,9 @@ def conclude_by_plan(
 ) -> Conclusion:
     """Conclude by the decision rule of a plan, `config`: verdicts, directions and estimates are those of the study.
 
-    A rule bounds no difference: intervals, strengths, what would settle a pair and what is large enough to be found
-    are those of the test for tables without a plan, as far as they go with the rule's verdicts. Raises InputError for a
-    promise that is not the plan's.
+    A rule bounds no difference: intervals, strengths, further comparisons and detectable differences are those of the
+    test for tables without a plan, as far as they go with the rule's verdicts. Raises InputError for a promise that is
+    not the plan's.
     """
     promise = state_promise(config["decision"], collected.frame.n_systems)
     if wanted.promise not in (None, promise.name):
@@ -173,7 +176,7 @@ def _describe_analysis(config: Mapping[str, Any], outcome: Mapping[str, Array]) 
 
 
 def state_promise(decision: Mapping[str, Any], n_systems: int) -> Promise:
-    """State what the rule of a plan promises."""
+    """Return the promise of a plan's decision rule, with its sentence."""
     rule, level = name_of(decision), float(decision["level"])
     multiplicity = str(decision.get("multiplicity", "none"))
     name: Any = "anytime" if rule in ANYTIME or decision.get("holds") == "at_any_look" else "fixed"
@@ -206,7 +209,7 @@ def state_promise(decision: Mapping[str, Any], n_systems: int) -> Promise:
 
 
 def match_plan(table: Path, wanted: ConcludeOptions, config: Mapping[str, Any]) -> Read:
-    """Read a table as what was collected by a plan, `config`; comparisons came in the order in which they stand.
+    """Read a table that was collected by the plan `config`; comparisons came in the order of the rows.
 
     Raises InputError for the plan of other systems, for more comparisons than were planned, and where the plan's metric
     has no column.

@@ -1,4 +1,4 @@
-"""Carry out the study behind a table of comparisons again: is it confirmed, and what do equal systems give.
+"""Simulate the study behind a table of comparisons again: repeated as it is, and with equal systems.
 
 Both are simulated after the fact, in the table's own design (who voted on which item of which pair), in a world fitted
 by moments, and concluded by the very test that concluded the table. `repetition` does the first, `control` the second.
@@ -34,16 +34,16 @@ DRAWS, EACH, TESTED = 100, 10, 3
 """Draws of what the world may be, repetitions carried out in each, and how many of these are tested, too."""
 
 LOOKS = 300
-"""Looks of somebody who watches a table grow, and tests each pair at every one."""
+"""Number of looks of an analyst who tests each pair again and again while a table grows."""
 
 MOST = 10_000
-"""Votes up to which a table is carried out again: a thousand times takes seconds there."""
+"""Largest number of votes of a table whose study is simulated again."""
 
 PATTERNS = 199
 """Flips of each simulated study: p-values are then multiples of 1/200, and the test is as valid."""
 
 Way: TypeAlias = Callable[[np.random.Generator, VoteWorld], VoteWorld]
-"""Make of a world the one that a repetition is voted in."""
+"""Changes a world into the one of a repetition, such as with new raters."""
 
 UNNAMED = "who voted, or on what, is not named, or there are too many of them"
 
@@ -61,10 +61,10 @@ def repetition(
     *,
     ordered: bool,
 ) -> Repetition | None:
-    """Simulate repetitions in worlds that the table allows; return how often claims come again.
+    """Simulate repetitions of the study in worlds that the table allows; return how often its claims come again.
 
-    `fitted` are the systems' strengths, `covariance` what the table leaves open about them, `world` the one fitted to
-    it. `ordered`: votes stand in the table one by one as they came, not as counts.
+    `fitted` are the systems' strengths, `covariance` their covariance given the table, `world` the one fitted to it.
+    `ordered`: votes stand in the table one by one as they came, not as counts. None where nothing was claimed.
     """
     claimed = np.flatnonzero(claims.verdict * claims.family)
     if not len(claimed):
@@ -161,7 +161,7 @@ def _directions(votes: Votes, value: Array) -> Array:
 
 
 def control(claims: PreferenceClaims, world: VoteWorld, seed: int, *, ordered: bool) -> Control:
-    """Carry out studies like this one with equal systems; count those that claim something, by three analyses."""
+    """Simulate studies with equal systems; return the shares that claim some pair, by three analyses."""
     columns = zip(*_nulls(claims, world.equal_systems(), seed, ordered), strict=True)
     some, plain, watched = (np.array(column, bool) for column in columns)
     return Control(
@@ -214,7 +214,7 @@ def _claimed_pairs(rng: np.random.Generator, claims: PreferenceClaims, study: Vo
 
 
 def is_claimed_at_a_look(study: Votes, family: Bools, level: float, looks: int = LOOKS) -> bool:
-    """True if a sign test of some pair, at some of so many looks while votes come, falls below the level."""
+    """True if a sign test of any pair of the family, at any of `looks` looks while votes come, is below the level."""
     from scipy.special import ndtri
 
     look = np.arange(len(study.pair)) * looks // len(study.pair)

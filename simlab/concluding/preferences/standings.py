@@ -1,7 +1,7 @@
-"""Estimate the standings of systems, and the comparisons that would settle open pairs.
+"""Estimate strengths and ranks of systems from votes, and the comparisons that would settle open pairs.
 
-`standing` fits strengths (values of systems on one scale) to all votes; `systems` gives shares of wins and ranks.
-`count_further_votes` and `detectable_difference` speak of the test that made the claims.
+`standing` fits strengths (values of systems on one scale) to all votes; `systems` returns shares of wins and ranks.
+`count_further_votes` and `detectable_difference` refer to the test that made the claims.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from simlab.rng import stream
 from simlab.types import Bools, Floats, Ints
 
 LIMIT = 100_000.0
-"""More comparisons of a pair than anybody would buy."""
+"""Largest number of further comparisons of a pair that is foreseen."""
 
 MOST_SUMMED_UP = 500
 """Votes of a pair up to which what an e-process finds is summed up: work grows with their square."""
@@ -124,7 +124,7 @@ def _estimate_needed_votes(claims: PreferenceClaims, k: int) -> NeededUnits:
 
 
 def detectable_difference(claims: PreferenceClaims) -> float | None:
-    """Return the share of wins less losses that a typical pair of such a table is claimed at with 80 % probability.
+    """Return the share of wins less losses at which a typical pair of the table is claimed with 80 % probability.
 
     The test is that of the claims: exact sign tests at the family's first step, flips of clusters, or e-processes. None
     where there is no such share.
@@ -178,8 +178,9 @@ def _freedom(claims: PreferenceClaims, there: Bools) -> float:
 class FittedStrengths:
     """Strengths `fitted` with their errors (`scale`), the test of their fit (`explained`), and how firm the top is.
 
-    `fitted` is None where all votes are ties. `dropped` is how few votes must go for another to be on top, `way` what
-    is taken as independent. `ranks_by` says whether ranks follow from claims on pairs or from strengths, too.
+    `fitted` is None where all votes are ties. `dropped` is the number of votes without which another system is on top,
+    `way` names the units taken as independent. `ranks_by` is the source of ranks: claims on pairs alone, or strengths,
+    too.
     """
 
     fitted: Strengths | None
@@ -263,7 +264,7 @@ def votes_of_systems(votes: Votes) -> Ints:
 
 
 def lines(named: NamedVotes, stands: FittedStrengths) -> Iterator[str]:
-    """Go through what strengths say, in sentences."""
+    """Yield sentences on the strengths."""
     names = named.system_names
     if stands.ranks_by == "strengths":
         yield (
@@ -280,7 +281,7 @@ def lines(named: NamedVotes, stands: FittedStrengths) -> Iterator[str]:
 
 
 def warnings(named: NamedVotes, stands: FittedStrengths) -> list[Limit]:
-    """Go through what limits strengths; where there are none, nothing could be claimed."""
+    """Return the limits of strengths, as sentences with ranks."""
     return rank_limits(Rank.CLAIMS if stands.fitted is None else Rank.NUMBERS, _warnings(named, stands))
 
 
@@ -310,7 +311,7 @@ def _warnings(named: NamedVotes, stands: FittedStrengths) -> Iterator[str]:
 
 
 def describe_strengths(named: NamedVotes, stands: FittedStrengths, level: float) -> dict[str, Any]:
-    """Return the record that programs read."""
+    """Return the strengths, their intervals and tests as a JSON record."""
     record: dict[str, Any] = {"ranks_by": stands.ranks_by}
     if stands.fitted is None or stands.scale is None:
         return record | {"strengths": None}

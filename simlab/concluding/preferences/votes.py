@@ -1,7 +1,7 @@
-"""Votes of a table of comparisons, and the advantage of a place in a row.
+"""Take votes from a table of comparisons, and measure the advantage of the place in a row.
 
-`take_votes` makes `NamedVotes` of a table, `take_campaign_votes` of a campaign. The place is who stood first in a row:
-raters may favour it whatever the outputs, and `first_place` measures how much.
+`take_votes` returns the `NamedVotes` of a table, `take_campaign_votes` those of a campaign. Raters may favour the
+output that is shown first, whatever it is: `first_place` returns its share of wins.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ MOST_NAMED = 3
 class NamedVotes:
     """Votes with the names behind their numbers.
 
-    `raw_votes` are the answers as they came, `votes` those that are concluded from: what was asked in both orders is
-    one (`both_orders` counts these outputs, `flipped` those left out since the answer went with the order). `design`
-    are the same votes with those in, so that it knows who met what, whatever the answers. `rater_names` is empty where
-    raters are not named, `items` tells whether items are; `unit` is what the table draws, documents where it names
-    them. `ordered` is False where votes are only counted. `by_place`: winners are written as places. `line` and `read`
-    say what was read, to people and to programs.
+    `raw_votes` are the answers as they came, `votes` those that are concluded from: answers in both orders are one vote
+    (`both_orders` counts these outputs, `flipped` those left out since the answer went with the order). `design` are
+    the same votes without leaving any out: who voted on which item, whatever the answers. `rater_names` is empty where
+    raters are not named, `items` is True where items are; `unit` is the unit of sampling, documents where the table
+    names them. `ordered` is False where votes are only counted. `by_place`: winners are written as places. `line` and
+    `read` describe the table, to people and to programs.
     """
 
     votes: Votes
@@ -157,7 +157,7 @@ def exclude_raters(table: Preferences, wanted: ConcludeOptions) -> Preferences:
 
 
 def named_pairs(names: Sequence[str]) -> list[tuple[str, str]]:
-    """Name the two systems of each pair, in the usual order."""
+    """Return the names of the two systems of each pair, in the order of `number_pairs`."""
     first, second = np.triu_indices(len(names), 1)
     return [(names[i], names[j]) for i, j in zip(first.tolist(), second.tolist(), strict=True)]
 
@@ -182,7 +182,7 @@ def first_place(votes: Votes, level: float) -> tuple[Interval, int] | None:
 
 
 def lines(named: NamedVotes, level: float) -> Iterator[str]:
-    """Go through what the place is worth, and which answers in both orders contradict each other."""
+    """Yield sentences on the advantage of the first place, and on answers that contradict each other in both orders."""
     estimate = first_place(named.raw_votes, level)
     if estimate is not None:
         share, n = estimate
@@ -205,7 +205,7 @@ def lines(named: NamedVotes, level: float) -> Iterator[str]:
 
 
 def warnings(named: NamedVotes, family: Bools) -> Iterator[Limit]:
-    """Name raters whose answers follow the place, and pairs that nothing can be claimed of because of it."""
+    """Yield limits: raters whose answers follow the place, and pairs that cannot be claimed because of it."""
     # One rater, or raters who are not named, are all that the claims rest on.
     yield from rank_limits(Rank.RATERS if len(named.rater_names) > 1 else Rank.NUMBERS, _describe_followers(named))
     yield from rank_limits(Rank.CLAIMS, _describe_unclaimed(named, family))
@@ -242,7 +242,7 @@ def _describe_unclaimed(named: NamedVotes, family: Bools) -> Iterator[str]:
 
 
 def record(named_votes: NamedVotes, level: float) -> dict[str, Any]:
-    """Return the record that programs read."""
+    """Return the advantage of the first place and repeated outputs as a JSON record."""
     estimate = first_place(named_votes.raw_votes, level)
     if estimate is None:
         return {"position": None}

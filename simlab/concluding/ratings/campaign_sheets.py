@@ -1,4 +1,8 @@
-"""Write the ratings of a campaign as a table, read one back, and hold one against its plan."""
+"""Write the ratings of a campaign as a table, read it back, and compare any table of ratings with its plan.
+
+`sheet` returns the rows of a campaign, `match_campaign` reads them back, `match_plan` reads a table that was collected
+by a plan (both return a `Read`), and `conclude_by_plan` returns the conclusion from such ratings.
+"""
 
 from __future__ import annotations
 
@@ -35,10 +39,10 @@ from simlab.types import RATE, Collected, Frame, InputError, Ints, Seen, SlotAss
 USUAL: Mapping[str, Sequence[str]] = {}
 FORM = "ratings (system, document, segment, rater, score)"
 CLOCK = ("order", "at")
-"""What is known of ratings that came on a clock: in which order, and when."""
+"""Columns of ratings that came on a clock: their order, and the hour from the start."""
 
 EVEN = 0.8
-"""Normalised entropy from which loads count as equal: of few documents of different lengths no deal is."""
+"""Normalised entropy of raters' loads from which these count as equal."""
 
 
 def sheet(collected: Collected, config: Mapping[str, Any]) -> Sheet:
@@ -64,7 +68,7 @@ def sheet(collected: Collected, config: Mapping[str, Any]) -> Sheet:
 
 
 def names_of_items(frame: Frame) -> tuple[list[str], list[int]]:
-    """Name each item by its document, and by its number in it, from 1."""
+    """Return the document's name of each item, and the item's number in its document, from 1."""
     names = frame.document_names or tuple(f"document{k + 1}" for k in range(frame.n_documents))
     before: Counter[int] = Counter()
     segments = []
@@ -75,14 +79,14 @@ def names_of_items(frame: Frame) -> tuple[list[str], list[int]]:
 
 
 def metric(collected: Collected) -> Any:
-    """Return what a metric says of all segments: more than a table of ratings has room for."""
+    """Return a metric's scores of all segments, for which a table of ratings has no room."""
     return collected.metric
 
 
 def match_campaign(info: CampaignInfo, rows: SheetRows, config: Mapping[str, Any]) -> Read:
-    """Read the rows of an exported table, or of filled sheets, as what their campaign collected; list what is missing.
+    """Read rows of an exported table, or of filled sheets, as the ratings of their campaign; list missing ones.
 
-    Raises InputError for what was not asked: other systems or outputs, or more ratings than the plan has.
+    Raises InputError for other systems or outputs than were asked about, and for more ratings than the plan has.
     """
     if info.assignment is None or info.documents is None:
         raise InputError(f"{rows.where}: its plan does not say whom it asked, as one of ratings does")
@@ -194,9 +198,9 @@ def _deviations(info: CampaignInfo, frame: Frame, position: Ints, n: int) -> lis
 def conclude_by_plan(
     config: Mapping[str, Any], collected: Collected, wanted: ConcludeOptions, say: Callable[[str], None]
 ) -> Conclusion:
-    """Conclude from ratings that were collected by a plan, `config`, and simulate the study again in a world.
+    """Conclude from ratings that were collected by the plan `config`, and simulate the study again.
 
-    The world is fitted to these ratings.
+    The simulation is of a world fitted to these ratings.
     """
     frame, seen = collected.frame, collected.seen
     documents = frame.n_documents if collected.documents is None else int(collected.documents.sum())
@@ -225,7 +229,7 @@ def conclude_by_plan(
 
 
 def convert_to_ratings(collected: Collected) -> Ratings:
-    """Return what was collected as a table of ratings; documents and segments that nobody rated are not in it."""
+    """Return the ratings of a campaign as a table; documents and segments that nobody rated are not in it."""
     frame, seen = collected.frame, collected.seen
     items, item = np.unique(seen.item, return_inverse=True)
     documents, document = np.unique(frame.document[items], return_inverse=True)
@@ -250,7 +254,7 @@ def convert_to_ratings(collected: Collected) -> Ratings:
 
 
 def match_plan(table: Path, wanted: ConcludeOptions, config: Mapping[str, Any]) -> Read:
-    """Read a table of ratings as what was collected by a plan, `config`, and list where it leaves the plan.
+    """Read a table of ratings that was collected by the plan `config`, and list where it leaves the plan.
 
     Raises InputError for a table of one system, for the plan of other systems, and for more ratings than were planned.
     """

@@ -33,7 +33,7 @@ MOST_LOST = 0.05
 
 
 def compose_config(wanted: ConcludeOptions) -> Mapping[str, Any]:
-    """Compose the config of the analysis; what the user says of it takes the place of what is chosen.
+    """Return the config of the analysis; the user's options replace the defaults.
 
     Raises InputError for keys that a study of ratings does not have, and for keys of how it is collected.
     """
@@ -74,7 +74,7 @@ class KeptRatings(NamedTuple):
 
 
 class ComparableRatings(NamedTuple):
-    """Ratings whose systems can be compared within documents, what was left out, and sentences for the page."""
+    """Ratings whose systems can be compared within documents, the ratings left out, and sentences for the page."""
 
     ratings: Ratings
     left_out: tuple[LeftOutRatings, ...] = ()
@@ -82,9 +82,9 @@ class ComparableRatings(NamedTuple):
 
 
 def collect(ratings: Ratings, seed: int) -> Collected:
-    """Convert ratings to a campaign that nobody dealt: who was asked is not known, what came is.
+    """Return ratings as a campaign: it has the ratings that came, and no record of who was asked.
 
-    The frame says of raters their names only. Random numbers of the analysis are found at the address `conclude`.
+    The frame has names of raters and nothing else on them; `seed` is that of the analysis.
     """
     frame = Frame(
         document=ratings.document,
@@ -103,14 +103,14 @@ def collect(ratings: Ratings, seed: int) -> Collected:
 
 
 def sort_ratings(ratings: Ratings) -> Ratings:
-    """Put ratings in an order that does not hang on that of the table's rows: sums differ in their last digits."""
+    """Sort ratings in an order that does not depend on that of the rows, which would change the last digits of sums."""
     at = np.lexsort((ratings.score, ratings.rater, ratings.item, ratings.system))
     columns = {name: getattr(ratings, name)[at] for name in ("system", "item", "rater", "score", "errors", "seconds")}
     return replace(ratings, criteria={name: values[at] for name, values in ratings.criteria.items()}, **columns)
 
 
 def exclude_raters(ratings: Ratings, raters: Sequence[str], where: str) -> KeptRatings:
-    """Leave out raters, and what only they rated; raise InputError, naming the nearest, for one who is not there."""
+    """Leave out raters, and all that only they rated; raise InputError, naming the nearest, for unknown ones."""
     for name in raters:
         if name not in ratings.rater_names or not ratings.rater_known:
             known = ratings.rater_names if ratings.rater_known else ()

@@ -1,4 +1,4 @@
-"""Conclude from a table of ratings: `conclude` reads it, chooses the analysis, and adds check and repetition."""
+"""Conclude from a table of ratings: `conclude` reads it, chooses the analysis, and returns the `Conclusion`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ UNEVEN = 2 / 3
 
 
 class TableStudy(NamedTuple):
-    """A table as the study that it stands for: the ratings concluded from, the analysis, what was collected.
+    """A table as the study that it stands for: the ratings concluded from, the analysis, and the campaign.
 
     `table` describes the table on the page. `world()` waits for the world that is being fitted to the ratings (None:
     neither check nor repetition is wanted yet).
@@ -51,10 +51,10 @@ class TableStudy(NamedTuple):
 
 
 def conclude(table: Path, wanted: ConcludeOptions, say: Callable[[str], None]) -> Conclusion:
-    """Conclude from a table by the analysis that its layout allows, and hold a second one against it.
+    """Conclude from a table by the analysis that its layout allows, and compare it with a second table, if any.
 
-    Raises InputError for a table that holds no ratings, or ratings of one system, and for what is asked of raters,
-    systems or keys that are not there.
+    `say` is called with a line on each step that takes a while. Raises InputError for a table without ratings, or of
+    one system, and for options that name raters, systems or keys that are not in it.
     """
     conclusion = _conclude_study(read_study(table, wanted), wanted, say)
     if wanted.second is None:
@@ -70,7 +70,7 @@ def conclude(table: Path, wanted: ConcludeOptions, say: Callable[[str], None]) -
 
 
 def read_study(table: Path, wanted: ConcludeOptions) -> TableStudy:
-    """Read a table, leave out what is asked to be or cannot be used, and choose the analysis."""
+    """Read a table, leave out ratings that are excluded or cannot be used, and choose the analysis."""
     ratings = read(table, wanted.column_overrides, averaged=True)
     where = clip(table)
     kept, left_out = exclude_raters(ratings, wanted.exclude, where)

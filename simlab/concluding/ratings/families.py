@@ -1,8 +1,8 @@
-"""Answer for a family of comparisons, the pairs whose claims are promised together: candidates, tiers and claims.
+"""Decide about a family of comparisons (the pairs whose claims are promised together), and return it as a `Family`.
 
-Families are all pairs (`all`), those with one baseline (`against`), ranks (`ranks`), who may be the best (`best`), and
-a false discovery rate (`fdr`). `choose_family` takes it from the config, the options and the plan. Of pairs that were
-judged (`PairVerdicts`), `mark_pairs` marks those that are claimed; `Answering` makes the record `Family`.
+Families are all pairs (`all`), those with one baseline (`against`), ranks (`ranks`), candidates for the best (`best`),
+and a false discovery rate (`fdr`). `choose_family` takes the config and the options and returns the family that is
+asked for, `mark_pairs` marks the claimed pairs of it, and `Answering.answer` makes the record: candidates and tiers.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from simlab.studies.ratings.preparing import PreparedRatings
 from simlab.types import Array, Bools, Collected, FamilyName, InputError, ScoredRatings
 
 OF_MULTIPLICITY: Mapping[str, FamilyName] = {"max_t": "all", "holm": "all", "bh": "fdr"}
-"""What `decision.multiplicity` promises claims of; each pair by itself is no family."""
+"""Family whose claims each `decision.multiplicity` protects."""
 
 NEAR, MOST_NEAR = 2.0, 3
-"""A p-value so few Monte-Carlo errors from the level may cross it with other draws; so many such are named."""
+"""Distance of a p-value from the level, in Monte-Carlo errors, that is reported; and most p-values that are named."""
 
 NOTHING_PROMISED = "exploratory: the plan did not fix this family, so that nothing is promised of it"
 
@@ -93,7 +93,7 @@ def mark_pairs(
     verdicts: PairVerdicts,
     spans: Spans,
 ) -> tuple[FamilySays | None, ...]:
-    """Return for each pair `claimed`, `open`, or `step_down`: what stepping down would add to a single step.
+    """Return for each pair `claimed`, `open`, or `step_down` (claimed by a step-down test, but not by a single step).
 
     None of every pair where `name`, the family, is None.
     """
@@ -132,7 +132,10 @@ def _steps(
 
 
 def find_candidates(spans: Spans, direction: Array, n_systems: int, level: float) -> Candidates:
-    """Return which systems may be the best, with p-values; `direction[pair]` is +1 where the first is better."""
+    """Return the systems that may be the best, with p-values, at the `level`.
+
+    `direction[pair]` is +1 where the first system came out better, -1 where the second did.
+    """
     family = spans.uncertainty.family
     if family is None:
         raise ValueError("who may be best was asked of a test without t statistics, which a check refuses")
@@ -154,7 +157,10 @@ def rank_by_candidates(systems: Sequence[System], candidates: Candidates, names:
 
 
 def mark_exclusions(candidates: Candidates, family: Bools) -> tuple[FamilySays, ...]:
-    """Mark the pairs of which the better system excludes the other from those that may be the best."""
+    """Return for each pair `excludes`, if its better system excludes the other as the best, else `open`.
+
+    `family[pair]` marks the pairs of the promise.
+    """
     first, second = np.triu_indices(len(candidates.p_value), 1)
     beyond = candidates.lead > candidates.bar
     excludes = (beyond[first, second] | beyond[second, first]) & family
@@ -162,11 +168,11 @@ def mark_exclusions(candidates: Candidates, family: Bools) -> tuple[FamilySays, 
 
 
 class Answering(NamedTuple):
-    """Data for answers about families: the analysis, what was collected, outcomes, uncertainty of differences.
+    """Data and results from which the record `Family` is made.
 
-    `rated` are the normalised ratings, `outcome[name]` what the study's analysis gives for each system or pair. `order`
-    are the names of the systems, best first, `widest` is the largest difference that the scale allows, `margin` the
-    difference that does not matter (None: not said).
+    `rated` are the normalised ratings, `outcome[name]` the results of the analysis for each system or pair, `spans` the
+    uncertainty of differences. `order` are names of systems, best first, `widest` is the largest difference that the
+    scale allows, `margin` a difference that does not matter (None: not given).
     """
 
     prepared: PreparedRatings
@@ -184,14 +190,17 @@ class Answering(NamedTuple):
         return self.collected.frame.system_names
 
     def answer(self, name: FamilyName, verdict: Array, direction: Array, says: str) -> Family:
-        """Return the answer of the family whose verdicts are those of the conclusion."""
+        """Return the record of a family with the conclusion's own `verdict[pair]` and `direction[pair]`.
+
+        `says` is the sentence of its promise.
+        """
         tiers = cut_tiers(verdict, self.names, self.order) if name == "ranks" else ()
         return Family(
             name=name, says=says, candidates=self._candidates(direction) if name == "best" else (), tiers=tiers
         )
 
     def explore(self, name: FamilyName, against: str | None, direction: Array) -> Family:
-        """Return what another family than the plan's would say; nothing is promised of it."""
+        """Return the record of a family other than the plan's: exploratory, without any promise."""
         if name == "best":
             return Family(name=name, says=NOTHING_PROMISED, candidates=self._candidates(direction))
         at_once: Multiplicity = "max_t" if self.prepared.family is not None else "holm"
@@ -235,7 +244,7 @@ class Answering(NamedTuple):
 
 
 def cut_tiers(verdict: Array, names: Sequence[str], order: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-    """Cut an order of systems wherever each one before is claimed to be better than each one after.
+    """Cut systems, in their order, into tiers: each system of a tier is claimed to be better than all of later tiers.
 
     >>> cut_tiers(np.array([0, 1, 1]), ["A", "B", "C"], ["B", "A", "C"])
     (('B', 'A'), ('C',))
@@ -249,7 +258,7 @@ def cut_tiers(verdict: Array, names: Sequence[str], order: Sequence[str]) -> tup
 
 
 def near_level(spans: Spans, level: float, p_values: Mapping[str, float]) -> tuple[str, ...]:
-    """Name p-values that other draws of the same test might bring to the other side of the level."""
+    """Return a sentence on p-values so near the level that other random draws might cross it; empty for none."""
     of = spans.uncertainty.comparisons
     draws = 0 if of is None or of.null is None else len(of.null)
     # A p-value near the level is a share of that many draws, with a binomial error.

@@ -1,6 +1,6 @@
-"""Conclude from collected ratings, by the analysis of a config: what is claimed, and all that is known beside it.
+"""Conclude from collected ratings by the analysis of a config: systems, pairs, raters, claims and warnings.
 
-`conclude_ratings` returns the conclusion, without check and repetition, which `repetitions.add_repetition` adds.
+`conclude_ratings` returns the conclusion without check and repetition, which `repetitions.add_repetition` adds.
 """
 
 from __future__ import annotations
@@ -50,17 +50,17 @@ INTERVALS: Mapping[FamilyName | None, str] = {
     "fdr": "so that of those claimed the level's share misses on average",
     "best": "none: of systems behind the best all at once",
 }
-"""What intervals of differences hold for, by the family; else for all pairs at once."""
+"""For each family, which intervals of differences hold together; other families: all pairs at once."""
 
 
 Told = TypeVar("Told", System, Pair, Rater)
 
 
 class TableReading(NamedTuple):
-    """Content of a table, to a program and to people, and whether raters are named.
+    """Description of a table: `read` for programs, `line` for people, and whether raters are named.
 
-    `lone_segments`: nothing says which segments belong to one document, so that each is one of its own. `anew`: answers
-    of raters who are not known were averaged.
+    `lone_segments`: the table has no documents, so that each segment is one. `anew`: answers of raters without names
+    were averaged.
     """
 
     read: Mapping[str, Any]
@@ -77,7 +77,7 @@ def conclude_ratings(
     table: TableReading,
     notes: Sequence[str] = (),
 ) -> Conclusion:
-    """Conclude from what was collected, by the analysis of a config; a plan's campaign and a user's table alike.
+    """Conclude from a campaign by the analysis of a config, whether it is a plan's or made of a user's table.
 
     `table` describes the table and `notes` are sentences on it. Estimates, directions, p-values and, without a
     baseline, verdicts are those of the kind of study; where `wanted.unit` is given z-scores become points.

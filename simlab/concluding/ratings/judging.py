@@ -1,9 +1,9 @@
 """Judge pairs of systems by the analysis of a config: mark the family, decide claims, estimate their uncertainty.
 
-`verdicts` and `estimate_uncertainty` judge the study itself, `calculate_leads`, `judge_studies` and `find_exclusions`
-many simulated ones.
-`prepared` holds the parts of the analysis, `rated` the normalised ratings, and `family[pair]` marks the pairs of which
-claims are promised together; pairs are i < j in the order of the systems.
+`verdicts` returns the `PairVerdicts` of the study itself, `estimate_uncertainty` its `Spans`; `calculate_leads`,
+`judge_studies` and `find_exclusions` judge many simulated studies. `prepared` holds the parts of the analysis, `rated`
+the normalised ratings, and `family[pair]` marks the pairs of which claims are promised together; pairs are i < j in the
+order of the systems.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from simlab.types import Array, Bools, Collected, Floats, InputError, ScoredRati
 
 
 def check(config: Mapping[str, Any], prepared: PreparedRatings, collected: Collected) -> None:
-    """Raise InputError for a rule without a promise, a family that the test cannot judge, factors that mean nothing."""
+    """Raise InputError for a decision rule, test or normalisation by which a table cannot be concluded."""
     if prepared.claim is not None:
         raise InputError(
             f"decision={name_of(config['decision'])} draws lines as ratings come, and promises nothing of them; "
@@ -68,7 +68,10 @@ def check(config: Mapping[str, Any], prepared: PreparedRatings, collected: Colle
 
 
 def mark_family(names: Sequence[str], against: str | None) -> Bools:
-    """Mark the pairs that the promise is about; raise InputError, naming the nearest, for no system of the table."""
+    """Return `[pair]`, True for pairs with the baseline `against` (None: all pairs).
+
+    Raises InputError, naming the nearest, for a system that is not in the table.
+    """
     first, second = np.triu_indices(len(names), 1)
     if against is None:
         return np.ones(len(first), bool)
@@ -90,8 +93,8 @@ def verdicts(
 ) -> PairVerdicts:
     """Return p-values, directions and verdicts of all pairs; p-values are adjusted for those of the family alone.
 
-    `outcome` holds what the study's analysis gives for each pair, by name. `centre` are the differences that are
-    tested, whose sign is the direction (None: that of the plain means).
+    `outcome[name]` are results of the study's analysis, `[pair]`. `centre` are the differences that are tested, whose
+    sign is the direction (None: that of the plain means).
     """
     p_value, direction = outcome["p_value"], outcome["direction"]
     if centre is not None:
@@ -117,7 +120,7 @@ def verdicts(
 def estimate_uncertainty(
     config: Mapping[str, Any], prepared: PreparedRatings, collected: Collected, rated: ScoredRatings, family: Bools
 ) -> Spans:
-    """Return the uncertainty of differences: all at once, where that is what is promised of claims."""
+    """Return the uncertainty of differences: of all pairs at once, if claims are promised so, else of each."""
     at_once = prepared.multiplicity not in ("none", "bh")
     rng = collected.streams("intervals") if at_once else None
     # Holm multiplies the least p-value by the number of pairs.
@@ -140,9 +143,9 @@ def claimed_pairs(prepared: PreparedRatings, collected: Collected, family: Bools
 def calculate_leads(
     prepared: PreparedRatings, shared: SimulatedStudies | Judge | None, studies: Sequence[Collected]
 ) -> Floats:
-    """Return by how much the first of each two systems came out better, `[study, pair]`.
+    """Return by how much the first system of each pair came out better, `[study, pair]`.
 
-    `shared` is what studies of one design have in common; None: each is judged by itself.
+    `shared` are computations that all studies of one design share; None: each is judged by itself.
     """
     if shared is None:
         return np.stack([measure_leads(prepared, study) for study in studies])

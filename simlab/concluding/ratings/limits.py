@@ -1,4 +1,7 @@
-"""State the promise about claims on ratings (`promise`), and list what limits the conclusion (`list_warnings`)."""
+"""Return the promise about claims on ratings (`promise`), and the limits of the conclusion (`list_warnings`).
+
+Both are sentences for the page, as records `Promise` and `Limit`.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ MOST_NAMES = 3
 def misleading_means(
     pairs: Sequence[Pair], rated: ScoredRatings, systems: Sequence[str], raters: Sequence[str]
 ) -> Iterator[str]:
-    """Name the pair whose plain difference is furthest off for its interval, and why; others are counted."""
+    """Yield a sentence on the pair whose plain means differ most from the model's, in half-widths of its interval."""
     off = {pair: size for pair in pairs if (size := _measure_discrepancy(pair)) > NOTABLE}
     if not off:
         return
@@ -73,7 +76,7 @@ def _name_influential_raters(pair: Pair, rated: ScoredRatings, systems: Sequence
 
 
 class Basis(NamedTuple):
-    """Basis of a promise: the pairs of its family, what the test takes as drawn, and who rated.
+    """Facts behind a promise: the pairs of its family, the units that the test takes as a sample, and the raters.
 
     `drawn` holds "raters" or "documents", or both: those that are taken as drawn from more like them.
     `anew`: nobody knows who rated, and answers to an output were averaged as if its raters were drawn for it. Of the
@@ -94,7 +97,7 @@ class Basis(NamedTuple):
 
 
 def promise(basis: Basis) -> Promise:
-    """State the promise of an analysis as a sentence."""
+    """Return the promise of an analysis, with its sentence."""
     # What best systems are promised is no promise of pairs.
     basis = basis._replace(multiplicity="best") if basis.family == "best" else basis
     technique = f" ({TECHNIQUE[basis.multiplicity]})" if basis.multiplicity in TECHNIQUE else ""
@@ -146,7 +149,7 @@ def _describe_sampling(basis: Basis) -> str:
 def list_warnings(
     collected: Collected, spans: Spans, prepared: PreparedRatings, drawn: frozenset[str], verdicts: PairVerdicts
 ) -> tuple[Limit, ...]:
-    """Return sentences on what limits a conclusion."""
+    """Return the limits of a conclusion, as sentences with ranks; `drawn` are the units taken as a sample."""
     return (
         *rank_limits(Rank.PROMISE, blind_pairs(verdicts, prepared)),
         *rank_limits(Rank.PROMISE, warn_of_confounding(collected, spans, verdicts)),
@@ -160,7 +163,7 @@ def list_warnings(
 
 
 def blind_pairs(verdicts: PairVerdicts, prepared: PreparedRatings) -> Iterator[str]:
-    """State where all pairs together hide what one of them would claim by itself, times the number of pairs."""
+    """Yield a sentence if the test of all pairs at once claims less than Bonferroni's correction would."""
     m = int(verdicts.family.sum())
     alone = np.where(verdicts.family, m * verdicts.p_value, 1.0)
     # Bonferroni is the worst that any joint test need be: being beaten by it shows a bar that few pairs rule.
@@ -175,7 +178,7 @@ def blind_pairs(verdicts: PairVerdicts, prepared: PreparedRatings) -> Iterator[s
 
 
 def warn_of_confounding(collected: Collected, spans: Spans, verdicts: PairVerdicts) -> Iterator[str]:
-    """Name pairs whose difference cannot be told from that of their raters, and the design that would cure it."""
+    """Yield sentences on pairs whose systems had different raters, so that the two effects cannot be separated."""
     of = spans.uncertainty.comparisons
     if of is None:
         return

@@ -1,8 +1,8 @@
-"""Carry out the study behind a table again, in a world fitted to it: is it confirmed, what does it find in nothing.
+"""Simulate the study behind a table again, in a world fitted to it: repeated as it is, and with equal systems.
 
-Both are simulated after the fact, in the table's own design, and concluded by the very analysis that concluded the
-table. Call `add_repetition`. A lead is by how much the first system of a pair came out better; ways of repeating take
-the same documents and raters, or new ones of either.
+Call `add_repetition`, which returns the conclusion with both results. Simulated studies keep the table's design and
+analysis. A lead is by how much the first system of a pair came out better; a repetition takes the same documents and
+raters, or new ones of either.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ EACH, TESTED = 10, 3
 """Repetitions carried out in each draw of the world, and how many of these are tested, too."""
 
 AT_ONCE = 50
-"""Studies that are judged at once."""
+"""Number of simulated studies that are judged in one call."""
 
 OTHERS_DRAWS, OTHERS_SHARE = 40, 5
 """Draws of the world in which other raters carry the study out, and how many times fewer such studies there are."""
@@ -67,10 +67,10 @@ STREAMS = {
 
 @dataclass(frozen=True, slots=True)
 class RepeatedStudy:
-    """Study that is repeated: the table, what was collected, the analysis, and the pairs of its family.
+    """Study that is repeated: the table, the campaign, the analysis, and the pairs of its family.
 
-    `verdict[pair]` is what was claimed, `family[pair]` marks the pairs that are claimed at all, `shared` is what all
-    simulated studies have in common (None: each is judged by itself). `best`: who may be the best is asked.
+    `verdict[pair]` are the claims, `family[pair]` marks the pairs that may be claimed, `shared` are computations that
+    all simulated studies share (None: each is judged by itself). `best`: the family is the candidates for the best.
     """
 
     ratings: Ratings
@@ -92,7 +92,7 @@ class RepeatedStudy:
         return judge_studies(self.prepared, self.shared, studies, self.family)
 
     def claims(self, studies: Sequence[Collected]) -> Bools:
-        """Return what is claimed, `[study, pair or system]`: pairs of the family, or systems that are not best."""
+        """Return the studies' claims, `[study, pair or system]`: pairs of the family, or systems that are not best."""
         if self.best and self.shared is not None:
             return find_exclusions(self.prepared, self.shared, studies)
         return self.judge(studies)[1][:, self.family]
@@ -257,9 +257,10 @@ def _confirm(verdict: Array, lead: Floats, anew: Bools) -> tuple[Interval, Inter
 
 
 def control(study: RepeatedStudy, world: TableWorld, seed: int, studies: int | None = None) -> Control:
-    """Carry out studies like this one with equal systems; count those that claim something.
+    """Simulate studies with equal systems; return the shares that claim some pair.
 
-    They are judged by the study's own analysis, and by uncorrected t tests of segments.
+    They are judged by the study's own analysis, and by uncorrected t tests of segments. `studies` is their number
+    (None: that of the current effort).
     """
     studies = studies or current_effort().equal_studies
     ratings, each = study.ratings, study.prepared.multiplicity == "none"
@@ -325,7 +326,7 @@ def _simulate_other_raters(study: RepeatedStudy, world: TableWorld, seed: int, s
 
 
 def replace_scores(study: RepeatedStudy, score: Floats) -> Collected:
-    """Put other scores into what was collected."""
+    """Return the campaign with other scores, `score[rating]`."""
     return replace(study.collected, seen=replace(study.collected.seen, value=score))
 
 

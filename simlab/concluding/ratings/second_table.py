@@ -1,4 +1,7 @@
-"""Compare two tables about the same systems: which claims of one contradict the other's."""
+"""Compare the claims of two tables about the same systems, and name those that contradict each other.
+
+`add_second_table` takes both conclusions and returns the first with lines on the second.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ MOST_NAMED = 3
 
 
 class Both(NamedTuple):
-    """A pair of systems that two tables compare; `turned`: the second names the two the other way round."""
+    """A pair of systems that is in two tables; `turned`: the second has the two in the opposite order."""
 
     first: Pair
     second: Pair
@@ -25,20 +28,20 @@ class Both(NamedTuple):
 
     @property
     def other_verdict(self) -> int:
-        """Return what the other table claims, the same way round."""
+        """Return the verdict of the second table, in the order of the first."""
         return -self.second.verdict if self.turned else self.second.verdict
 
     @property
     def contradicts(self) -> bool:
-        """True if both claim, and opposite things."""
+        """True if both tables claim the pair, in opposite directions."""
         return self.first.verdict * self.other_verdict < 0
 
 
 def add_second_table(conclusion: Conclusion, other: Conclusion, table: Path) -> Conclusion:
-    """Add what a second table says of the same pairs; raise InputError where the two share no two systems.
+    """Return the conclusion with lines on the pairs that another table compares, too; `table` is the other's file.
 
-    Systems are matched by name; a beginning that all names of a table share, such as `wmt23.`, is left aside where
-    names agree without it only.
+    Systems are matched by name; a beginning that all names of a table share, such as `wmt23.`, is ignored where names
+    agree without it only. Raises InputError where the two tables share no two systems.
     """
     names = match_names([system.system for system in conclusion.systems], [system.system for system in other.systems])
     pairs = list_shared_pairs(conclusion.pairs, other.pairs, names)
@@ -63,7 +66,7 @@ def add_second_table(conclusion: Conclusion, other: Conclusion, table: Path) -> 
 
 
 def match_names(names: Sequence[str], others: Sequence[str]) -> Mapping[str, str]:
-    """Match the names of a second table with those of the first: theirs -> ours.
+    """Return the name in the first table of each system of the second.
 
     >>> match_names(["wmt23.A", "wmt23.B"], ["A", "B", "C"])
     {'A': 'wmt23.A', 'B': 'wmt23.B'}

@@ -1,4 +1,4 @@
-"""Lay out systems, their pairs and raters, with how uncertain differences are, in step with the test of them.
+"""List systems, their pairs and raters with intervals that agree with the test of differences.
 
 `spans` returns the uncertainty of all differences; `list_systems`, `list_pairs` and `list_raters` make the records of a
 conclusion. Pairs are i < j in the order of the systems, `[pair]`; `rated` are the normalised ratings.
@@ -43,7 +43,7 @@ DRAWN: Mapping[str, frozenset[str]] = {
     "moderated": BOTH,
     "two_way": BOTH,
 }
-"""What each test takes for a sample of more; a test that is not known takes documents for one."""
+"""Units that each test takes as a sample from more; tests that are not listed take documents so."""
 
 MODELS = ("mixed_model", "moderated")
 """Tests of the differences that the mixed model estimates."""
@@ -57,7 +57,7 @@ _OF: Mapping[str, Callable[[ScoredRatings], Uncertainty]] = {
 
 
 FLIPS = 2000
-"""Patterns of flips that intervals rest on."""
+"""Number of random flips behind intervals."""
 
 
 ROUNDING = 1e-9
@@ -67,15 +67,15 @@ FEW, MUCH = 12, 1.2
 """Below so many units intervals are of Bonferroni's t; bounds of flips beyond it by this factor come from few units."""
 
 MOST_DOCUMENTS, MOST_RATERS = 100_000, 1_000
-"""Beyond so many more nothing is foreseen."""
+"""Largest numbers of further documents and raters that are foreseen."""
 ANSWERS = "ratings of these two"
 
 
 class Spans(NamedTuple):
-    """Uncertainty of differences, `[pair]`, and by how many standard errors each must differ from 0: its `bar`.
+    """Uncertainty of differences, `[pair]`, and the number of standard errors that each must differ from 0: its `bar`.
 
-    `per_document` are the ratings of the two systems on a document that both have. `scatter` marks pairs whose
-    differences vary at all: how far others are off nothing in the table says.
+    `per_document` is the number of ratings of the two systems on a document that both have. `scatter` marks pairs whose
+    differences vary at all: the table does not show the error of others.
     """
 
     uncertainty: Uncertainty
@@ -123,17 +123,17 @@ def adjust_false_coverage(spans: Spans, n_claimed: int, family: Bools, level: fl
 
 
 def find_drawn_units(test: Mapping[str, Any]) -> frozenset[str]:
-    """Return what a test takes as drawn from more like it."""
+    """Return the units, raters or documents, that a test (its config) takes as a sample."""
     return DRAWN.get(name_of(test), DOCUMENTS)
 
 
 def find_drawn_in_family(model: ModelComparisons, family: Bools) -> frozenset[str]:
-    """Return what the pairs of a family take as drawn; raters are where they are for any pair."""
+    """Return the units that the tests of a family take as a sample; raters are in it if any pair takes them so."""
     return BOTH if model.at_large[family & model.comparable].any() else DOCUMENTS
 
 
 def uncertainty(test: Mapping[str, Any], rated: ScoredRatings) -> Uncertainty:
-    """Return how uncertain differences are; `test` is the config of the test, which says what is taken as drawn."""
+    """Return the uncertainty of differences; `test` is the config of the test, which fixes the units of sampling."""
     if name_of(test) in MODELS:
         return uncertainty_of_model(rated, test["pools"], test.get("draws"))
     return _OF.get(name_of(test), uncertainty_of_documents)(rated)
@@ -151,8 +151,8 @@ def spans(
 
     The bar is that of the family of a model, or of flips; Bonferroni's t where units are few, whose flips vary too
     little, and where it is much lower: pairs of few documents among others of many would else leave all without bounds.
-    Tests without flips have t.
-    `times` is what the analysis multiplies p-values by at most: what cannot be claimed then has no bounds.
+    Tests without flips have t. `times` is the largest factor on p-values in the analysis: pairs that cannot be claimed
+    then have no bounds.
     """
     of = uncertainty(test, rated)
     enough = _has_enough_units(test, of, level / times)
@@ -212,7 +212,7 @@ def _find_t_quantile(freedom: Floats, level: float) -> Floats:
 
 
 def list_raters(collected: Collected, rated: ScoredRatings, level: float) -> tuple[Rater, ...]:
-    """Return how far each rater scores above the others, on the scale that is concluded on, each by itself."""
+    """Return how far each rater scores above the others, on the scale of the conclusion, each with its own interval."""
     names = collected.frame.rater_names
     estimates = leniency(rated, len(names), level)
     return tuple(
@@ -295,9 +295,9 @@ def list_pairs(
 ) -> tuple[Pair, ...]:
     """Return the pairs of the family, in the order of the systems' names; no two means differ by more than `widest`.
 
-    `marks[pair]` is what the family says of each pair, `raters_drawn` says that claims are about other raters, too.
-    What would settle a pair is not foreseen where units are so few that nothing could be claimed: the bar is not known.
-    Nor is it where the test of all pairs is `blind`, whose bar pairs of few raters rule, or where nothing scatters.
+    `marks[pair]` is the mark by the family (`mark_pairs`), `raters_drawn`: claims are about other raters, too. What
+    would settle a pair is not foreseen where units are so few that nothing could be claimed: the bar is not known. Nor
+    is it where the test of all pairs is `blind`, whose bar pairs of few raters rule, or where nothing scatters.
     """
     known = spans.within_reach & spans.scatter & (not blind)
     foreseen, detectable = known & (verdicts.verdict == 0), spans.detectable
@@ -336,11 +336,10 @@ def list_pairs(
 
 
 def count_further_units(spans: Spans, k: int) -> More:
-    """Return how many more documents settle pair `k`, or raters as busy as now where claims are about others, too.
+    """Return how many more documents settle pair `k`, or how many raters where claims are about other raters, too.
 
-    Raters who stay the same leave a part of the variance that documents do not shrink. How large it is a table hardly
-    says: where it was estimated at 0, further documents of the same raters were found to settle half of what they were
-    said to settle.
+    The part of the variance that comes from raters does not shrink with documents, and a table hardly shows its size:
+    where it was estimated at 0, further documents settled half as many pairs as foreseen.
     """
     of = spans.uncertainty
     value, variance, bar = float(of.centre[k]), float(of.variance[k]), float(spans.bar[k])

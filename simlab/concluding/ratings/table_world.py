@@ -1,6 +1,6 @@
-"""Fit the world of a table while its conclusion is drawn, before anything else is imported that takes long.
+"""Fit the world of a table (a law of ratings, in which its study is simulated again) while its conclusion is drawn.
 
-The world is a law of ratings, fitted to those of the table, in which its study is simulated again.
+Call `fit_world` with the ratings, which returns a function that waits for the `TableWorld`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from simlab.fitting.repetitions import TableWorld
 
 DRAWS = 100
-"""Draws of what the world may be."""
+"""Number of draws of the world's parameters."""
 
 
 def check_seed(ratings: Ratings) -> int:
@@ -25,7 +25,7 @@ def check_seed(ratings: Ratings) -> int:
 
 
 def fit_world(ratings: Ratings) -> Callable[[], TableWorld]:
-    """Begin to fit a world to a table; what is returned waits for it, and raises InputError where none fits."""
+    """Begin to fit a world to ratings; the returned function waits for it, and raises InputError where none fits."""
 
     def fit() -> TableWorld:
         from threadpoolctl import threadpool_limits
