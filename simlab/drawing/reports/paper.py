@@ -1,4 +1,4 @@
-"""Parts of a report for papers, notes and terminals: its paragraph, and tables in place of charts."""
+"""Return parts of a `Report` for papers, notes and terminals: its paragraph, and tables in place of charts."""
 
 from __future__ import annotations
 

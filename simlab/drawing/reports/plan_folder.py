@@ -16,7 +16,9 @@ from simlab.messages import clip, pluralise
 from simlab.types import InputError
 
 PLANNED, CONCLUDED = "plan.json", "conclusion.json"
+"""Files of a plan's folder."""
 REMEDIES = {PLANNED: "plan anew into a folder of its own", CONCLUDED: "conclude anew"}
+"""End of the message on a file that cannot be read."""
 
 
 def report(contents: Mapping[str, Any], folder: Path) -> Report:

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 def describe_forecast(forecast: Forecast, folder: Path, shard: str | None = None, *, located: bool = False) -> str:
-    """Write how many cells and campaigns a sweep has, how long what is missing takes, and how large its store gets.
+    """Return how many cells and campaigns a sweep has, how long what is missing takes, and how large its store gets.
 
-    What is missing is what is missing of a `shard`, where one is named. `located`: only a part of the grid is carried
-    out, to locate a crossing (`--locate`).
+    With a `shard`, such as 1/4, only its missing campaigns count; `folder` is the store's. `located`: only a part of
+    the grid is carried out, to locate a crossing (`--locate`).
     """
     of = f" of shard {shard}" if shard else ""
     missing = f"{forecast.campaigns_missing}{of} to run, in {forecast.blocks_missing} blocks"

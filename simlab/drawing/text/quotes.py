@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from simlab.engine.campaign_quotes import QuantileSpan, Quote
 
 FEW = 20
-"""Of fewer campaigns a quote holds the least and the most, as `simlab.engine.campaign_quotes` has it."""
+"""Campaigns below which the range of a quote is the least and the most (`simlab.engine.campaign_quotes`), else 5 to 95
+%."""
 
 ENDINGS: Mapping[int, str] = {
     ALL_CAME: "end with all ratings there",
@@ -25,7 +26,7 @@ ENDINGS: Mapping[int, str] = {
 
 
 def rows(quotes: Sequence[Quote]) -> list[list[str]]:
-    """Write a row for each quote of a forecast, and what the numbers are in the last."""
+    """Return rows of a table of a forecast: a quote each, and in the last an explanation of the numbers."""
     lines = [["quote" if k == 0 else "", describe_quote(quote)] for k, quote in enumerate(quotes)]
     counts = sorted({quote.campaigns for quote in quotes if quote.campaigns})
     if counts:

@@ -10,6 +10,7 @@ from simlab.drawing.text.tables import align_columns
 from simlab.messages import duration, shorten
 
 STATUS = ("carried out", "its design could not be carried out", "its block failed", "not run", "an impossible value")
+"""Words for the status of a campaign, by its code."""
 
 
 def page(campaign: ReplayedCampaign) -> str:
