@@ -29,7 +29,7 @@ SOLUTIONS: Mapping[str, tuple[str, ...]] = {
 COUNTS = ("n_systems", "n_human", "n_metric", "n_calibration")
 """Fields of `Detection` that count: systems, then ratings of each system."""
 SETTINGS = (*COUNTS, "correlation", "threshold", "rho", "eta", "alpha")
-"""Fields of `Detection` that a user sets."""
+"""Fields of `Detection` that describe the evaluation."""
 LEVELS = ("level", "power", "multiplicity", "find", "posterior")
 """Fields of `Detection` that say when a difference counts as detected."""
 DIFFERENCES = ("epsilon", "epsilon_joint", "detectable", "detectable_joint")

@@ -1,6 +1,7 @@
 """Draw what a campaign concluded about each pair of systems, held against the full human evaluation.
 
-Call `draw` with an open store of preferences, which returns the matplotlib figure. Source: Deriu et al. 2023, figure 1.
+Call `draw` with an open store that keeps verdicts, which returns the matplotlib figure. Source: Deriu et al. 2023,
+figure 1.
 """
 
 from __future__ import annotations

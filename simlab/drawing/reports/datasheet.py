@@ -63,7 +63,9 @@ def collect_sweep_facts(attributes: Mapping[str, Any], power: str = "", code: st
 
 
 def collect_plan_facts(config: Mapping[str, Any], plan: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the facts for `sections` on a planned study: its settings (`study.yaml`) and the content of `plan.json`.
+    """Return the facts for `sections` on a planned study.
+
+    `config` are its settings (`study.yaml`), `plan` is the content of `plan.json`.
     """
     answer = plan.get("answer", plan)
     measures = answer.get("measures")

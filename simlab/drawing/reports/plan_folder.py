@@ -1,4 +1,7 @@
-"""Report a plan's folder as a whole: what was planned, who was asked for what, and what came of it."""
+"""Report a plan's folder as a whole: what was planned, who was asked for what, and the conclusion.
+
+Call `report` with the contents of its files, which returns a `Report` of text, tables and charts.
+"""
 
 from __future__ import annotations
 

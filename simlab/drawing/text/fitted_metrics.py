@@ -1,4 +1,4 @@
-"""Write the answer of `simlab fit-metric`: what a table tells of metrics, its files, and what to do next.
+"""Return the answer of `simlab fit-metric` as text: its numbers on metrics, its files, and what to do next.
 
 A row is one number: its `metric`, `what` it is, `value`, the ends `low` and `high` of its interval, and `rests_on`.
 """

@@ -1,4 +1,7 @@
-"""Write, before anything is rated, the paragraph on how a study will be collected and concluded, with references."""
+"""Write, before anything is rated, the paragraph on how a study will be collected and concluded, with references.
+
+Call `write_plan_paragraph` with the study's composed config, which returns plain text.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Write the page of a campaign that was replayed: its outcomes, and if they are the bits that its folder keeps."""
+"""Write the page of a campaign that was replayed: its outcomes, and if they are the bits that its folder keeps.
+
+Call `page` with a `ReplayedCampaign`, which returns the text.
+"""
 
 from __future__ import annotations
 

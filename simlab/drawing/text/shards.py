@@ -1,4 +1,7 @@
-"""Write the result of running a shard, one of the K/N parts into which a sweep is split."""
+"""Return the result of running a shard, one of the K/N parts into which a sweep is split, as text or JSON.
+
+Functions take one `Did`, or several, each the work on a shard.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Write the findings of `simlab verify`: problems of a store, and how much of it was checked."""
+"""Return the findings of `simlab verify` as text: problems of a store, and how much of it was checked.
+
+Call `describe_studies_check` with the `StoreReport` of `simlab.store.verifying`.
+"""
 
 from __future__ import annotations
 

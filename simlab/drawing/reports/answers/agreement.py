@@ -36,12 +36,12 @@ Rater = TypeVar("Rater", RaterBesideOthers, RaterScores)
 Rows: TypeAlias = tuple[tuple[Cell, ...], ...]
 
 UNKNOWN = "not known from this table"
-"""Reasons why numbers are not known."""
 UNSHARED = "no output has ratings of two raters"
 UNNAMED = "the table does not say who rated"
 ALONE = "all ratings are by one rater"
 EQUAL = "scores that can be compared are all equal"
 UNMET = "no two raters rated all outputs of a document"
+"""These six are reasons why numbers are not known."""
 FEW = 20
 """Over fewer documents, intervals from documents drawn anew tend to be too narrow."""
 MOST_MARKS = 60

@@ -62,7 +62,7 @@ def value_with_interval(value: float, low: float, high: float, n: int | None = N
 
 
 def ordered_systems(conclusion: Conclusion) -> Chart:
-    """Return a chart of systems with their intervals, best first, and an arrow from better to worse for each claim."""
+    """Return a chart of systems with their intervals, best first; its arrows (`links`) go from better to worse."""
     systems = [system for system in words.order_systems(conclusion) if math.isfinite(system.estimate)]
     cut = numbers.shorten_names([system.system for system in systems], MOST_LETTERS)
     names = {

@@ -150,7 +150,7 @@ def list_names(names: Sequence[str], most: int) -> str:
 
 
 def shorten_names(names: Sequence[str], most: int) -> dict[str, str]:
-    """Return names by names, cut to `most` letters so that they stay different: at the end, else within.
+    """Return for each name the one to write, cut to `most` letters so that all stay different: at the end, else within.
 
     >>> shorten_names(["a-very-long-name", "short"], 10)
     {'a-very-long-name': 'a-very-lo…', 'short': 'short'}

@@ -1,6 +1,7 @@
 """Write the paragraph on methods and findings that a paper takes over.
 
-It states what was done in the words of `simlab.drawing.text.references`, and numbers with their units and intervals.
+Call `paragraph` with a `Conclusion`, which returns plain text with references. It states what was done in the words of
+`simlab.drawing.text.references`, and numbers with their units and intervals.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ FARTHEST = 5.0
 
 
 def components(fit: Fit, table: ReportTable) -> Chart | None:
-    """Draw standard deviations with their intervals; None where the pilot tells none."""
+    """Return a chart of standard deviations with their intervals, `table` behind it; None if the pilot tells none."""
     shown = [component for component in fit.components if isfinite(component.sd) and fit_words.is_spread(component)]
     if not shown:
         return None

@@ -84,8 +84,7 @@ def axis(seen: StoreView, name: str) -> ReportAxis:
 
 
 def quantity(seen: StoreView, name: str) -> Quantity:
-    """Return a measure of the store as a `Quantity`: its unit, its range, whether less is better, what its studies share.
-    """
+    """Return a measure of the store as a `Quantity`: unit, range, whether less is better, what its studies share."""
     about = seen.dataset[name].attrs
     within = read_range(seen.dataset, name) if name in seen.dataset else measure_range(name)
     return Quantity(
