@@ -1,1 +1,1 @@
-"""Records that commands answer with: computed below, kept as JSON, read back, and laid out on pages."""
+"""Records that commands answer with: computed by other packages, kept as JSON, read back, and laid out on pages."""

@@ -1,4 +1,7 @@
-"""Records of `simlab agreement`: coefficients of agreement between raters, and traits of each rater's scores."""
+"""Records of `simlab agreement`: coefficients of agreement between raters, and traits of each rater's scores.
+
+`Agreement` is the whole answer, which `simlab.fitting.agreement` makes of a table or a world; the others are its parts.
+"""
 
 from __future__ import annotations
 

@@ -30,6 +30,7 @@ AdviceVerdict: TypeAlias = Literal["holds", "turned round", "not known here", "c
 Measure: TypeAlias = Literal["srp", "confirmed", "significant_share", "power", "kendall"]
 
 NOTHING_CLAIMED = "no study found anything significant"
+"""Reason (`Prediction.unknown`) why studies showed no value of a measure."""
 
 RuleName: TypeAlias = Literal["advice", "all once", "half twice", "ungrouped", "best"]
 """The advice, the rules of thumb, and the best of all candidates, known afterwards only."""

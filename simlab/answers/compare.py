@@ -1,4 +1,7 @@
-"""Records of `simlab compare OLD NEW --changed`: settings and values that differ between two stores."""
+"""Records of `simlab compare OLD NEW --changed`: settings and values that differ between two stores.
+
+`ChangedStores` is the whole answer; its `keys` are the settings, its `values` the measures of cells that both have.
+"""
 
 from __future__ import annotations
 

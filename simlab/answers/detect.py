@@ -25,10 +25,13 @@ SOLUTIONS: Mapping[str, tuple[str, ...]] = {
     "accuracy": ("rho", "eta"),
     "mix": ("price", "n_human", "n_metric", "n_calibration"),
 }
-"""The fields that each inverse finds, the one that is minimised first."""
+"""Fields of `Detection` that are found for each value of `solved`, the one that is minimised first."""
 COUNTS = ("n_systems", "n_human", "n_metric", "n_calibration")
+"""Fields of `Detection` that count: systems, then ratings of each system."""
 SETTINGS = (*COUNTS, "correlation", "threshold", "rho", "eta", "alpha")
+"""Fields of `Detection` that describe the evaluation."""
 LEVELS = ("level", "power", "multiplicity", "find", "posterior")
+"""Fields of `Detection` that say when a difference counts as detected."""
 DIFFERENCES = ("epsilon", "epsilon_joint", "detectable", "detectable_joint")
 POWERS = ("power_published", "power_joint")
 CHAINS = ("r_hat", "ess")
@@ -39,8 +42,10 @@ class Detection(Record):
 
     Without `n_calibration` rho and eta are known; NaN where nothing is rated by the metric, or where no value reaches
     the `difference`. `solved` names the field that was minimised; `joint`: systems then share one calibration.
-    Differences are shares, or points (`unit`). Where alpha was sampled (`posterior`) epsilon rests on `ess` effective
-    draws. Fields that do not apply to any row are not set, and left out of the JSON.
+    `power_published` and `power_joint` are the probabilities of finding the `difference`, `flipped` marks a metric with
+    rho + eta below 1, whose labels were turned round, `alpha_assumed` an alpha that nobody typed. Differences are
+    shares, or points (`unit`). Where alpha was sampled (`posterior`) epsilon rests on `ess` effective draws. Fields
+    that do not apply to any row are not set, and left out of the JSON.
     """
 
     n_systems: Count | None = None

@@ -1,7 +1,8 @@
 """Records of `simlab fit`: the law of a pilot, its checks, what makes scores differ, what is not identified.
 
-`Fit` is the whole answer. A law is a statistical model of the answers of raters (a distribution given effects of
-systems, raters, documents); with its fitted parameters it is the world in which studies are simulated.
+`Fit` is the whole answer; the others are its parts. A law is a statistical model of the answers of raters (a
+distribution given effects of systems, raters, documents); with its fitted parameters it is the world in which studies
+are simulated.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Records of `simlab mutt`: pass rates of metrics, or the agreement of two metrics about trials.
 
-A trial is a sentence and its corruption, scored by a metric against references. A metric passes one that alters or
-disrupts the sentence if it scores the corruption worse, one that preserves it if both scores are about the same.
+`PassRates` or (with --agreement) `MetricAgreement` is the whole answer, a list of rows. A trial is a sentence and its
+corruption, scored by a metric against references. A metric passes one that alters or disrupts the sentence if it scores
+the corruption worse, one that preserves it if both scores are about the same.
 """
 
 from __future__ import annotations

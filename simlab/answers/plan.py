@@ -42,7 +42,9 @@ def _check_counts(settings: tuple[tuple[str, Any], ...]) -> tuple[tuple[str, Any
 
 
 Role: TypeAlias = Literal["advice", "same_money", "most"]
+"""The design to buy, a rival at about its price, or the largest design within the limits."""
 Setting = bool | int | Known | str
+"""A value of a lever."""
 Settings = Annotated[
     tuple[tuple[str, Setting], ...], BeforeValidator(_make_pairs), AfterValidator(_check_counts), PlainSerializer(dict)
 ]

@@ -1,6 +1,7 @@
 """The model of every answer: frozen records that are written as JSON and read back as they were.
 
-JSON has neither NaN nor infinities: each kind of number says what its null means.
+An answer derives from `Record`, or from `Rows` if it is one table; `serialise` returns what JSON holds, `read_record`
+makes the record from it. JSON has neither NaN nor infinities: each kind of number says what its null means.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from simlab.types import InputError
 LARGEST = 1e15
 """No number of an answer that is read is larger in size."""
 REMEDY = "keep the answer anew with --save"
+"""End of the message on an answer that cannot be read."""
 
 
 def _read_null_as(missing: float) -> BeforeValidator:
@@ -157,9 +159,10 @@ Read = TypeVar("Read", bound=BaseModel)
 def read_record(
     model: type[Read], content: Any, where: str = "answer", others: Sequence[type[Read]] = (), remedy: str = REMEDY
 ) -> Read:
-    """Return the record that JSON holds, of the first of the models that it fits.
+    """Return the record that JSON holds, of the first of `model` and `others` that `content`, the parsed JSON, fits.
 
-    Raises InputError, in one line, naming the first value that is not of its type, in the model that it fits best.
+    Raises InputError, in one line, for content that fits none: `where` (the name of the whole), the place of the first
+    value that is not of its type in the model that fits best, the rule that it breaks, and the `remedy`.
     """
     failures = []
     # As JSON, in which a list is a tuple: strict records take none in Python.

@@ -30,7 +30,9 @@ Scope: TypeAlias = Literal["these_raters", "raters_at_large"]
 FamilySays: TypeAlias = Literal["claimed", "step_down", "excludes", "open"]
 WithinMargin: TypeAlias = Literal["better", "worse", "not_inferior", "not_superior", "equivalent", "open"]
 PLAIN = Field(default=None, validation_alias="plain", serialization_alias="plain")
+"""Default of `plain_mean`, which JSON calls `plain`."""
 YOUDEN = "youden"
+"""Name of rho + eta - 1, the quality of a metric whose labels are yes and no."""
 
 
 def _convert_numpy(value: Any) -> Any:
@@ -86,7 +88,7 @@ class Limit(str):
 
 
 def rank_limits(rank: Rank, texts: Iterable[str]) -> list[Limit]:
-    """Give sentences a rank."""
+    """Return the sentences as `Limit`s of one rank."""
     return [Limit(text, rank) for text in texts]
 
 
@@ -105,12 +107,13 @@ def sort_limits(limits: Iterable[str]) -> tuple[str, ...]:
 
 
 def rank_of(limit: str) -> Rank:
-    """Return the rank of a sentence; that of one that has none is the last."""
+    """Return the rank of a sentence; `Rank.OTHER` for one that is no `Limit`."""
     return limit.rank if isinstance(limit, Limit) else Rank.OTHER
 
 
 # A sentence keeps its rank, which pydantic would take from it.
 Said = Annotated[str, WrapValidator(lambda held, check: held if isinstance(held, str) else check(held))]
+"""A sentence, which keeps its rank if it is a `Limit`."""
 
 
 class Interval(Record):
@@ -233,7 +236,10 @@ class Rater(Record):
 
 
 class Estimated(Record):
-    """A system's mean by one way of using the metric: `human`, `ppi`, `joint`, `own`, `partial`."""
+    """A system's mean by one way of using the metric (`method`), with its interval.
+
+    `human` uses no metric, `ppi` is PPI++, `joint`, `own` and `partial` are posterior means.
+    """
 
     method: str
     system: str

@@ -1,4 +1,4 @@
-"""Record of the table that a command read."""
+"""`ReadTable`, the record of what a command read: counts of the table's ratings, systems, documents and raters."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from simlab.answers.records import Count, Num, Record
 class ReadTable(Record, extra="allow"):
     """Content of a table: `used` ratings or comparisons of `systems`; null is what it does not name or have.
 
-    Readers of tables add what else they found (rows, remarks, names of columns).
+    `gaps` counts rows without a score, `ties` is the share of comparisons without a winner, `better` is "higher" or
+    "lower". Readers of tables add what else they found (rows, remarks, names of columns).
     """
 
     used: Count

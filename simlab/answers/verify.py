@@ -18,8 +18,8 @@ class StoreCheck(Record):
 class ReplayedCampaign(Record):
     """Outcomes of a campaign carried out again, in `seconds`, and whether its bits are those kept.
 
-    `cell` and `at` say where it lives, `key` seals the cell. `kept` says what the folder keeps of it, None for nothing;
-    `same` is None where there is nothing to compare, `differs` names the outcomes that differ.
+    `cell` names the cell and `at` the campaign's place in it, `key` seals the cell. `kept` says what the folder keeps
+    of it, None for nothing; `same` is None where there is nothing to compare, `differs` names the outcomes that differ.
     """
 
     cell: str

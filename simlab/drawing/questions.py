@@ -1,4 +1,4 @@
-"""Write the question that a figure of a store answers, which is its title."""
+"""Return the question that a figure of a store answers, which is its title."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def sweep_question(dataset: xr.Dataset, shown: View, measure: str | None = None)
 
 
 def precision_question(dataset: xr.Dataset, measure: str) -> str:
-    """Return the question if there are enough campaigns to know a measure."""
+    """Return the question of a figure of errors: if there are enough campaigns to know a measure."""
     return f"Are there enough campaigns to know {measure_label(dataset, measure)}?"
 
 

@@ -57,7 +57,7 @@ class View:
 
 
 def read_declaration(dataset: xr.Dataset) -> dict[str, Any]:
-    """Return the sweep as it was declared."""
+    """Return the sweep as its file declared it: name, aim, axes, figure and so on."""
     sweep: dict[str, Any] = json.loads(dataset.attrs["sweep"])
     return sweep
 
@@ -152,7 +152,7 @@ def _reference(dataset: xr.Dataset, wanted: Mapping[str, str]) -> Mapping[str, s
 
 
 def drop_reference_panels(dataset: xr.Dataset, shown: View) -> xr.Dataset:
-    """Leave out the panels of the reference alone: it is a line in all others."""
+    """Return the store without the panels of the reference alone: it is a line in all others."""
     for name in shown.panels:
         others = [k for k, text in enumerate(_texts(dataset, name)) if text != shown.reference.get(name)]
         dataset = dataset.isel({name: others}) if others else dataset
@@ -175,20 +175,23 @@ def _texts(dataset: xr.Dataset, name: str) -> list[str]:
 
 
 def repetitions(dataset: xr.Dataset, measure: str) -> list[str]:
-    """Name a measure and its variants for repetitions with new documents, new raters or both that have values."""
+    """Return the names of a measure and of its variants for new documents, new raters or both, if they have values."""
     names = [f"{measure.partition('_new_')[0]}{anew}" for anew in ANEW]
     return [name for name in names if name in measures_of(dataset) and np.isfinite(dataset[name].values).any()]
 
 
 def figure_kind(dataset: xr.Dataset) -> str:
-    """Return what kind of figure the sweep declares; that of a single study of preferences shows its pairs."""
+    """Return the kind of the sweep's figure: undeclared `lines`, or `pairs` for a single study of preferences."""
     wanted = read_declaration(dataset).get("figure") or {}
     alone = not name_axes(dataset) and "verdict" in dataset
     return str(wanted.get("kind", "pairs" if alone else "lines"))
 
 
 def rows(dataset: xr.Dataset, measures: Sequence[str]) -> list[dict[str, Any]]:
-    """List the cells as `store.query.records` does; `m_cluster` is the word for what a measure is replicated over."""
+    """Return a row for each cell, as `store.query.records` does, with its values on the axes and those of `measures`.
+
+    To a measure `m` it adds `m_cluster`, the word for what `m` is replicated over.
+    """
     listed = records(dataset, measures)
     for row in listed:
         row |= {f"{name}_cluster": cluster(dataset, name) for name in measures}
@@ -215,7 +218,7 @@ def choose_measure(dataset: xr.Dataset, measure: str | None = None) -> str:
 
 
 def axis(dataset: xr.Dataset, name: str) -> str:
-    """Return the axis that a name or a full config key names; raise InputError where none has it."""
+    """Return the axis that `name`, an axis or a full config key, stands for; raise InputError where none has it."""
     if not name_axes(dataset):
         raise InputError(f"the store holds one cell and has no axis {name}")
     keys = {str(dataset[axis_name].attrs["key"]): axis_name for axis_name in name_axes(dataset)}
@@ -223,7 +226,7 @@ def axis(dataset: xr.Dataset, name: str) -> str:
 
 
 def filter_cells(dataset: xr.Dataset, conditions: Sequence[str]) -> xr.Dataset:
-    """Keep the cells that meet conditions such as `grouping=ungrouped,system_balanced`."""
+    """Return the store with the cells only that meet conditions such as `grouping=ungrouped,system_balanced`."""
     kept = {}
     for condition in conditions:
         name, equals, values = condition.partition("=")

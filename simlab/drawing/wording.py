@@ -1,4 +1,4 @@
-"""Write axes, their values and measures as a reader of figures would say them."""
+"""Return the words for axes, their values and measures as a reader of figures would say them."""
 
 from __future__ import annotations
 
@@ -37,6 +37,7 @@ AXIS_LABELS = {
     "correlation": "correlation of metric and human score (rho)",
     "gamma": "noise of a judgement over spread of outputs, as variances (gamma)",
 }
+"""Labels of axes by their names; others are their names with blanks."""
 NAMES = {
     "decision": "decision rule",
     "n_outputs": "outputs rated by\nthe metric",
@@ -102,6 +103,7 @@ VALUE_LABELS = {
     ("column", "ideal"): "ideal metric",
     ("metric", "scalar"): "scalar scores",
 }
+"""Words for values, by the name of the axis and the value as it is typed."""
 
 
 def describe_drawn(laws: Mapping[str, str]) -> list[str]:
@@ -115,17 +117,17 @@ def describe_drawn(laws: Mapping[str, str]) -> list[str]:
 
 
 def axis_label(name: str) -> str:
-    """Write the name of an axis below it."""
+    """Return the label of an axis."""
     return AXIS_LABELS.get(name, name.replace("_", " "))
 
 
 def shorten_axis_name(name: str) -> str:
-    """Write the name of an axis where room is scarce."""
+    """Return the name of an axis where room is scarce."""
     return NAMES.get(name, name.replace("_", " "))
 
 
 def value_label(name: str, value: object) -> str:
-    """Write a value of an axis.
+    """Return the words for a value of the axis `name`.
 
     >>> value_label("metric", "none"), value_label("batch_size", 10.0)
     ('no metric', '10')
@@ -134,7 +136,7 @@ def value_label(name: str, value: object) -> str:
 
 
 def measured_axis(dataset: xr.Dataset, measure: str) -> str:
-    """Write a measure beside an axis: its name, and of money in which currency it is."""
+    """Return the label of an axis of a measure: its name, and of money the currency."""
     currency = read_currency(dataset) if dataset[measure].attrs.get("units") == "currency" else None
     label = measure_label(dataset, measure)
     return f"{label}, {currency}" if currency else label
@@ -147,5 +149,5 @@ def read_currency(dataset: xr.Dataset) -> str | None:
 
 
 def measure_label(dataset: xr.Dataset, measure: str) -> str:
-    """Write the name of a measure, as its store has it."""
+    """Return the name of a measure, as its store has it."""
     return str(dataset[measure].attrs.get("label", measure.replace("_", " ")))

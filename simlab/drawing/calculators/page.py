@@ -13,6 +13,7 @@ from typing import Any
 
 HERE = Path(__file__).parent
 SCRIPTS = "special.js", "posterior.js", "chart.js", "detect.js"
+"""Files of the page's JavaScript, in the order in which they are joined."""
 
 
 def page(data: Mapping[str, Any]) -> str:

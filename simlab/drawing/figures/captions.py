@@ -1,7 +1,7 @@
-"""Write the texts around the panels of a figure: the question above, the legend, and the footnote below.
+"""Put the texts around the panels of a matplotlib figure: the question above, the legend, and the footnote below.
 
-`settle` is called last and adds the room that they take. In a paper question and footnote are not drawn;
-`figure_caption` returns both.
+`question`, `legend` and `footnote` change the figure that they are given; `settle` is called last and adds the room
+that they take. In a paper question and footnote are not drawn; `figure_caption` returns both.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.text import Text
 
 QUESTION_POINTS, FOOTNOTE_POINTS = 10, 7
+"""Sizes of texts [points]."""
 MOST_LINES = 2
 """Lines of a question; of a longer one the rest is left out."""
 Place: TypeAlias = Literal["right", "below", "above"]
@@ -25,7 +26,9 @@ Place: TypeAlias = Literal["right", "below", "above"]
 Corner: TypeAlias = Literal["upper right", "upper left", "lower left"]
 _CORNERS: Mapping[Place, Corner] = {"below": "lower left", "above": "upper left"}
 MOST_COLUMNS = 6
+"""Columns of a legend at most."""
 SETTLED = "settled"
+"""Mark (gid) of a figure that has its room."""
 LEFT, EDGE = 0.01, 0.06
 """Where texts begin, as a share of the width; inches between them and the edge."""
 
@@ -73,7 +76,8 @@ def legend(
 ) -> None:
     """Explain marks beside the panels; where a figure is narrow below them, in as many columns as it has room for.
 
-    `handles` are matplotlib's marks, one for each label; `more` are further arguments of `Figure.legend`.
+    `handles` are matplotlib's marks, one for each label; `title` stands above them, `place` is the wanted side of the
+    panels; `more` are further arguments of `Figure.legend`.
     """
     if not handles:
         return

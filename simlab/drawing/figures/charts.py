@@ -1,6 +1,7 @@
 """Lay out a chart: panels with common scales, one legend, and a caption that says what the bands are.
 
-`draw` is the frame of lines, repetitions and trade-offs; each brings a function that draws one panel.
+`draw` is the frame of figures of lines, repetitions and trade-offs: each calls it with an open store, the `View` of
+what is shown and a function that draws one panel; it returns the matplotlib figure.
 """
 
 from __future__ import annotations
@@ -26,12 +27,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SCALE_LABELS = {"linear": "{}", "log": "{}, log scale", "neg_log": "negative natural logarithm of {}"}
+"""Label of an axis by its scale, `{}` being the measure."""
 
 MARK: Any = {"color": "#444444", "linewidth": 1.0, "linestyle": (0, (1, 2)), "zorder": 1.4}
 """How the line of a target looks in every figure."""
 
 Panel: TypeAlias = Callable[[Any, "xr.Dataset", View], None]
-"""Draws a part of a store on axes."""
+"""Draws a part of a store on axes: takes the axes, the part and the view."""
 
 
 def draw(
@@ -43,11 +45,11 @@ def draw(
     requested: str | None = None,
     words: ChartWords | None = None,
 ) -> Figure:
-    """Draw all panels of so many inches with common scales, one legend and a caption that says what the bands are.
+    """Return a figure with a panel for each combination of `shown.panels`, common scales, a legend and a caption.
 
-    `panel` draws a part of the store on its axes. `requested` is the measure that was named for the figure, if one was:
-    one that is not the sweep's has a question of its own. `words` are those of the legend and of the caption, if they
-    are not the usual ones.
+    `panel` draws a part of the store on its axes; `width` and `height` are its inches. `requested` is the measure that
+    was named for the figure, None for the sweep's own (another one has a question of its own). `words` are those of the
+    legend and of the caption; None for the usual ones.
     """
     parts = panels.split(view.drop_reference_panels(dataset, shown), shown.panels)
     figure, grid = panels.sheet([title for title, _ in parts], width, height, sharex=True, sharey=True)

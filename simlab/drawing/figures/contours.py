@@ -1,4 +1,7 @@
-"""Draw a measure over two axes of numbers: its values as colours, lines of equal value, those of another dashed."""
+"""Draw a measure over two axes of numbers: its values as colours, lines of equal value, those of another dashed.
+
+Call `draw` with an open store, which returns the matplotlib figure.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +24,10 @@ if TYPE_CHECKING:
 
 
 def draw(dataset: xr.Dataset, measure: str | None = None) -> Figure:
-    """Draw one panel per combination of the other axes, with lines at common heights.
+    """Return a figure with one panel per combination of the other axes, with lines at common heights.
 
-    Raises InputError where one of the two axes has fewer than two numbers.
+    `measure` is shown in place of the one that the sweep's figure declares (None). Raises InputError where one of the
+    two axes has fewer than two numbers.
     """
     shown = view.view(dataset, measure)
     for name in (shown.x, shown.line):

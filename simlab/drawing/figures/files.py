@@ -15,15 +15,18 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SUFFIXES = (".png", ".svg", ".pdf")
+"""Endings of files that a figure can be written to."""
 
 MAKER = "simlab"
+"""Name of the program that is written into files."""
 DPI = {"screen": 200, "paper": 300}
+"""Dots per inch by style."""
 
 
 def check_suffix(file: Path | None, option: str = "--out") -> None:
     """Raise InputError for a file that no format belongs to, or that cannot be written.
 
-    None, where no figure is wanted, is well.
+    None, where no figure is wanted, is well. `option` is the word that names the file in the message.
     """
     if file is not None and file.suffix.lower() not in SUFFIXES:
         raise InputError(
@@ -33,7 +36,7 @@ def check_suffix(file: Path | None, option: str = "--out") -> None:
 
 
 def choose_file(out: Path | None, folder: Path, name: str) -> Path:
-    """Choose the file of a figure, by default one in a folder.
+    """Return the file of a figure: `out`, or if that is None the file `name` in `folder`.
 
     Raises InputError where it cannot be written, and for a file of that name which simlab did not draw. A folder that
     does not exist is not an error here: the caller opens it and says so.

@@ -1,4 +1,7 @@
-"""Draw a measure against an axis: lines with bands over numbers, points with bars over options."""
+"""Draw a measure against an axis: lines with bands over numbers, points with bars over options.
+
+Call `draw` with an open store, which returns the matplotlib figure; other figures use `panel` and `line`.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,10 @@ if TYPE_CHECKING:
 
 
 def draw(dataset: xr.Dataset, measure: str | None = None) -> Figure:
-    """Draw the measure of a sweep's figure, or another one, in a panel per combination of the further axes."""
+    """Return a figure of a measure in a panel per combination of the further axes.
+
+    `measure` is shown in place of the one that the sweep's figure declares (None).
+    """
 
     def draw_compared_panel(axes: Axes, part: xr.Dataset, shown: View) -> None:
         panel(axes, part, shown)
@@ -74,7 +80,11 @@ def _draw_found_measure(axes: Axes, across: Array, part: xr.Dataset, shown: View
 
 
 def line(axes: Axes, across: Array, points: list[Point], style: dict[str, Any], scale: str) -> None:
-    """Draw one line over numbers, with the intervals of its points as a band; `across` has the place of each point."""
+    """Draw one line over numbers, with the intervals of its points as a band.
+
+    `across` has the place of each point; `style` holds matplotlib's colour, marker and label; `scale` is that of the
+    values (linear, log, neg_log).
+    """
     values, low, high = styles.estimates(points, scale)
     # Among many points a mark on each would hide the line.
     axes.plot(across, values, markevery=max(1, len(across) // 12), **style)

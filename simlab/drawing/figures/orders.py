@@ -21,11 +21,13 @@ VERMILION, GREY = COLOURS[1], "#8C8C8C"
 LEVEL, WIDTH = 0.55, 0.75
 """Inches from one rank to the next, and from one system of a rank to the next."""
 MOST_LETTERS = 18
+"""Letters of a system's name that are written."""
 LINE, CYCLE = "better (what follows is left out)", "each beats another, all the way round"
+"""Labels of the legend."""
 
 
 class Placed(NamedTuple):
-    """Places of systems: `at[name]` across and down; which are joined by a line, and which by a cycle."""
+    """Places of systems: `at[name]` across and down; pairs joined by a line (better first), and pairs of a cycle."""
 
     at: dict[str, tuple[float, int]]
     beats: list[tuple[str, str]]
@@ -33,7 +35,7 @@ class Placed(NamedTuple):
 
 
 def draw(ended: Sequence[Mapping[str, Any]], named: str) -> Figure:
-    """Draw the order of one campaign in each cell, a panel a cell.
+    """Return a figure with the order of one campaign in each cell, a panel a cell.
 
     `ended` has a mapping for each cell, from `simlab.store.orders.campaign_orders`: its values on the axes, and the
     lists `ranks`, `beats` and `cycles`. `named` is the name of the campaign in the footnote. Raises InputError for more

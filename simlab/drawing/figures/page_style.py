@@ -19,6 +19,7 @@ from simlab.types import InputError
 Style: TypeAlias = Literal["screen", "paper"]
 STYLES: tuple[Style, ...] = ("screen", "paper")
 INCHES = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4}
+"""Inches of each unit that a width may have."""
 LEAST, MOST = 2.0, 12.0
 """Inches between which the width of a figure lies."""
 NARROW = 5.0
@@ -131,12 +132,12 @@ def points(usual: float) -> float:
 
 
 def letters(inches: float, size: float, *, bold: bool = False) -> int:
-    """Return about how many letters of so many points stand on so many inches; at least 12."""
+    """Return about how many letters of `size` points stand on so many inches; at least 12."""
     return max(12, int(72 * inches / ((0.68 if bold else 0.6) * size)))
 
 
 def fold_label(text: str, usual: int) -> str:
-    """Fold a label into lines of so many letters, or of as many as there is room for where a width is asked for."""
+    """Return a label in lines of at most `usual` letters, or of as many as a figure of a given width has room for."""
     wide = current_style().width
     room = usual if wide is None else min(usual, letters(ROOM * wide, points(9)))
     return textwrap.fill(text, room)

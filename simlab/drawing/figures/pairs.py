@@ -1,6 +1,7 @@
 """Draw what a campaign concluded about each pair of systems, held against the full human evaluation.
 
-Source: Deriu et al. 2023, figure 1.
+Call `draw` with an open store that keeps verdicts, which returns the matplotlib figure. Source: Deriu et al. 2023,
+figure 1.
 """
 
 from __future__ import annotations
@@ -34,10 +35,10 @@ stands for it in grey, with its colour."""
 
 
 def draw(dataset: xr.Dataset, measure: str | None = None) -> Figure:
-    """Draw a panel per cell: below the diagonal one campaign, above it how often the pair is judged wrongly.
+    """Return a figure with a panel per cell: below the diagonal one campaign, above how often a pair is judged wrongly.
 
-    A measure, if one is named, is drawn as lines. Raises InputError for a store without verdicts, or with more cells
-    than fit on a page.
+    A `measure`, if one is named, is drawn as lines instead. Raises InputError for a store without verdicts, or with
+    more cells than fit on a page.
     """
     if measure is not None:
         return lines.draw(dataset, measure)

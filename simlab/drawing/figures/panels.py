@@ -1,4 +1,7 @@
-"""Split a store into the panels of a figure, and lay them out on a page."""
+"""Split a store into the panels of a figure, and lay them out on a page.
+
+`split` returns the parts of a store with their titles, `sheet` and `lay_out_axes` a matplotlib figure with its axes.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ LEAST_WIDTH, LEAST_HEIGHT = 1.45, 1.5
 
 
 def split(dataset: xr.Dataset, names: Sequence[str]) -> list[tuple[str, xr.Dataset]]:
-    """Return a title and the part of the store for each combination of the values of these axes.
+    """Return a title and the part of the store for each combination of the values of the axes `names`.
 
     Raises InputError for more panels than a page holds.
     """
@@ -87,7 +90,10 @@ def _places(count: int, width: float, height: float) -> tuple[int, float, tuple[
 
 
 def lay_out_axes(widths: Sequence[float], height: float, most: int = 99) -> tuple[Figure, list[list[Axes]]]:
-    """Return a figure with a panel for each of the widths [inches], and its axes row by row (`split_into_rows`)."""
+    """Return a figure with a panel for each of the widths, and its axes row by row (`split_into_rows`).
+
+    `widths` and `height` are inches, `most` limits the panels of a row.
+    """
     from matplotlib.figure import Figure
 
     rows = split_into_rows(widths, most)

@@ -1,4 +1,7 @@
-"""Draw how often a repetition confirms a study: a line for each sort of repetition, a panel for each design."""
+"""Draw how often a repetition confirms a study: a line for each sort of repetition, a panel for each design.
+
+Call `draw` with an open store, which returns the matplotlib figure.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +21,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 TITLE = "held fixed when repeated"
+"""Title of the legend."""
 
 
 def draw(dataset: xr.Dataset, measure: str | None = None) -> Figure:
-    """Draw the measure of a sweep's figure, or another one, for each sort of repetition that the store has.
+    """Return a figure of a measure (None: that of the sweep's figure) for each sort of repetition that the store has.
 
     Sorts are nothing new, new documents, new raters, and both new. A measure with one sort only is drawn as lines.
     """

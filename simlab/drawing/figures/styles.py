@@ -1,4 +1,8 @@
-"""Give each line of a figure its style, and each point its interval on the scale that is shown."""
+"""Give each line of a figure its style, and each point its interval on the scale that is shown.
+
+A scale is linear, log or neg_log (the negative natural logarithm). `style` returns matplotlib's arguments of a line,
+`estimates` the arrays of its values and bounds.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +29,7 @@ def style(k: int, named: str) -> dict[str, Any]:
 
 
 def dash_pattern(k: int) -> str:
-    """Return how the k-th line is dashed."""
+    """Return matplotlib's pattern of dashes for the k-th line."""
     return DASHES[k % len(DASHES)]
 
 
@@ -44,7 +48,7 @@ def estimates(points: Sequence[Point], scale: str = "linear") -> tuple[Floats, F
 
 
 def scale_value(value: float, scale: str) -> float:
-    """Return where a value stands on a scale; NaN where it has no place on it."""
+    """Return a value as it is drawn on a scale (linear, log, neg_log); NaN where it has no place on it."""
     if scale == "linear":
         return value
     return math.nan if value <= 0 else value if scale == "log" else -math.log(value)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def draw(dataset: xr.Dataset, measure: str | None = None) -> Figure:
-    """Draw a store as its sweep declares, or another measure of it in the same way.
+    """Return the figure of a store as its sweep declares it, or (`measure`) of another measure in the same way.
 
     Raises InputError for a store without axes, and for a kind of figure that this simlab does not know.
     """

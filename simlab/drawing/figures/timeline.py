@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 QUESTION = "Who worked on what, and when?"
 CAME, OF_CONTROL = 0, 3
+"""Two values of `Timeline.what`, places in `STRETCHES`."""
 STRETCHES = (
     ("came", "#0072B2", "", "#56B4E9"),
     ("does not count: the rater left in the midst", "#E69F00", "//", "#E69F00"),
@@ -34,7 +35,9 @@ STRETCHES = (
 THINGS = ("#0072B2", "#56B4E9", "#009E73", "#CC79A7", "#F0E442")
 """Colours of what work was about, where that is few systems or pairs; up to `MOST_THINGS` are shades of a scale."""
 MOST_THINGS = 12
+"""More systems or pairs than these are not told apart by colours."""
 LEAVING = {LEFT: ("dropped out", "X", "#E69F00"), FAILED_CONTROLS: ("excluded: failed control items", "P", "#D55E00")}
+"""Why people leave for good: words, marker and colour."""
 ENDED = {
     ALL_CAME: "all that was asked came",
     DECIDED: "a decision rule ended it",
@@ -46,8 +49,9 @@ MOST_PEOPLE = 60
 """More rows do not fit on a page; shown are those who worked most."""
 DAY, TWO_DAYS = 24.0, 48.0
 SPREAD = 0.07
-"""On an inch, a letter of a name in a bar takes about that much."""
+"""Inches that a letter of a name in a bar takes, about."""
 WIDTH = 10.5
+"""Inches of the figure."""
 BESIDE = 3.6
 """Inches beside the bars: the names of people, and the legend."""
 ROOM = 1.5
@@ -55,7 +59,7 @@ ROOM = 1.5
 
 
 def draw(line: Timeline, title: str) -> Figure:
-    """Draw the rows of a campaign, its nights in grey, its deadline and its end as lines across; `title` names it."""
+    """Return a figure of a campaign: its nights in grey, its deadline and its end as lines across; `title` names it."""
     from matplotlib.figure import Figure
 
     rows = _rows(line)

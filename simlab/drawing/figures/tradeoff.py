@@ -1,4 +1,7 @@
-"""Draw one measure against another: what a design gives for what it takes. Source: Deriu et al. 2023, figure 2."""
+"""Draw one measure against another: what a design gives for what it takes.
+
+Call `draw` with an open store, which returns the matplotlib figure. Source: Deriu et al. 2023, figure 2.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,10 @@ if TYPE_CHECKING:
 
 
 def draw(dataset: xr.Dataset, measure: str | None = None) -> Figure:
-    """Draw the measure of a sweep's figure, or another one, against the measure that the sweep sets beside it."""
+    """Return a figure of a measure against the measure that the sweep sets beside it.
+
+    `measure` is shown in place of the one that the sweep's figure declares (None).
+    """
     shown = view.view(dataset, measure)
     # Where both ways are measures, a wide panel would flatten what is gained.
     alone = all(dataset.sizes[name] == 1 for name in shown.panels)

@@ -26,13 +26,17 @@ from simlab.store.units import scopes
 Row = Mapping[str, Any]
 
 EXACT_DIGITS = 4
+"""Decimals of a measure that is calculated, without error."""
 BOUNDS = "≤ and ≥: 95 % bounds of what was counted never, or always; an error of 0 would say too much"
 MOST_NAMED = 3
-"""More measures that hold the same fixed are called the others."""
+"""Measures that hold the same fixed are named; of more, they are "the others"."""
 
 
 def value(row: Row, name: str, **more: Any) -> Value:
-    """Return a measure of a cell with what is known of its error; NaN is an error that is not known."""
+    """Return a measure of a cell as a `Value` with its error, n and interval; an error that is NaN is not known.
+
+    `more` are further fields of the `Value`.
+    """
     if not math.isfinite(row[name]):
         return Value(None, reason=str(row.get(f"{name}_reason") or ""), **more)
     if _is_calculated(row, name):
@@ -116,7 +120,7 @@ def notes(rows: Sequence[Row], names: Sequence[str], axes: Sequence[str], shown:
 
 
 def known_names(rows: Sequence[Row], names: Sequence[str]) -> list[str]:
-    """Return the measures that have a value in some cell."""
+    """Return the names of the measures that have a value in some cell."""
     return [name for name in names if any(math.isfinite(row[name]) for row in rows)]
 
 
@@ -132,7 +136,7 @@ def missing_measures(rows: Sequence[Row], names: Sequence[str]) -> list[str]:
 
 
 def failures(rows: Sequence[Row], names: Sequence[str]) -> list[str]:
-    """State, in a line or none, how many campaigns failed; failures are not chance, so that they bound what is said."""
+    """Return a line on how many campaigns failed, which chance does not explain; none where all were carried out."""
     failed = [max(row[f"{name}_failed"] for name in names) for row in rows]
     if not sum(failed):
         return []

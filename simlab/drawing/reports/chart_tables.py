@@ -1,4 +1,7 @@
-"""Write the marks of a chart as a table: what hovering says, for those who do not hover."""
+"""Lay out the marks of a chart, or the shares of a matrix of pairs, as a table, for those who do not hover.
+
+`table` takes a `Chart`, `pairs` a `PairMatrix`; both return a `ReportTable`.
+"""
 
 from __future__ import annotations
 

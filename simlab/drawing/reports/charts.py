@@ -22,7 +22,7 @@ SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down")
 DASHES = ((1, 0), (6, 3), (6, 2, 1, 2), (2, 2))
 INK, FAINT, WANTED = "#222222", "#8a8a8a", "#666666"
 FEW_SYSTEMS = 16
-"""Pairs of so many systems have their numbers written into their squares."""
+"""Systems up to which the squares of pairs have their numbers written into them."""
 
 CONFIG: dict[str, Any] = {
     "background": None,

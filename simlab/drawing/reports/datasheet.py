@@ -1,7 +1,7 @@
-"""Fill in what simlab knows of a human-evaluation datasheet (HEDS 3.0), by its question numbers; the rest stays open.
+"""Fill in the answers that simlab knows of a human-evaluation datasheet (HEDS 3.0), by its question numbers.
 
-Source: Belz and Thomson 2025 (HEDS 3.0), the form at nlp-heds.github.io. What a question asks is said here in a few
-words; its full text, and the options where it has any, stand in the form.
+`sections` returns two tables: questions with answers, and those that stay open. Source: Belz and Thomson 2025 (HEDS
+3.0), the form at nlp-heds.github.io. Questions stand here in a few words; the form has their full texts and options.
 """
 
 from __future__ import annotations
@@ -53,14 +53,20 @@ def _note_on_numbers(known: Known) -> str:
 
 
 def collect_sweep_facts(attributes: Mapping[str, Any], power: str = "", code: str = "") -> dict[str, Any]:
-    """Return what is known of the studies of a store, from its attributes `config` and `sweep`."""
+    """Return the facts for `sections` on the studies of a store, from its attributes `config` and `sweep`.
+
+    `power` is a sentence on the power that was found, `code` the command that gives it again.
+    """
     config, sweep = (json.loads(str(attributes.get(name, "{}"))) for name in ("config", "sweep"))
     varied = {str(axis["key"]): list(axis["values"]) for axis in sweep.get("axes", [])}
     return {"config": config, "varied": varied, "power": power, "code": code, "of": "the simulated studies"}
 
 
 def collect_plan_facts(config: Mapping[str, Any], plan: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is known of a planned study: its settings (`study.yaml`), and what `plan.json` holds beside them."""
+    """Return the facts for `sections` on a planned study.
+
+    `config` are its settings (`study.yaml`), `plan` is the content of `plan.json`.
+    """
     answer = plan.get("answer", plan)
     measures = answer.get("measures")
     figure = measures.get("power") if isinstance(measures, Mapping) else None
@@ -237,4 +243,4 @@ ANSWERS: Mapping[str, Callable[[Known], str]] = {
     "4.3.9": _describe_aggregates,
     "4.3.10": _describe_tests,
 }
-"""Who answers a question from what is known; what returns nothing does not know."""
+"""Functions that answer a question from what is known, by its number; "" where it is not known."""

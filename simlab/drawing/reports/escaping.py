@@ -12,7 +12,7 @@ _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufdd0-\ufdef\ufffe
 
 
 def text(given: object) -> str:
-    """Write what was given as text of a page, or of an attribute in double quotes.
+    """Return `given` as text of a page, or of an attribute in double quotes.
 
     >>> text('</script> "a" & b')
     '&lt;/script&gt; &quot;a&quot; &amp; b'
@@ -21,7 +21,7 @@ def text(given: object) -> str:
 
 
 def json_script(name: str, data: Any) -> str:
-    r"""Write data as a script tag that no browser runs; `JSON.parse` of its text gives the data.
+    r"""Return data as a script tag with the id `name` that no browser runs; `JSON.parse` of its text gives the data.
 
     `<`, `>` and `&` are written as JSON escapes: no text can end the tag or open a comment.
 

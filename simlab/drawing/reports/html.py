@@ -1,4 +1,7 @@
-"""Write reports as one page that opens anywhere: nothing is fetched, nothing is sent, and no name becomes markup."""
+"""Write reports as one page that opens anywhere: nothing is fetched, nothing is sent, and no name becomes markup.
+
+Call `page` with reports, which returns the HTML of a file, or `frame` with one, for a notebook.
+"""
 
 from __future__ import annotations
 

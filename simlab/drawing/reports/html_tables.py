@@ -1,4 +1,4 @@
-"""Write numbers and tables for a page: what a program reads of a number stands in the attributes of its element."""
+"""Return numbers and tables as HTML; what a program reads of a number stands in the attributes of its element."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from simlab.drawing.reports.terms import Cell, ReportTable, Value
 from simlab.drawing.reports.values import cells, find_number_columns, format_interval, format_value, titles
 
 LONG = 40
-"""Letters from which on a cell is folded into lines."""
+"""Letters of a cell from which on it is folded into lines."""
 
 
 def table(block: ReportTable) -> str:

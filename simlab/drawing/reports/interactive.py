@@ -1,7 +1,8 @@
 """Put charts into a page: their places, controls and data, and the scripts that draw them when it is opened.
 
-Vega-Lite draws them where the extra simlab[report] is installed; else they are pictures, and the page says so. Vega's
-expressions are interpreted, so that a page needs no leave to run text as a program.
+`markup` returns a chart's HTML, `scripts` and `styles` what the page needs for it. Vega-Lite draws charts where the
+extra simlab[report] is installed; else they are pictures, and the page says so. Vega's expressions are interpreted, so
+that a page needs no leave to run text as a program.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ _MINUS = re.compile(r"(?<![\w.-])-(?=[.\d])")
 
 
 def page(*reports: Report) -> str:
-    """Write the paragraph, tables and BibTeX entries of reports, one below the other."""
+    """Return the paragraph, tables and BibTeX entries of reports as LaTeX, one report below the other."""
     return "\n\n".join([HEAD, *("\n\n".join(_parts(report)) for report in reports)]) + "\n"
 
 

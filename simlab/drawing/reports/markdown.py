@@ -1,4 +1,7 @@
-"""Write reports as Markdown, for notes and repositories; charts stand there as the tables behind them."""
+"""Write reports as Markdown, for notes and repositories; charts stand there as the tables behind them.
+
+Call `page` with reports, which returns the text of a file.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~$])")
 
 
 def page(*reports: Report) -> str:
-    """Write reports one below the other."""
+    """Return reports as one Markdown text, with a rule between them."""
     return "\n\n---\n\n".join("\n\n".join(filter(None, _parts(report))) for report in reports) + "\n"
 
 

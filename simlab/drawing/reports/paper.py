@@ -1,4 +1,4 @@
-"""Parts of a report for papers, notes and terminals: its paragraph, and tables in place of charts."""
+"""Return parts of a `Report` for papers, notes and terminals: its paragraph, and tables in place of charts."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def still_block(block: Block) -> Block:
 
 
 def figures_table(report: Report) -> ReportTable | None:
-    """Return the numbers that stand large in a report as a table; None where it has none."""
+    """Return the key figures of a report (`report.figures`) as a table; None where it has none."""
     # As they stand by themselves: a column has the decimals of its smallest error.
     rows = tuple((value.label, format_value(value)) for value in report.figures)
     return ReportTable("In numbers", ("what", "value"), rows) if rows else None

@@ -1,4 +1,7 @@
-"""Report a plan's folder as a whole: what was planned, who was asked for what, and what came of it."""
+"""Report a plan's folder as a whole: what was planned, who was asked for what, and the conclusion.
+
+Call `report` with the contents of its files, which returns a `Report` of text, tables and charts.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,9 @@ from simlab.messages import clip, pluralise
 from simlab.types import InputError
 
 PLANNED, CONCLUDED = "plan.json", "conclusion.json"
+"""Files of a plan's folder."""
 REMEDIES = {PLANNED: "plan anew into a folder of its own", CONCLUDED: "conclude anew"}
+"""End of the message on a file that cannot be read."""
 
 
 def report(contents: Mapping[str, Any], folder: Path) -> Report:

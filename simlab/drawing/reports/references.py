@@ -29,7 +29,7 @@ BOOKS: Mapping[str, str] = {
     "NAACL 2024": "Proceedings of the 2024 Conference of the North American Chapter of the Association for "
     "Computational Linguistics: Human Language Technologies",
 }
-"""Proceedings, by the short names that sentences give them."""
+"""Full names of proceedings, by the short ones in sentences."""
 
 _SENTENCE = re.compile(r"(?P<authors>.+?) \((?P<year>\d{4})\)\. (?P<title>.+)\. (?P<rest>[^.]+(?:\.\d+)?)\.")
 _AUTHOR = re.compile(r"(?P<family>[^,]+), (?P<given>(?:[^\W\d_]\.[ -]?)+)(?:,\s*|\s*and\s+|$)")
@@ -51,7 +51,7 @@ def list_references(names: Iterable[str]) -> tuple[CitedWork, ...]:
 
 
 def find_references(source: str) -> list[str]:
-    """Name the references that a source in a docstring means: the first author, and the year that comes next.
+    """Return the keys of the references in a docstring's source: by the first author, and the year that comes next.
 
     >>> find_references("Morris, White and Crowther 2019, as Chaganty et al. 2018 (section 3.3) propose")
     ['Morris et al. 2019', 'Chaganty et al. 2018']
@@ -148,7 +148,7 @@ def _key(name: str) -> str:
 
 
 def entry(kind: str, key: str, fields: Mapping[str, str]) -> str:
-    """Write an entry of BibTeX, letters with accents as LaTeX has them."""
+    """Return an entry of BibTeX of the type `kind`, with accents of letters in `fields` as LaTeX has them."""
     lines = [f"  {name} = {{{_latex(value)}}}," for name, value in fields.items()]
     return "\n".join([f"@{kind}{{{key},", *lines, "}"])
 

@@ -1,6 +1,7 @@
 """Draw the charts of a report as pictures, for pages without scripts and for papers.
 
-`plot_report` draws all charts of a report as one figure, `draw` and `image` a single block.
+`plot_report` returns all charts of a `Report` as one matplotlib figure, `draw` a single block; `render_svg` and `image`
+return text.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WIDTH = 6.5
-"""Inches: a page of text is about as wide."""
+"""Inches of a figure, about the width of a page of text."""
 PANEL = 4.4
 """Inches of a chart beside another."""
 MANY, GREY = 20, "#8C8C8C"
-"""Between more rows than these arrows bend further."""
+"""Rows from which on the arrows between them bend further."""
 LONGEST = 40
 """Letters of a name that are written; the table behind a figure has all of them."""
 

@@ -1,6 +1,7 @@
 """Make the report of a sweep: its question, what it found, how sure that is, and what somebody needs to check it.
 
-What is said here is taken from a store as `simlab query` and `simlab compare` take it; nothing is estimated anew.
+Call `report` with an open store, which returns a `Report`. Its numbers are those of `simlab query` and `simlab
+compare`; nothing is estimated anew.
 """
 
 from __future__ import annotations
@@ -34,10 +35,11 @@ def report(
     plugins: Sequence[str] = (),
     numbers: browsing.Numbers | None = None,
 ) -> Report:
-    """Make the report of an open store; `doubts` are what checks of it found, and stand before all reservations.
+    """Make the report of an open store in `folder`.
 
-    What parts of `plugins` do is read from their docstrings; of others only their names are known. `numbers` has the
-    number of each cell in the ledger, by its values on the axes; None where there is no ledger.
+    `doubts` are lines of checks of the store, which stand before all reservations. Parts of the packages `plugins` are
+    described by their docstrings; of others only their names are known. `numbers` has the number of each cell in the
+    ledger, by its values on the axes; None where there is no ledger.
     """
     seen = view_store(dataset, plugins)
     sweep = view.read_declaration(dataset)

@@ -103,7 +103,10 @@ class ReportTable:
 
 @dataclass(frozen=True, slots=True)
 class ChartPoint:
-    """A point of a chart. `line` is the line or colour it belongs to; `note` is what hovering says beside numbers."""
+    """A point of a chart; `low` and `high` bound its value, which has `mcse`, `n`, `clusters`, `standard_error`.
+
+    `line` is the line or colour it belongs to; `note` stands beside the numbers on hovering; a `chosen` one stands out.
+    """
 
     x: float | str
     y: float | str

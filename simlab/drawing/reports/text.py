@@ -1,4 +1,7 @@
-"""Write reports for a terminal: the answer first, tables in place of charts, long tables that may be left out named."""
+"""Write reports for a terminal: the answer first, tables in place of charts; long tables may be left out and are named.
+
+Call `page` with a `Report`, which returns the text.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +15,11 @@ from simlab.drawing.reports.values import cells, find_number_columns, format_val
 from simlab.drawing.text import tables
 
 HELD = "\N{NO-BREAK SPACE}"
+"""Keeps `±` on the line of its numbers."""
 LEAST_ROOM, MOST_LETTERS = 16, 12
-"""A last column with longer texts is broken to what is left of the width, which is so much at least."""
+"""Letters: the last column of a table is folded where a text is longer than the second, to the first at least."""
 MOST_ROWS = 12
-"""A folded section with a longer table is left out, and named, as light ones are."""
+"""Rows of a table above which its folded section is left out, and named, as light ones are."""
 
 
 def page(report: Report) -> str:

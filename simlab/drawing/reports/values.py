@@ -1,4 +1,4 @@
-"""Write the numbers of a report as all its forms show them: `.83 ± .01`, a bound where nothing varies, a dash."""
+"""Return the numbers of a report as all its forms show them: `.83 ± .01`, a bound where nothing varies, a dash."""
 
 from __future__ import annotations
 
@@ -68,13 +68,13 @@ def cell(given: Cell, digits: int | None = None) -> str:
 
 
 def cells(table: ReportTable) -> list[list[str]]:
-    """Write the cells of a table; the numbers of a column have as many decimals as its smallest error asks for."""
+    """Return the cells of a table as text; numbers of a column have as many decimals as its smallest error bears."""
     digits = [places([row[k] for row in table.rows]) for k in range(len(table.columns))]
     return [[cell(given, each) for given, each in zip(row, digits, strict=True)] for row in table.rows]
 
 
 def titles(table: ReportTable) -> list[str]:
-    """Name the columns of a table; those that are values of an axis by its name, too."""
+    """Return the titles of a table's columns; those that are values of an axis as `axis=value`."""
     if not table.across:
         return list(table.columns)
     of = find_number_columns(table)
@@ -82,7 +82,7 @@ def titles(table: ReportTable) -> list[str]:
 
 
 def find_number_columns(table: ReportTable) -> list[bool]:
-    """Find the columns that hold numbers only."""
+    """Return for each column whether it holds numbers only."""
     return [
         any(row[k] is not None for row in table.rows)
         and all(isinstance(row[k], (int, float, Value)) or row[k] is None for row in table.rows)
@@ -91,7 +91,7 @@ def find_number_columns(table: ReportTable) -> list[bool]:
 
 
 def places(column: Sequence[Cell]) -> int | None:
-    """Choose as many decimals as the smallest error of a column asks for; None without one, or with set digits."""
+    """Return as many decimals as the smallest error of a column asks for; None without one, or with set digits."""
     errors = [
         cell.error for cell in column if isinstance(cell, Value) and cell.error is not None and cell.digits is None
     ]

@@ -1,4 +1,4 @@
-"""Write what a campaign takes: money, hours of work, days, answers that came, and how it ended.
+"""Return what a campaign takes as text: money, hours of work, days, answers that came, and how it ended.
 
 `split_accounts` picks the measures that `account` writes. A record is a row of `view.rows`, one cell of a store: beside
 a measure `m` it has `m_mcse`, `m_low`, `m_high` and `m_clusters`.

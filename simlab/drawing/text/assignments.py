@@ -1,4 +1,7 @@
-"""Write the summary of an assignment: its size, the raters' loads, and which documents and raters are left out."""
+"""Write the summary of an assignment: its size, the raters' loads, and which documents and raters are left out.
+
+Call `page` with an `AssignmentSummary`, which returns the text.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from simlab.drawing.text.tables import WIDTH
 from simlab.messages import clip, pluralise
 
 MOST_NAMED = 30
-"""Of more raters only the least and the largest number of ratings is said."""
+"""Raters whose numbers of ratings are written; of more, only the least and the largest."""
 INDENT = 9
 
 

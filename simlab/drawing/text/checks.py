@@ -1,4 +1,7 @@
-"""The page of `simlab conclude --check`: what a table holds, before anybody looks at its results."""
+"""The page of `simlab conclude --check`: what a table holds, before anybody looks at its results.
+
+Call `page` with a `TableCheck`, which returns the text.
+"""
 
 from __future__ import annotations
 

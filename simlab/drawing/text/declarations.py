@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def inventory(aims: Mapping[str, str], options: Mapping[str, Sequence[str]]) -> str:
-    """List sweeps with their aims, and groups of settings with their options, each by name."""
+    """Return a list of sweeps with their aims, and of groups of settings with their options, each by name."""
     parts = [
         list_under_title("Sweeps: simlab sweep NAME", list(aims.items())),
         list_under_title("Settings: GROUP=OPTION", [[group, ", ".join(names)] for group, names in options.items()]),
@@ -29,14 +29,14 @@ def inventory(aims: Mapping[str, str], options: Mapping[str, Sequence[str]]) -> 
 
 
 def sweep(declared: Sweep, described: Mapping[str, Any]) -> str:
-    """Write what a sweep declares, and what its cells share."""
+    """Return the aim, axes, size, precision and shared settings of a sweep as text."""
     size = f"{declared.n_cells} cells, each {describe_replication(declared.sizes)}"
     precision = ", ".join(f"{what}: {wanted}" for what, wanted in declared.precision.items())
     return _list_declaration(declared, described, size, [["precision", precision]] if precision else [], declared.base)
 
 
 def calculation(declared: Calculation, described: Mapping[str, Any]) -> str:
-    """Write what a calculation declares, and what its settings share."""
+    """Return the aim, axes and shared settings of a calculation as text."""
     fixed = {key: value for key, value in declared.section.items() if key not in described["axes"]}
     return _list_declaration(declared, described, "a calculation, without simulation", [], fixed)
 

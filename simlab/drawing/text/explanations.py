@@ -1,4 +1,7 @@
-"""Write what options, keys and measures are: sentence, unit, default, range, source."""
+"""Return what options, keys and measures are as text: sentence, unit, default, range, source.
+
+Functions take the records `Measure`, `Option` and `Key` that `simlab.config` makes of docstrings.
+"""
 
 from __future__ import annotations
 
@@ -44,13 +47,13 @@ def _key_row(key: Key) -> list[str]:
 
 
 def measure(measure: Measure) -> str:
-    """Write what a performance measure says, and how it is read."""
+    """Return the meaning of a performance measure, and how it is read."""
     rows = [["unit", measure.unit], ["range", measure.range], ["better", measure.better], ["source", measure.source]]
     return _list_rows(f"measure={measure.measure}", measure.sentence, [*rows, *map(_key_row, measure.keys)])
 
 
 def keys(keys: Sequence[Key]) -> list[str]:
-    """Write a key, once for each meaning that it has in different options."""
+    """Return a text for each meaning that a key has in different options."""
     meanings: dict[tuple[str, ...], list[Key]] = {}
     for key in keys:
         meanings.setdefault((key.key, key.sentence, key.unit, key.range), []).append(key)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 MOST_CELLS = 2000
-"""A finding of more cells is summed up."""
+"""Cells above which a finding is summed up."""
 
 
 def finding(dataset: xr.Dataset) -> str:

@@ -1,4 +1,4 @@
-"""Write the answer of `simlab fit-metric`: what a table tells of metrics, its files, and what to do next.
+"""Return the answer of `simlab fit-metric` as text: its numbers on metrics, its files, and what to do next.
 
 A row is one number: its `metric`, `what` it is, `value`, the ends `low` and `high` of its interval, and `rests_on`.
 """
@@ -15,7 +15,7 @@ from simlab.drawing.text.tables import Record
 from simlab.messages import pluralise
 
 MOST_ROWS = 130
-"""As much as two numbers for every pair of a dozen systems."""
+"""Rows that are written: two numbers for every pair of a dozen systems."""
 
 
 def page(rows: Sequence[Record], notes: Sequence[str], files: Mapping[str, Path], commands: Sequence[str]) -> str:
@@ -44,7 +44,7 @@ def write_json(
     files: Mapping[str, Path],
     commands: Sequence[str],
 ) -> str:
-    """Write the same as JSON, with all rows; `read` is how the table was read."""
+    """Return the same as `page` does as JSON, with all rows; `read` is how the table was read."""
     answer: dict[str, Any] = {
         "read": dict(read),
         "learned": tables.replace_nan(rows),

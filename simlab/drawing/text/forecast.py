@@ -1,4 +1,7 @@
-"""Write what a sweep would take before it runs: campaigns, time, money, memory and disk."""
+"""Return the campaigns, time, money, memory and disk that a sweep would take, before it runs, as text.
+
+Call `describe_forecast` with a `Forecast`, of a calculation `describe_calculation`.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +20,10 @@ if TYPE_CHECKING:
 
 
 def describe_forecast(forecast: Forecast, folder: Path, shard: str | None = None, *, located: bool = False) -> str:
-    """Write how many cells and campaigns a sweep has, how long what is missing takes, and how large its store gets.
+    """Return how many cells and campaigns a sweep has, how long what is missing takes, and how large its store gets.
 
-    What is missing is what is missing of a `shard`, where one is named. `located`: only a part of the grid is carried
-    out, to locate a crossing (`--locate`).
+    With a `shard`, such as 1/4, only its missing campaigns count; `folder` is that of the store, or of the shard.
+    `located`: only a part of the grid is carried out, to locate a crossing (`--locate`).
     """
     of = f" of shard {shard}" if shard else ""
     missing = f"{forecast.campaigns_missing}{of} to run, in {forecast.blocks_missing} blocks"

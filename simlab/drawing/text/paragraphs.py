@@ -1,4 +1,7 @@
-"""Write, before anything is rated, the paragraph on how a study will be collected and concluded, with references."""
+"""Write, before anything is rated, the paragraph on how a study will be collected and concluded, with references.
+
+Call `write_plan_paragraph` with the study's composed config, which returns plain text.
+"""
 
 from __future__ import annotations
 
@@ -11,19 +14,20 @@ from simlab.drawing.text.tables import WIDTH
 from simlab.parts import name_of
 
 DIGEST = 12
+"""Letters of a digest that are written."""
 FAMILY = {
     "none": "A claim is wrong with probability at most {}, each pair taken by itself",
     "bh": "Of the claims a share of at most {} is expected to be wrong",
     "e_bh": "Of the claims a share of at most {} is expected to be wrong",
 }
 ANY = "Any claim among all pairs is wrong with probability at most {}"
-"""What a level is of, by the multiplicity."""
+"""Sentence on a level for any other multiplicity than those of `FAMILY`."""
 FROZEN = {
     "against": "Claims are fixed to the pairs with {against}: any is wrong with probability at most {}",
     "best": "Claims are fixed to which systems may be the best: a best one is excluded with probability at most {}",
     "ranks": "Ranks follow from claims among all pairs, of which any is wrong with probability at most {}",
 }
-"""The same, by the family that a plan fixed; others are said by the multiplicity."""
+"""Sentence on a level, by the family that a plan fixed; other families have that of the multiplicity."""
 COUNTS = (
     ("systems", "n_systems", "system", "systems"),
     ("design", "documents", "document", "documents"),
@@ -32,7 +36,7 @@ COUNTS = (
     ("budget", "human_ratings", "human judgement of each system", "human judgements of each system"),
     ("budget", "metric_ratings", "metric score of each system", "metric scores of each system"),
 )
-"""Where a composed config says how much is asked for."""
+"""Keys of a composed config that count, with their words: section, key, singular, plural."""
 
 
 def write_plan_paragraph(
@@ -64,7 +68,7 @@ def describe_promise(config: Mapping[str, Any], family: tuple[str, str | None] |
 
 
 def list_methods(config: Mapping[str, Any]) -> list[str]:
-    """Name the methods that a composed config asks for, in the order in which a study uses them."""
+    """Return the names (keys of `references.METHODS`) of a composed config's methods, in their order of use."""
     design, analysis, decision = (config.get(key, {}) for key in ("design", "analysis", "decision"))
     parts = [design.get("grouping"), *(analysis.get(key) for key in ("normalization", "test", "estimator")), decision]
     names = [name_of(part) for part in parts if isinstance(part, Mapping)]

@@ -32,7 +32,7 @@ SHORT: Mapping[str, Callable[[Any], str]] = {
     "systems.n_raters": lambda value: pluralise(int(value), "rater"),
     "metric": lambda value: "no metric" if str(value) == "none" else f"metric {value}",
 }
-"""How a value of a lever is said in a table."""
+"""Functions that return a value of a lever as a table says it."""
 
 
 def sentence(design: Design, settings: Design, systems: int) -> str:

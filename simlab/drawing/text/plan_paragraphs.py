@@ -1,4 +1,7 @@
-"""Write, for a paper, what was simulated before a study began: what it was to find, and how often it will."""
+"""Return sentences for a paper on what was simulated before a study began: its targets and how often it meets them.
+
+Call `list_forecast_sentences` with a `StudyPlan`, which returns them in order.
+"""
 
 from __future__ import annotations
 

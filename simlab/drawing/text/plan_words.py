@@ -48,7 +48,7 @@ MEANINGS = {
     "significant_share": "claims: the share of all pairs that a study tells apart",
     "srp": "SRP: in a repetition with the same raters and documents all claims keep their sign",
 }
-"""What a column is, where it first stands."""
+"""Explanations of columns, by measure."""
 WANTED = {
     "power": "find {} of differences of {} or more",
     "no_wrong_claim": "no wrong claim in {} of studies",
@@ -58,6 +58,7 @@ EXACT, HALF, LEAST = 1e-9, 0.005, 0.001
 """An error below `LEAST` is written as that."""
 TENTHS = ("less", "more")
 SMALL_GAP = 0.02
+"""Share of the advice's cost below which a rival counts as of the same money."""
 TINY = 0.005
 
 
@@ -146,7 +147,7 @@ def _target(target: Target, plan: StudyPlan) -> str:
 
 
 def limits(plan: StudyPlan) -> str:
-    """Write what there is to spend, and who rates."""
+    """Return the budget, the deadline and the raters as text."""
     spent = [money(plan.limits.money, plan)] if plan.limits.money is not None else []
     spent += [deadline(plan.limits.deadline)] if plan.limits.deadline is not None else []
     raters = f"; {pluralise(plan.raters, 'rater')}" if plan.raters else ""

@@ -1,4 +1,7 @@
-"""Write quotes: what a campaign will take, in words that whoever pays for it understands."""
+"""Return quotes as text: the money, hours and days that a campaign will take, for whoever pays for it.
+
+`rows` takes the quotes of a forecast (`simlab.engine.campaign_quotes.Quote`), `describe_quote` one of them.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ if TYPE_CHECKING:
     from simlab.engine.campaign_quotes import QuantileSpan, Quote
 
 FEW = 20
-"""Of fewer campaigns a quote holds the least and the most, as `simlab.engine.campaign_quotes` has it."""
+"""A quote of fewer campaigns has the least and the most of them, as `simlab.engine.campaign_quotes` makes it."""
 
 ENDINGS: Mapping[int, str] = {
     ALL_CAME: "end with all ratings there",
@@ -25,7 +28,7 @@ ENDINGS: Mapping[int, str] = {
 
 
 def rows(quotes: Sequence[Quote]) -> list[list[str]]:
-    """Write a row for each quote of a forecast, and what the numbers are in the last."""
+    """Return rows of a table of a forecast: a quote each, and in the last an explanation of the numbers."""
     lines = [["quote" if k == 0 else "", describe_quote(quote)] for k, quote in enumerate(quotes)]
     counts = sorted({quote.campaigns for quote in quotes if quote.campaigns})
     if counts:
@@ -65,7 +68,7 @@ def _describe_endings(shares: Mapping[int, float]) -> list[str]:
 
 
 def amount(span: QuantileSpan, unit: str) -> str:
-    """Write a middle with its range; nothing but the middle where all campaigns take the same."""
+    """Return the middle of a span with its range and unit; only the middle where all campaigns take the same."""
     digits = _digits(span.middle)
     low, middle, high = (f"{value:,.{digits}f}" for value in span)
     return f"{middle} {unit}" if low == middle == high else f"{middle} {unit} ({low} to {high})"

@@ -1,4 +1,7 @@
-"""Describe the methods of an analysis as a paper does, with their references."""
+"""Describe the methods of an analysis as a paper does, with their references.
+
+`METHODS` has a clause for each method; `clauses` and `sentences` return them as text, `list_of` their references.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +68,7 @@ REFERENCES = {
     "Journal of the American Statistical Association 22, 209-212.",
     "Youden 1950": "Youden, W. J. (1950). Index for rating diagnostic tests. Cancer 3, 32-35.",
 }
-"""What is cited, by the words that cite it."""
+"""Sentences of works that are cited, by the words that cite them."""
 SOURCES = {
     "Boag et al. 2016": "Boag, W., Campos, R., Saenko, K. and Rumshisky, A. (2016). MUTT: Metric unit testing for "
     "language generation tasks. ACL 2016, 1935-1943.",
@@ -88,7 +91,7 @@ SOURCES = {
     "Robbins 1970": "Robbins, H. (1970). Statistical methods related to the law of the iterated logarithm. Annals of "
     "Mathematical Statistics 41, 1397-1409.",
 }
-"""What docstrings name as their sources, beside these."""
+"""Sentences of further works, which docstrings name as their sources."""
 
 
 class Method(NamedTuple):
@@ -220,7 +223,7 @@ METHODS = {
     ),
     "ungrouped": Method("outputs are dealt to raters one by one", ("Riley et al. 2024",)),
 }  # fmt: skip
-"""What parts of an analysis do, by the names that configs and conclusions give them."""
+"""Methods by the names that configs and conclusions give them."""
 
 
 def clauses(names: Iterable[str]) -> list[str]:

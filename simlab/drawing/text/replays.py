@@ -1,4 +1,7 @@
-"""Write the page of a campaign that was replayed: its outcomes, and if they are the bits that its folder keeps."""
+"""Write the page of a campaign that was replayed: its outcomes, and if they are the bits that its folder keeps.
+
+Call `page` with a `ReplayedCampaign`, which returns the text.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from simlab.drawing.text.tables import align_columns
 from simlab.messages import duration, shorten
 
 STATUS = ("carried out", "its design could not be carried out", "its block failed", "not run", "an impossible value")
+"""Words for the status of a campaign, by its code."""
 
 
 def page(campaign: ReplayedCampaign) -> str:

@@ -1,4 +1,7 @@
-"""Write the result of running a shard, one of the K/N parts into which a sweep is split."""
+"""Return the result of running a shard, one of the K/N parts into which a sweep is split, as text or JSON.
+
+Functions take one `Did`, or several, each the work on a shard.
+"""
 
 from __future__ import annotations
 
@@ -39,10 +42,10 @@ def describe_shard(did: Did) -> str:
 
 
 def write_json(shards: Sequence[Did]) -> str:
-    """Write what shards came to as JSON."""
+    """Return the work on shards as JSON."""
     return tables.write_json([asdict(shard) for shard in shards])
 
 
 def write(shards: Sequence[Did], form: str) -> str:
-    """Write what shards came to for a program to read."""
+    """Return the work on shards for a program to read, in a form of `tables.FORMS`."""
     return tables.write([asdict(shard) for shard in shards], form)

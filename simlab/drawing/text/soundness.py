@@ -1,4 +1,7 @@
-"""Write the findings of `simlab verify`: problems of a store, and how much of it was checked."""
+"""Return the findings of `simlab verify` as text: problems of a store, and how much of it was checked.
+
+Call `describe_studies_check` with the `StoreReport` of `simlab.store.verifying`.
+"""
 
 from __future__ import annotations
 
@@ -55,6 +58,6 @@ def _sort(line: str) -> str:
 
 
 def describe_calculation_check(count: int, problems: Sequence[str]) -> str:
-    """Write a line per measure that differs, and how many were calculated anew."""
+    """Return a line per problem (a measure that differs), and one on how many measures were calculated anew."""
     end = "they differ" if problems else "the store holds the same"
     return "\n".join([*problems, f"{count_nouns([count], 'measure')} calculated anew: {end}"])

@@ -1,4 +1,4 @@
-"""Write records as an aligned table, CSV or JSON, with every measure beside its Monte-Carlo error."""
+"""Return records as text: an aligned table, CSV or JSON, with every measure beside its Monte-Carlo error."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Form: TypeAlias = Literal["table", "csv", "json"]
 
 WIDTH = 100
 ROUNDING = 1e-9
-"""What is left of a zero after rounding is no error."""
+"""Size below which an error is that of rounding a zero, and none."""
 BOLD, PLAIN = "\x1b[1m", "\x1b[0m"
 
 
@@ -68,7 +68,7 @@ def replace_nan(records: Sequence[Record]) -> list[dict[str, Any]]:
 
 
 FORMS: Mapping[str, Callable[[Sequence[Record]], str]] = {"csv": write_csv, "json": write_json}
-"""What a program may ask for beside tables; the command line takes its choices from `Form`."""
+"""Forms beside tables, with the functions that write them; the command line takes its choices from `Form`."""
 
 
 def decimals(errors: Sequence[float]) -> int:
@@ -148,7 +148,7 @@ def format_bound(value: float, mcse: float, interval: tuple[float, float], digit
 
 
 def crossing(axis: str, header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
-    """Align a table whose columns behind the first `left` are the values of an axis, its name above the first of them.
+    """Return an aligned table whose columns after the first `left` are values of `axis`, whose name stands above them.
 
     Columns that the width does not hold stand below.
     """
@@ -191,7 +191,7 @@ def fold_columns(
 
 
 def list_under_title(title: str, rows: Sequence[Sequence[str]]) -> str:
-    """Write names and what belongs to them under a title, long texts broken to the width."""
+    """Return rows (a name and its text) under a title, long texts broken to the width."""
     indent = 4 + max((len(name) for name, _ in rows), default=0)
     lines = [
         textwrap.fill(
@@ -208,7 +208,7 @@ def width() -> int:
 
 
 def count_nouns(counts: Sequence[int], noun: str) -> str:
-    """Write how many there are; the least and the most where that differs.
+    """Return a count with its noun; of counts that differ the least and the most.
 
     >>> count_nouns([1], "world"), count_nouns([250, 200, 250], "campaign")
     ('1 world', '200 to 250 campaigns')

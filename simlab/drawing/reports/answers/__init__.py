@@ -34,6 +34,7 @@ MODELS = {
 }
 """The records of answers, by their commands: their module, and their names."""
 OF_STORES = ("run", "sweep", "compare", "merge", "verify")
+"""Commands whose answers are stores, which `simlab report FOLDER` shows."""
 
 
 def report_answer(saved: Mapping[str, Any]) -> Report:
@@ -59,7 +60,7 @@ def report_answer(saved: Mapping[str, Any]) -> Report:
 
 
 def render_frame(record: Any) -> str | None:
-    """Return the page of an answer as HTML for a notebook's cell; None for a part of an answer, which has no page."""
+    """Return the page of an answer (a record) as HTML for a notebook's cell; None for a part, which has no page."""
     module, model = type(record).__module__, type(record).__name__
     name = module.rpartition(".")[2]
     if (module, model) not in ((home, model_name) for home, *models in MODELS.values() for model_name in models):

@@ -1,4 +1,7 @@
-"""Report how far the raters of a table agree, and how lenient, sharp and fast each one is."""
+"""Report how far the raters of a table agree, and how lenient, sharp and fast each one is.
+
+Call `report` with an `Agreement` (`simlab.answers.agreement`), which returns a `Report` of text, tables and charts.
+"""
 
 from __future__ import annotations
 
@@ -38,9 +41,11 @@ UNNAMED = "the table does not say who rated"
 ALONE = "all ratings are by one rater"
 EQUAL = "scores that can be compared are all equal"
 UNMET = "no two raters rated all outputs of a document"
+"""These six are reasons why numbers are not known."""
 FEW = 20
 """Over fewer documents, intervals from documents drawn anew tend to be too narrow."""
 MOST_MARKS = 60
+"""Raters that a chart shows; of more, those at both ends."""
 TRAITS = {
     "leniency": (
         "How lenient are raters?",
@@ -52,7 +57,7 @@ TRAITS = {
     "seconds": ("How fast are raters?", "mean time of an answer [s]", "timed", (0.0, None)),
     "failed_share": ("Who failed control items?", "share of control items failed, 95 %", "controls", (0.0, 1.0)),
 }
-"""What can be drawn of raters: the question, the axis with its unit, what n is, and the range."""
+"""Charts of raters by trait: the question, the axis with its unit, the field that counts n, and the range."""
 SCORES = {
     "mean": "mean",
     "sd": "sd",

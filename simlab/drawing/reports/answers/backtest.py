@@ -1,7 +1,8 @@
 """Report how far predictions from a pilot came true, on documents of the same table.
 
-A prediction is of a measure of a design, by a method (such as a world fitted to the pilot), with a 90 % interval,
-beside what studies on the real ratings gave.
+Call `report` with the answer of `simlab backtest`, which returns a `Report` of text, tables and charts. A prediction is
+of a measure of a design, by a method (such as a world fitted to the pilot), with a 90 % interval, beside the result of
+studies on the real ratings.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ LOW = 0.8
 
 
 def report(answer: Backtest | BacktestAdvice | BacktestPapers) -> Report:
-    """Make the report of an answer of `simlab backtest`, or of its --advice."""
+    """Make the report of an answer of `simlab backtest`; one of its --advice goes to the module of its record."""
     if isinstance(answer, BacktestPapers):
         return backtest_papers.report(answer)
     if isinstance(answer, BacktestAdvice):

@@ -1,6 +1,7 @@
 """Report whether the designs that pilots named were the right ones, beside rules of thumb and the best afterwards.
 
-Each random split of a table has documents of a pilot, which names a design, and others on which designs are judged.
+Call `report` with a `BacktestAdvice`, which returns a `Report`. Each random split of a table has documents of a pilot,
+which names a design, and others on which designs are judged.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ RULES: Mapping[RuleName, str] = {
     "best": "best, afterwards",
 }
 ONE_SPLIT = "one split has no error"
+"""Reason why a mean has no error."""
 
 
 def report(advice: BacktestAdvice) -> Report:

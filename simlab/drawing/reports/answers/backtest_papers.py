@@ -1,6 +1,7 @@
 """Report whether the advice of papers, such as rating side by side, holds on a table of ratings.
 
-An effect is a measure of the advised design less that of its alternative, with a 95 % interval.
+Call `report` with a `BacktestPapers`, which returns a `Report`. An effect is a measure of the advised design less that
+of its alternative, with a 95 % interval.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ TESTS: Mapping[TestName, str] = {"published": "published test", "default": "defa
 MEASURES: Mapping[Measure, str] = {"srp": "SRP", "significant_share": "pairs told apart"}
 VERDICTS: tuple[AdviceVerdict, ...] = ("holds", "turned round", "not known here", "cannot be tried")
 WORTH = 0.02
-"""What is found less by such a share of pairs is said beside an SRP that is larger."""
+"""A larger SRP is qualified where the share of pairs that the advised design tells apart is smaller by more than this.
+"""
 
 
 def report(papers: BacktestPapers) -> Report:

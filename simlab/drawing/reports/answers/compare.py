@@ -1,4 +1,7 @@
-"""Report what differs between two stores, and which of their values moved."""
+"""Report the settings that differ between two stores, and the measures of cells that moved.
+
+Call `report` with a `ChangedStores`, which returns a `Report`.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from simlab.drawing.reports.terms import Cell, Points, Report, ReportTable, Sect
 from simlab.messages import clip, pluralise, show
 
 MOST_ROWS = 30
+"""Values that are listed."""
 
 
 def report(changes: ChangedStores) -> Report:

@@ -1,4 +1,8 @@
-"""Report who is better, with which promise, from what `simlab conclude` answers."""
+"""Report who is better, with which promise, from what `simlab conclude` answers.
+
+Call `report` with a `Conclusion`, which returns a `Report` of text, tables and charts; `read` makes the record from its
+JSON.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +31,7 @@ QUESTIONS = {
     "judge": "Which systems have more adequate outputs?",
 }
 MOST_OPEN, MOST_ROWS = 5, 12
-"""Of more pairs than rows the open ones that least would settle stand by themselves, before all others."""
+"""Pairs in tables: of more than `MOST_ROWS`, `MOST_OPEN` open ones that least would settle stand before all others."""
 
 
 def report(conclusion: Conclusion) -> Report:
@@ -49,7 +53,7 @@ def report(conclusion: Conclusion) -> Report:
 
 
 def read(content: Any) -> Conclusion:
-    """Read a conclusion from its record; raise InputError for what is none, or contradicts itself."""
+    """Return a conclusion from its parsed JSON; raise InputError for what is none, or contradicts itself."""
     return check_read(read_record(Conclusion, content))
 
 

@@ -1,4 +1,7 @@
-"""Show systems, pairs, raters and metrics of a conclusion as charts, each with the table behind it."""
+"""Show systems, pairs, raters and metrics of a conclusion as charts, each with the table behind it.
+
+Functions take the `Conclusion` of `simlab conclude` and return a `Chart` or a `ReportTable`: data without markup.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +18,13 @@ from simlab.drawing.text.tables import number
 from simlab.messages import pluralise
 
 MOST_PAIRS, MOST_RATERS = 30, 30
-"""So many pairs and raters are drawn; the tables have all."""
+"""Pairs and raters that are drawn at most; the tables have all."""
 MOST_LINKS = 80
-"""Of more claims each system keeps the one to the nearest that it is better than: all others hide the systems."""
+"""Claims that are drawn as arrows; of more, only the one on the nearest worse system is drawn for each system."""
 MOST_LETTERS, MOST_WAYS = 26, 2
+"""Letters of a system's name, and methods of estimation that a table has columns for."""
 UNEVEN = 1.25
-"""Answers are counted system by system where the most are so many times the least."""
+"""Answers are counted system by system where the most are more than so many times the least."""
 UNKNOWN = "not known from these data"
 METHODS = {
     "human": "humans alone",
@@ -34,7 +38,7 @@ VERDICTS = {"trust": "trust", "correct": "correct", "leave_out": "leave out"}
 
 
 def confidence(conclusion: Conclusion) -> str:
-    """Write the confidence of intervals as percent.
+    """Return the confidence of intervals as percent, such as "95 %".
 
     The promised level is that of any wrong claim; intervals of single systems miss the truth with that probability.
     """
@@ -42,7 +46,7 @@ def confidence(conclusion: Conclusion) -> str:
 
 
 def axis(conclusion: Conclusion) -> str:
-    """Name what is estimated, with its unit."""
+    """Return the label of an axis of estimates: what is estimated, with its unit."""
     return ", ".join(part for part in numbers.measure(conclusion) if part)
 
 
@@ -58,7 +62,7 @@ def value_with_interval(value: float, low: float, high: float, n: int | None = N
 
 
 def ordered_systems(conclusion: Conclusion) -> Chart:
-    """Show systems with their intervals, best first, and who is claimed to be better than whom."""
+    """Return a chart of systems with their intervals, best first; its arrows (`links`) go from better to worse."""
     systems = [system for system in words.order_systems(conclusion) if math.isfinite(system.estimate)]
     cut = numbers.shorten_names([system.system for system in systems], MOST_LETTERS)
     names = {
@@ -146,7 +150,10 @@ def _lies_between(
 
 
 def table_of_systems(conclusion: Conclusion, metric: Metric | None = None) -> ReportTable:
-    """List systems, best first: their ranks, estimates, and whom they are claimed to be better than."""
+    """Return a table of systems, best first: their ranks, estimates, and whom they are claimed to be better than.
+
+    With a `metric`, estimates are those that use it.
+    """
     systems, below = words.order_systems(conclusion), words.find_beaten(conclusion.pairs)
     names, counts = [system.system for system in systems], [system.n for system in systems]
     uneven = max(counts) > UNEVEN * min(counts)
@@ -184,7 +191,7 @@ def table_of_systems(conclusion: Conclusion, metric: Metric | None = None) -> Re
 
 
 def list_estimation_methods(metric: Metric) -> list[str]:
-    """Name the ways in which means were estimated, those first that are shown where there is little room."""
+    """Return the keys of `METHODS` of a metric's estimates, those first that are shown where there is little room."""
     return [name for name in METHODS if any(estimate.method == name for estimate in metric.estimates)]
 
 
@@ -375,7 +382,7 @@ def plot_favour(conclusion: Conclusion, metric: Metric) -> Chart | None:
 
 
 def table_of_metrics(conclusion: Conclusion, quality: str) -> ReportTable:
-    """List metrics: the verdict, how good they are, and which further human labels would settle the verdict."""
+    """Return a table of metrics: the verdict, the `quality` with its range, and the labels that would settle it."""
     columns = ("metric", "verdict", f"{quality} of systems", "they differ by", "width", "settled by")
     rows = tuple(
         (

@@ -1,4 +1,7 @@
-"""Report what most raters like these would say of items, and how these err."""
+"""Report which answers most raters like these would give to items, and how often single raters err.
+
+Call `consensus_sections` with the `Consensus` of a conclusion, which yields the sections of its report.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from simlab.drawing.text.tables import number
 from simlab.messages import clip
 
 MANY_HARD = 0.3
-"""Share of hard items which, where it may be exceeded, is said to limit what is known."""
+"""Share of hard items above which a report warns that they limit what is known."""
 
 
 def consensus_sections(consensus: Consensus) -> Iterator[Section]:

@@ -1,4 +1,4 @@
-"""Write the numbers of a conclusion: with as many decimals as their intervals bear, and with their units."""
+"""Return the numbers of a conclusion as text: with as many decimals as their intervals bear, and with their units."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_DECIMALS = 4
 
 
 def decimals(conclusion: Conclusion) -> int:
-    """Choose the decimals that give the middle half-width of the intervals two digits."""
+    """Return how many decimals give the middle half-width of a conclusion's intervals two digits."""
     of_systems = [(system.high - system.low) / 2 for system in conclusion.systems]
     return choose_decimals([*of_systems, *((pair.high - pair.low) / 2 for pair in conclusion.pairs)])
 
@@ -31,14 +31,14 @@ def choose_decimals(halves: Iterable[float]) -> int:
 
 
 def measure(conclusion: Conclusion) -> tuple[str, str]:
-    """Name what is estimated of each system, and what it is counted in ("": it is a share, which its name says)."""
+    """Return the name of what is estimated of each system, and its unit ("" for a share, whose name says it)."""
     if "share" in conclusion.unit:
         return conclusion.unit, ""
     return str(conclusion.about.get("estimate", "mean")), conclusion.unit
 
 
 def unit_of_differences(conclusion: Conclusion) -> str:
-    """Name what differences of pairs are counted in."""
+    """Return the unit of differences of pairs."""
     return str(conclusion.about.get("difference", conclusion.unit))
 
 
@@ -52,7 +52,7 @@ def amount(value: str, unit: str) -> str:
 
 
 def span(low: float, high: float, digits: int) -> str:
-    """Write the bounds of an interval, with as many decimals as tell them apart.
+    """Return the bounds of an interval as text, with `digits` decimals, or as many as tell them apart.
 
     >>> span(-1.2, 3, 1), span(float("nan"), 3, 1), span(float("-inf"), float("inf"), 1), span(98.9, 99.1, 0)
     ('-1.2 to 3.0', 'not known', 'not known', '98.9 to 99.1')
@@ -107,7 +107,7 @@ def format_two_digits(value: float) -> str:
 
 
 def name_unit(more: More) -> str:
-    """Name what is counted; further raters rate as much as those that there are."""
+    """Return the name of the units that are counted; further raters rate as much as those that there are."""
     return "raters as busy as these" if more.unit == "raters" else more.unit
 
 
@@ -140,7 +140,7 @@ def format_more(more: More) -> str:
 
 
 def list_names(names: Sequence[str], most: int) -> str:
-    """Write names, so many of them at most.
+    """Return at most `most` names as a list in words, and how many more there are.
 
     >>> list_names(["a", "b", "c"], 2), list_names(["a"], 2)
     ('a, b and 1 more', 'a')
@@ -150,7 +150,7 @@ def list_names(names: Sequence[str], most: int) -> str:
 
 
 def shorten_names(names: Sequence[str], most: int) -> dict[str, str]:
-    """Cut names that are too long for their place, so that they stay different: at the end, else within.
+    """Return for each name the one to write, cut to `most` letters so that all stay different: at the end, else within.
 
     >>> shorten_names(["a-very-long-name", "short"], 10)
     {'a-very-long-name': 'a-very-lo…', 'short': 'short'}

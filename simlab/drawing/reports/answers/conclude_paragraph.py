@@ -1,6 +1,7 @@
 """Write the paragraph on methods and findings that a paper takes over.
 
-It states what was done in the words of `simlab.drawing.text.references`, and numbers with their units and intervals.
+Call `paragraph` with a `Conclusion`, which returns plain text with references. It states what was done in the words of
+`simlab.drawing.text.references`, and numbers with their units and intervals.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from simlab.drawing.text.tables import number
 from simlab.messages import join_words, pluralise
 
 MOST_NAMED = 6
+"""Claims are named one by one where there are at most so many systems."""
 WAYS = {
     "same raters": "by the same raters",
     "other raters, same documents": "by other raters on the same documents",
@@ -29,7 +31,7 @@ OF_USE = {"trust": "may be trusted", "correct": "is of use once corrected", "lea
 
 
 def paragraph(conclusion: Conclusion) -> str:
-    """Write what was done, and found, as a paper says it; the references stand below."""
+    """Return what was done, and found, as a paper says it, with its references below; plain text broken to lines."""
     return add_references(body(conclusion), methods(conclusion))
 
 
@@ -47,7 +49,7 @@ def body(conclusion: Conclusion) -> str:
 
 
 def list_references(conclusion: Conclusion) -> list[str]:
-    """Name the references of the methods that a conclusion rests on."""
+    """Return the references, such as "Riley et al. 2024", of the methods that a conclusion rests on."""
     known = references.METHODS
     return sorted({key for name in methods(conclusion) if name in known for key in known[name].cites})
 

@@ -19,11 +19,14 @@ from simlab.messages import clip, join_words, pluralise
 from simlab.types import COMPARE, JUDGE, RATE
 
 MOST_GROUPED, MOST_GROUPS = 15, 5
+"""Systems in a group, and groups, that are named at most."""
 MOST_CHANGES, MOST_CYCLES, MOST_ERRORS, MOST_BEST = 4, 2, 3, 6
+"""Pairs, circles of claims, errors of a metric and best systems that are named at most."""
 DIGEST = 6
 SMALL_ERROR, MANY = 0.005, 100
+"""A Monte-Carlo error below it is written with three decimals; a figure from `MANY` on without decimals."""
 UNLIKE = 1.1
-"""Differences that are found of single pairs are told where the largest is so many times the least."""
+"""Detectable differences of single pairs are told where the largest is more than so many times the least."""
 ANSWERS = {RATE: "rating", COMPARE: "comparison", JUDGE: "human rating"}
 FIGURES = {"significant_share": "share of pairs claimed"}
 """Figures of a plan that a page calls otherwise than their measures."""
@@ -58,7 +61,7 @@ def order_systems(conclusion: Conclusion) -> list[System]:
 
 
 def orient(pair: Pair) -> Pair:
-    """Name the system first that came out better."""
+    """Return the pair with the system first that came out better, all signs turned with it."""
     if pair.direction >= 0:
         return pair
     within = None if pair.within is None else TURNED.get(pair.within, pair.within)
@@ -93,7 +96,7 @@ def _closeness(pair: Pair) -> tuple[float, float, float, float]:
 
 
 def find_beaten(pairs: Sequence[Pair]) -> dict[str, set[str]]:
-    """Return whom each system is claimed to be better than."""
+    """Return by system the names of those that it is claimed to be better than."""
     below: dict[str, set[str]] = {}
     for pair in pairs:
         if pair.verdict:
@@ -103,7 +106,10 @@ def find_beaten(pairs: Sequence[Pair]) -> dict[str, set[str]]:
 
 
 def name_beaten(below: Set[str], name: str, names: Sequence[str]) -> str:
-    """State whom a system is better than: by name, all but some, or all from one down, whichever is shortest."""
+    """State whom `name` is better than: by name, all but some, or all from one down, whichever is shortest.
+
+    `below` are the names of those that it is claimed to be better than, `names` all systems, best first.
+    """
     if not below:
         return "-"
     others = [other for other in names if other != name]
@@ -197,7 +203,7 @@ def explain_open_pairs(conclusion: Conclusion) -> str:
 
 
 def list_remarks_on_claims(conclusion: Conclusion) -> list[str]:
-    """State what claims make of systems and pairs: groups, a tied ranking, circles, margins, what is exploratory."""
+    """Return sentences on groups that are not told apart, a tied ranking, circles, margins and what is exploratory."""
     grouped = groups(conclusion)
     apart = "; ".join(", ".join(group) for group in grouped[:MOST_GROUPS])
     rest = f" ({pluralise(len(grouped) - MOST_GROUPS, 'group')} more)" if len(grouped) > MOST_GROUPS else ""
@@ -280,7 +286,7 @@ def difference(pair: Pair, digits: int) -> str:
 
 
 def groups(conclusion: Conclusion) -> list[list[str]]:
-    """Return the largest groups within which no pair is claimed and all are compared; none for many systems.
+    """Return the largest groups of systems within which no pair is claimed and all are compared; none for many systems.
 
     A system may be in several. Source: Bron and Kerbosch 1973, with a pivot.
     """
@@ -410,7 +416,7 @@ def describe_plan(conclusion: Conclusion) -> str:
 
 
 def compare_with_plan(figure: PlannedFigure) -> tuple[str, str, str]:
-    """Write the name of a figure of a plan, what was planned, and what is found, or why that is not known."""
+    """Return as texts the name of a plan's figure, its planned value, and the one found or why that is not known."""
     share = figure.unit == "share"
     measured = _figure(figure.found, figure.found_mcse, share=share)
     shown = measured if math.isfinite(figure.found) else f"not known ({clip(figure.missing, 120)})"
@@ -452,12 +458,12 @@ def ends_of_raters(conclusion: Conclusion) -> str:
 
 
 def state_chance(n_claims: int) -> str:
-    """State how likely signs come again by chance alone."""
+    """State how likely signs come again by chance alone, each for itself where there are several claims."""
     return f"by chance {number(SIGN_BY_CHANCE, 1)}{' each' if n_claims > 1 else ''}"
 
 
 def ways(again: Repetition) -> list[tuple[Interval, Interval, str]]:
-    """List, by what is new in a repetition, the chance that all signs come again and the share of claims that do."""
+    """Return for each known sort of repetition: chance that all signs come again, share claimed again, and its name."""
     listed = [(getattr(again.same_sign, name), getattr(again.claimed_again, name), who) for name, who in NEW_IN.items()]
     return [way for way in listed if math.isfinite(way[0].value)]
 

@@ -1,7 +1,8 @@
 """Report which differences settings of an evaluation detect, or how many ratings a wanted difference takes.
 
-A row (`Detection`) is one setting: its ratings per system, the metric's accuracy, and the differences and powers. What
-was looked for is its field `sought`: the detectable difference, or the number that was solved for.
+Call `report` with `Detections`, which returns a `Report`. A row (`Detection`) is one setting: its ratings per system,
+the metric's accuracy, and the differences and powers. Its field `sought` names the number that was looked for: the
+detectable difference, or the one that was solved for.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from simlab.drawing.reports.terms import Cell, Points, Report, ReportTable, Sect
 from simlab.messages import join_words, pluralise
 
 MOST_SENTENCES = 3
+"""Settings with a sentence each; of more, only the two at the ends."""
 UNREACHED = "out of reach with these settings"
 
 

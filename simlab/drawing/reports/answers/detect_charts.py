@@ -1,4 +1,7 @@
-"""Draw what was looked for, such as the detectable difference, against one setting, with a line for each of others."""
+"""Draw the number that was looked for, such as the detectable difference, against one setting, others as lines.
+
+`charts` takes the rows of an answer of `simlab detect` and yields them as charts.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,13 @@ from simlab.drawing.reports.answers.detect_words import LABELS, WORDS, format_se
 from simlab.drawing.reports.terms import Chart, ChartPoint, ReportTable
 
 MOST_LINES, MOST_CHARTS = 8, 4
+"""Lines of a chart, and charts."""
 ACROSS = ("n_human", "n_metric", "n_calibration", "correlation", "rho", "eta", "alpha", "n_systems")
-"""What can go across, the first that differs before others that have as many values."""
+"""Settings that can go across, in the order in which one is chosen where several have as many values."""
 
 
 def charts(rows: Sequence[Detection], table: ReportTable) -> Iterator[Chart]:
-    """Draw what was looked for in all rows; nothing where no number differs. Further charts are of further settings.
+    """Yield charts of what was looked for in all rows; none where no number differs. Each has up to `MOST_LINES` lines.
 
     `table` is the table that stands behind each chart.
     """

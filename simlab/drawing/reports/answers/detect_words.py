@@ -21,10 +21,10 @@ LABELS = {
     "detectable": "detectable difference",
     "power": "power wanted",
 }
-"""What columns and axes are called."""
+"""Names of columns and axes, by field."""
 WORDS = {"n_human": "human ratings", "n_metric": "metric ratings", "n_calibration": "calibration ratings"}
 DERIVED = ("threshold", "rho", "eta")
-"""What follows from a correlation and alpha."""
+"""Settings that follow from a correlation and alpha."""
 RULES = {
     "max_t": "max_t: of equal systems none is called different from any other with probability 1 - level",
     "holm": "holm: a pair is held against level / pairs, as the largest difference is by Holm's rule",
@@ -38,12 +38,12 @@ FINDS = {
 
 
 def settings(rows: Sequence[Detection]) -> list[str]:
-    """Name the settings that are set."""
+    """Return the names of the settings that have a value in any row."""
     return [name for name in (*SETTINGS, *LEVELS) if any(row.known_value(name) is not None for row in rows)]
 
 
 def list_fixed_settings(rows: Sequence[Detection]) -> list[str]:
-    """Name the settings that were given and are the same in all rows."""
+    """Return the names of the settings that were given and are the same in all rows."""
     return [
         name
         for name in settings(rows)
@@ -52,7 +52,7 @@ def list_fixed_settings(rows: Sequence[Detection]) -> list[str]:
 
 
 def list_varied_settings(rows: Sequence[Detection]) -> list[str]:
-    """Name the settings that differ between rows and were given; of two that differ together the first."""
+    """Return the names of the given settings that differ between rows; of two that differ together the first."""
     names: dict[tuple[int, ...], str] = {}
     for name in settings(rows):
         values = [row.known_value(name) for row in rows]
@@ -75,7 +75,10 @@ def place(rows: Sequence[Detection], row: Detection) -> str:
 
 
 def setting(row: Detection, name: str, *, several: bool) -> str:
-    """Write a setting with its value; for a row that stands alone nothing for ratings that are not there."""
+    """Return a setting as text, "rho .9"; `several`: the row stands among others.
+
+    For a row that stands alone it is empty for ratings that are not there.
+    """
     value = row.known_value(name)
     if name in WORDS:
         none = "rho and eta known" if name == "n_calibration" and several else ""
@@ -94,7 +97,7 @@ def format_difference(row: Detection, difference: float) -> str:
 
 
 def notes(rows: Sequence[Detection], columns: Sequence[str]) -> Iterator[str]:
-    """State what the differences and powers of a table are."""
+    """Yield a sentence for each sort of difference and power among the `columns` of a table."""
     level, power = (" or ".join(_values(rows, name)) for name in ("level", "power"))
     what = "in points (hundredths) of adequacy" if rows[0].unit else "of the share alpha of adequate outputs"
     yield f"Differences {what}, at level {level}, ratings per system."

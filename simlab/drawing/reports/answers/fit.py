@@ -1,4 +1,7 @@
-"""Report the world that was fitted to a pilot: what makes scores differ, and how far it can be trusted."""
+"""Report the world that was fitted to a pilot: what makes scores differ, and how far it can be trusted.
+
+Call `report` with a `Fit` (`simlab.answers.fit`), which returns a `Report` of text, tables and charts.
+"""
 
 from __future__ import annotations
 

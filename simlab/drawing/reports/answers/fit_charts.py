@@ -1,4 +1,7 @@
-"""Draw what a fit found: what makes scores differ, the pilot among tables of its law, how other studies do."""
+"""Draw what a fit found: what makes scores differ, the pilot among tables of its law, how other studies do.
+
+Functions take a `Fit` and return a `Chart`: data without markup. A trait is a number of a table that is checked.
+"""
 
 from __future__ import annotations
 
@@ -27,14 +30,15 @@ SHORT = {
     "tie_sd": "habit of ties",
     "taste_sd": "taste",
 }
-"""What makes scores differ, in so few letters that a narrow page has room for them; the note has the rest."""
+"""Short names of the sources that make scores differ, for narrow pages; the note of a mark has the rest."""
 NARROW = 1e-12
+"""Least half-width of an interval, against division by 0."""
 FARTHEST = 5.0
-"""Traits that lie farther out than so many intervals stand there: what is near would be one dot otherwise."""
+"""Traits that lie farther out than so many half-intervals are drawn there, so that near ones stay apart."""
 
 
 def components(fit: Fit, table: ReportTable) -> Chart | None:
-    """Draw standard deviations with their intervals; None where the pilot tells none."""
+    """Return a chart of standard deviations with their intervals, `table` behind it; None if the pilot tells none."""
     shown = [component for component in fit.components if isfinite(component.sd) and fit_words.is_spread(component)]
     if not shown:
         return None

@@ -1,4 +1,7 @@
-"""Write the findings of a fit in words."""
+"""Return the findings of a fit as sentences: data, law, checks, spreads, dependability and speeds.
+
+Functions take a `Fit` (`simlab.answers.fit`) or a part of it; they return "" where there is nothing to say.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,9 @@ from simlab.drawing.text import tables
 from simlab.messages import pluralise
 
 SHARE = "equal_outputs_tie"
+"""Name of the component that is a share, and no standard deviation."""
 MOST_SOURCES = 3
+"""Sources of differences that are named."""
 WORDS = {
     "system": "systems (these)",
     "document": "documents",
@@ -30,13 +35,13 @@ WORDS = {
     "tie_sd": "raters' habit of ties (sd of log)",
     "taste_sd": "raters' taste for systems (sd, logits)",
 }
-"""What makes scores differ, by the names of the file."""
+"""Names of what makes scores differ, by those of the fit's file."""
 COEFFICIENTS = {"e_rho2": "E rho^2, differences", "phi": "Phi, scores as they stand"}
 UNTOLD = (
     "more documents or more ratings each: not known; this pilot cannot tell noise from what raters of an output share"
 )
 SMALL, LIKELY, SURE = 0.03, 0.8, 0.95
-"""Predictions are about right where they are off by less, or where so many of the tables do not agree which way."""
+"""Predictions are about right if off by less than `SMALL`, or if fewer than `LIKELY` of the tables agree which way."""
 
 
 def known_components(fit: Fit) -> list[Component]:
@@ -112,7 +117,7 @@ def verdict(fit: Fit) -> str:
 
 
 def failure(trait: CheckedTrait) -> str:
-    """Write what failed, and by how much."""
+    """State which check failed: its real value, the simulated one and its interval."""
     places = digits(trait.real, trait.simulated)
     real, simulated, low, high = (
         tables.number(n, places) for n in (trait.real, trait.simulated, trait.low, trait.high)
@@ -131,13 +136,13 @@ def describe_error(error: PredictionError) -> str:
 
 
 def digits(*values: float) -> int:
-    """Choose the decimals of numbers by the largest of them."""
+    """Return how many decimals to write numbers with, by the largest of them."""
     size = max((abs(value) for value in values if isfinite(value)), default=1.0)
     return 1 if size >= 10 else 2
 
 
 def component(component: Component) -> str:
-    """Name a component, one of the sources that make scores differ."""
+    """Return the name of a component, one of the sources that make scores differ."""
     return WORDS.get(component.name, component.name)
 
 
@@ -165,13 +170,13 @@ def sources(fit: Fit) -> str:
 
 
 def people(fit: Fit, raters: str) -> str:
-    """State whether a coefficient is of these raters (`raters` is fixed) or of as many others (drawn)."""
+    """Return whose a coefficient is: "these raters" (`raters` is fixed) or as many others (drawn)."""
     n = fit.read.raters or 1
     return "these raters" if raters == "fixed" else f"{n} other raters" if n > 1 else "another rater"
 
 
 def coefficient(fit: Fit, name: str, raters: str) -> str:
-    """Name a coefficient with its raters."""
+    """Return the name of a coefficient (`name` is e_rho2 or phi) with its raters (drawn or fixed)."""
     return f"{COEFFICIENTS[name]}: {people(fit, raters)}"
 
 
@@ -192,7 +197,7 @@ def describe_dependability(fit: Fit) -> str:
 
 
 def ratings_of_system(fit: Fit) -> float:
-    """Return how many ratings of a system more documents or more ratings each are weighed at."""
+    """Return the number of ratings of a system at which more documents are weighed against more ratings each."""
     return fit.each[0].each * fit.each[0].documents
 
 

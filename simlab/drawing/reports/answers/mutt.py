@@ -1,6 +1,7 @@
 """Report the pass rates of metrics in unit tests: how often each scores a corrupted sentence as it should.
 
-A row (`PassRate`) is the share of the trials of a corruption that a metric passes with so many references.
+Call `report` with the answer of `simlab mutt`, which returns a `Report`. A row (`PassRate`) is the share of the trials
+of a corruption that a metric passes with so many references.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from simlab.messages import join_words, pluralise
 
 UNSCORED = "no trial has two finite scores"
 MOST_SENTENCES, MOST_LINES, MOST_CHARTS = 8, 8, 12
+"""Metrics with a sentence each, metrics in a chart, and charts."""
 FEW = 30
 """From fewer trials an interval of a rate is so wide that metrics can hardly be told apart."""
 COUNTED = {

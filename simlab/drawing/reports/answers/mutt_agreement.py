@@ -1,4 +1,7 @@
-"""Report how far metrics agree about which trials pass."""
+"""Report how often two metrics give the same verdict on trials, and how their verdicts correlate.
+
+Call `report` with a `MetricAgreement`, which returns a `Report`.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from simlab.drawing.text import tables
 from simlab.messages import pluralise
 
 MOST_MARKS = 60
+"""Pairs of metrics that a chart shows."""
 NONE = "no trial has scores of both"
 
 

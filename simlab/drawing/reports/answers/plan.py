@@ -1,4 +1,7 @@
-"""Report which study a plan advises to buy, which designs rival it, and what would change the advice."""
+"""Report which study a plan advises to buy, which designs rival it, and what would change the advice.
+
+Call `report` with the answer of `simlab plan`, which returns a `Report` of text, tables and charts.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +20,17 @@ from simlab.drawing.text.tables import number
 from simlab.messages import pluralise
 
 SIMULATED = ("Card et al. 2020", "Morris et al. 2019", "Riley et al. 2024")
-"""What every plan rests on."""
+"""References that every plan rests on."""
 MOST_CHANGES = 3
-"""So many of what changes an advice are reservations; its section has all."""
+"""Changes of the advice that stand among the reservations; their section has all."""
 _CHECKS = re.compile(r"\b(\d{1,6}) of (\d{1,6}) checks against the pilot passed")
 
 
 def report(answer: PlanAnswer | StudyPlan, study: Mapping[str, Any] | None = None) -> Report:
-    """Make the report of an answer of `simlab plan`; `study` is its composed study, where that is at hand."""
+    """Make the report of an answer of `simlab plan`.
+
+    `study` is the config of its composed study; None where that is not at hand.
+    """
     plan = answer.plan if isinstance(answer, PlanAnswer) else answer
     return Report(
         "Plan",

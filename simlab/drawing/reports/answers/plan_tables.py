@@ -1,4 +1,7 @@
-"""Show a plan as tables and a chart: designs, their differences, and what was looked at."""
+"""Show a plan as tables and a chart: designs, their differences, and the designs that the search measured.
+
+Functions take the `StudyPlan` of `simlab plan`; a `Figure` is a measured value with its error and interval.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +16,15 @@ from simlab.messages import pluralise
 from simlab.planning.terms import Design, family
 
 USUAL = ("power", "no_wrong_claim")
+"""Measures that follow those of the targets on a page."""
 REPEATS = ("srp_new_study", "srp_new_documents")
 """What is new in a repetition: all, or all that can be where targets are for these raters."""
 MOST_MEASURES = 3
+"""Measures that a page has columns for."""
 BESIDE = ("power_at", "significant_share", *REPEATS)
 """Measures that stand behind those of a page."""
 MOST_KINDS = 6
-"""So many kinds of designs have a colour of their own."""
+"""Kinds of designs that have a colour of their own."""
 UNKNOWN = "not measured"
 
 
@@ -48,7 +53,7 @@ def keep_finite(value: float) -> float | None:
 
 
 def page_measures(plan: StudyPlan) -> list[str]:
-    """Name the measures of a page: targets before floors, then what belongs beside them."""
+    """Return the names of the measures of a page: targets before floors, then what belongs beside them."""
     targets = sorted(plan.targets, key=lambda target: target.floor)
     repeats = next((name for name in REPEATS if name in plan.figures), REPEATS[0])
     names = dict.fromkeys([*(target.measure for target in targets), *USUAL, repeats])
@@ -56,7 +61,7 @@ def page_measures(plan: StudyPlan) -> list[str]:
 
 
 def other_measures(plan: StudyPlan) -> list[str]:
-    """Name the known measures that a page has no room for."""
+    """Return the names of the known measures that a page has no room for."""
     shown = page_measures(plan)
     names = dict.fromkeys([*(target.measure for target in plan.targets), *BESIDE])
     return [name for name in names if name in plan.figures and name not in shown]
@@ -68,7 +73,7 @@ def _account(name: str, plan: StudyPlan) -> str:
 
 
 def designs(plan: StudyPlan, names: Sequence[str], accounts: Sequence[str] = ()) -> ReportTable:
-    """Show the advice (for these raters, also for others), rivals at its cost, and the most that the limits allow.
+    """Return a table of the advice (for these raters, also for others), its rivals, and the most that limits allow.
 
     Columns are the measures `names`, then `accounts` (money, hours, days).
     """
@@ -94,7 +99,7 @@ def _cells(figures: Figures, names: Sequence[str], accounts: Sequence[str]) -> I
 
 
 def label(row: DesignRow, plan: StudyPlan) -> str:
-    """Write the role of a design among the rows, and its difference from the advice."""
+    """Return the name of a row: the role of its design, and its difference from the advice."""
     if row.role == "advice":
         return f"{'this design' if plan.reached else 'the best'}: {plan_designs.shorten_design(row.design)}"
     beside = plan_designs.shorten_design(row.design, plan.design)
@@ -106,7 +111,7 @@ def label(row: DesignRow, plan: StudyPlan) -> str:
 
 
 def differences(plan: StudyPlan, names: Sequence[str]) -> tuple[ReportTable, ...]:
-    """Show each rival minus the advice, by pairs of worlds; nothing without rivals."""
+    """Return a table of each rival minus the advice, by pairs of worlds, in a tuple; () without rivals."""
     shown = [name for name in names if any(name in row.less for row in plan.runners)]
     rows = tuple((label(row, plan), *_differences(row, shown)) for row in plan.runners)
     caption = "Each design minus this one in the same worlds, with 95 % intervals"
@@ -129,7 +134,7 @@ def _difference(figure: Figure | None) -> Value:
 
 
 def front(plan: StudyPlan) -> Chart | None:
-    """Draw what was looked at: the first target's measure against what a design takes; None where nothing was."""
+    """Return a chart of the measured designs: the first target's measure against money or time; None without any."""
     target = plan.first_target
     across = next((name for name in ACCOUNTS if any(name in design.figures for design in plan.front)), None)
     seen = [design for design in plan.front if target.measure in design.figures and across in design.figures]

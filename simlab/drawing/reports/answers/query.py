@@ -1,4 +1,7 @@
-"""Report cells of a store: those that meet conditions, with their measures and what these rest on."""
+"""Report cells of a store: those that meet conditions, with their measures and what these rest on.
+
+Call `report` with the answer of `simlab query`, which returns a `Report`.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from simlab.drawing.wording import describe_drawn
 from simlab.messages import join_words, pluralise, word
 
 MOST_MARKED = 6
-"""So many cells of a pivot are named that lie within the error of a bound; in other tables each row says so."""
+"""Cells of a pivot within the error of a bound that are named; in other tables each row says so."""
 
 
 def report(answer: QueriedCells | CellStatistics) -> Report:
@@ -36,7 +39,7 @@ def report(answer: QueriedCells | CellStatistics) -> Report:
 
 
 def name_nearest(cells: QueriedCells) -> list[str]:
-    """State in a line, where no cell meets the conditions, which come nearest; an empty list else."""
+    """Return a line on the cells that come nearest, where no cell meets the conditions; else an empty list."""
     return [] if cells.cells else [" ".join(_sentences(cells))]
 
 

@@ -1,6 +1,7 @@
 """Report a statistic of a store's measure: quantiles or shares over worlds, importance of axes, sensitivity, crossings.
 
-A row has the fields that `simlab.answers.query.CellStatistics` names.
+Call `report` with a `CellStatistics`, which returns a `Report`. A row has the fields that
+`simlab.answers.query.CellStatistics` names.
 """
 
 from __future__ import annotations

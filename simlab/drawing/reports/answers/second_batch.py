@@ -1,4 +1,7 @@
-"""Report the plan of a second study, whose ratings settle the pairs that a first study left open."""
+"""Report the plan of a second study, whose ratings settle the pairs that a first study left open.
+
+Call `report` with a `SecondStudy`, which returns a `Report`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Report the stores of a folder: what each asks, how far and how precisely it was filled, and what made it."""
+"""Report the stores of a folder: what each asks, how far and how precisely it was filled, and what made it.
+
+Call `report` with a `StoredSweeps`, which returns a `Report`.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from simlab.messages import clip, pluralise, size, word
 LEAST_SIZE = 2**20 / 10
 """A smaller store is written as this size [bytes]."""
 MOST_VALUES = 4
-"""So many values of an axis are written out; of more the first and the last."""
+"""Values of an axis that are written out; of more, the first and the last."""
 
 
 def report(sweeps: StoredSweeps) -> Report:

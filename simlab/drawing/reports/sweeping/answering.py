@@ -31,9 +31,9 @@ from simlab.messages import word
 from simlab.store.reservations import HELD_FIXED
 
 MOST_ANSWERS = 6
-"""So many cells are answered in words; the rest is in the tables."""
+"""Cells with a sentence of their own; the rest is in the tables."""
 MOST_TABLES = 40
-"""So many tables of comparisons are shown; the rest is left to `simlab compare`."""
+"""Tables of comparisons that are shown; the rest is left to `simlab compare`."""
 
 
 def sentences(seen: StoreView) -> tuple[str, ...]:
@@ -168,7 +168,7 @@ def _standing_of_others(cells: Sequence[Sequence[Row]]) -> str:
 
 
 def list_key_figures(seen: StoreView) -> tuple[Value, ...]:
-    """Return the numbers that stand large: the leader's value in the first cell, and how much was found."""
+    """Return the numbers that stand large: in the first cell the leader's value, and how much was found."""
     comparison = compare_designs(seen)
     if comparison is None:
         return tuple(

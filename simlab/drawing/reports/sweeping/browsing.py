@@ -1,6 +1,7 @@
 """Lay out a whole store for a reader to descend from its cells to their worlds, and to the campaigns of these.
 
-`Numbers` are the numbers of cells in the ledger, by their values on the axes: `simlab verify --replay` takes them.
+`section` takes the view of a store and returns that section of its report. `Numbers` are the numbers of cells in the
+ledger, by their values on the axes: `simlab verify --replay` takes them.
 """
 
 from __future__ import annotations
@@ -30,11 +31,15 @@ if TYPE_CHECKING:
 
 HEADING = "Worlds and campaigns"
 MOST_CAMPAIGNS = 400_000
-"""Of so many campaigns, two or three bytes each, a page holds what they claimed."""
+"""Campaigns whose counts of claims a page holds, two or three bytes each."""
 MOST_CELLS = 50_000
+"""Cells whose worlds and campaigns a page holds."""
 MOST_ROWS = 20
+"""Rows of the table behind the block."""
 DIGITS = 4
+"""Significant digits of values."""
 FAILED, NOT_RUN = -1, -2
+"""Stand for a count of claims where a campaign has none."""
 
 Numbers = Mapping[tuple[Any, ...], int]
 

@@ -1,4 +1,7 @@
-"""Write the reservations on the numbers of a sweep that its users should know."""
+"""Write the reservations on the numbers of a sweep that its users should know.
+
+`reservations` and `list_fixed` take the view of a store (`store_view.view_store`) and return sentences.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ from simlab.store.query import ALL_FAILED, NOT_RUN, RESERVATION
 from simlab.store.reservations import skewness_warning, undivided_warning
 
 MOST_PLACES = 3
-"""So many designs are named of which something is to be said; the others are counted."""
+"""Designs that are named in a reservation; others are counted."""
 
 
 def reservations(seen: StoreView, warnings: Sequence[str] = ()) -> tuple[str, ...]:

@@ -42,7 +42,7 @@ COUNTED = {
     "unknown": "of unknown standing",
 }
 MOST_MARKS = 8
-"""So many reasons are written; the rest is counted."""
+"""Reasons against designs that are written; the rest is counted."""
 
 
 def report(comparison: Comparison) -> Report:

@@ -1,4 +1,7 @@
-"""List what a sweep varies, and what all its designs share."""
+"""List what a sweep varies, and the settings that all its designs share.
+
+`section` and `shared_section` take the view of a store (`store_view.view_store`) and return a section of its report.
+"""
 
 from __future__ import annotations
 
@@ -16,16 +19,17 @@ from simlab.store.coordinates import restore_axis_values
 MATTER = ("design", "budget", "decision", "analysis", "raters", "systems", "metric", "calculation")
 """Sections of a config, in the order in which a reader of a design asks for them."""
 MOST_VALUES = 12
+"""Values of an axis that are written out; of more, the first half of these and the last."""
 
 
 def section(seen: StoreView) -> Section:
-    """List the axes with their values."""
+    """Return a section with the axes and their values."""
     text = "The sweep varies nothing: it is of one design."
     return Section("Designs", (_axes(seen) if seen.axes else Prose(text),))
 
 
 def shared_section(seen: StoreView) -> Section:
-    """List the settings that all cells share."""
+    """Return a folded section with the settings that all cells share."""
     table = ReportTable("Settings of all designs", ("setting", "value"), settings(seen.dataset.attrs))
     return Section("What all designs share", (table,), folded=True)
 
@@ -44,7 +48,7 @@ def _values(seen: StoreView, name: str) -> str:
 
 
 def settings(attributes: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """List what all cells share: sizes, then config keys with values, parts by name; nulls are left to the config.
+    """Return keys and values that all cells share, as text: sizes, config keys, parts by name; nulls are left out.
 
     `attributes` are those of the store, with `sweep` and `config` as JSON.
     """

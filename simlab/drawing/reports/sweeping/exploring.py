@@ -24,11 +24,13 @@ from simlab.store.query import RESERVATION, records
 from simlab.store.reservations import HELD_FIXED
 
 MOST_WHOLE = 300
-"""Rows of so many cells are those of `query`, whole; of more, what is the same in all rows is said once."""
+"""Cells up to which rows are those of `query`, whole; of more, content that is the same in all rows is said once."""
 MOST_ROWS = 400
-"""The table behind the figure has so many rows at most."""
+"""Rows of the table behind the figure."""
 COSTS = ("money", "hours", "days", "cost", "human_cost", "ratings_used")
+"""Measures that may go across in an equal-cost view."""
 ENDS = ("", "_mcse", "_n", "_clusters", "_low", "_high", "_failed", "_reason")
+"""Endings of the columns that a measure has in a row."""
 
 
 def rows(seen: StoreView) -> tuple[Mapping[str, Any], ...]:
@@ -68,7 +70,7 @@ def explorer(seen: StoreView, question: str, listed: Sequence[Mapping[str, Any]]
 
 
 def axis(seen: StoreView, name: str) -> ReportAxis:
-    """Describe an axis: its values as they stand in rows, and as a reader of figures would say them."""
+    """Return an axis of the store: its values as they stand in rows, and as a reader of figures would say them."""
     coordinate = seen.dataset[name]
     values = restore_axis_values(coordinate.values)
     return ReportAxis(
@@ -82,7 +84,7 @@ def axis(seen: StoreView, name: str) -> ReportAxis:
 
 
 def quantity(seen: StoreView, name: str) -> Quantity:
-    """Describe a measure: its unit, its range, whether less is better, and what its studies share."""
+    """Return a measure of the store as a `Quantity`: unit, range, whether less is better, what its studies share."""
     about = seen.dataset[name].attrs
     within = read_range(seen.dataset, name) if name in seen.dataset else measure_range(name)
     return Quantity(
@@ -98,7 +100,7 @@ def quantity(seen: StoreView, name: str) -> Quantity:
 
 
 def costs(seen: StoreView) -> tuple[str, ...]:
-    """Name the measures of what campaigns take that differ from cell to cell."""
+    """Return the names of the measures of what campaigns take that differ from cell to cell."""
     names = [name for name in COSTS if name in seen.measures]
     return tuple(name for name in names if len({record[name] for record in seen.records}) > 1)
 

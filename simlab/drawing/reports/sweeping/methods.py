@@ -1,6 +1,7 @@
 """Describe the measures and parts of a sweep by their docstrings, with the sources of the methods.
 
-A part is a class or function that the config names by `_target_`, such as a test or a law.
+`section` takes the view of a store (`store_view.view_store`) and returns that section of its report. A part is a class
+or function that the config names by `_target_`, such as a test or a law.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ def _describe_part(where: str, target: str, plugins: Sequence[str]) -> Used:
 
 
 def section(seen: StoreView) -> Section:
-    """Explain every measure and every part: what it is, in which unit, which way is better, and whose it is."""
+    """Return a folded section on every measure and part: what it is, its unit, which way is better, and its source."""
     explained = measures(seen)
     rows = tuple(
         (measure.measure, measure.sentence, measure.unit, measure.range, measure.better, measure.source)
@@ -99,7 +100,7 @@ def section(seen: StoreView) -> Section:
 
 
 def references(seen: StoreView) -> tuple[CitedWork, ...]:
-    """Cite all that the sources of measures and parts name, what is known of the parts' methods, and simlab."""
+    """Return the works that sources of measures and parts name, those of the parts' methods, and simlab."""
     sources = [*(measure.source for measure in measures(seen)), *(measure.source for measure in list_parts(seen))]
     names = [*(part.name for part in list_parts(seen)), *seen.measures]
     keys = {key for name in names if name in METHODS for key in METHODS[name].cites}

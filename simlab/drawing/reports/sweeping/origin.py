@@ -1,4 +1,7 @@
-"""Describe the provenance of the numbers of a store, and the commands that give them again."""
+"""Describe the provenance of the numbers of a store, and the commands that give them again.
+
+Functions take `seen`, the view of a store (`store_view.view_store`), and return names with values, or command lines.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ STORED = ("seed", "schema", "seal")
 
 
 def provenance(seen: StoreView) -> Mapping[str, str]:
-    """Name the versions, the seed, and what seals the numbers of a store."""
+    """Return the versions, the sizes, the seed, and the seal of a store, by name."""
     attributes = seen.dataset.attrs
     versions = {name: str(attributes[name]) for name in (*VERSIONS, *STORED) if name in attributes}
     sweep = _sweep(seen.dataset)
@@ -68,7 +71,7 @@ def write_command(dataset: xr.Dataset) -> str:
 
 
 def config(seen: StoreView) -> Section:
-    """Show all settings that the cells share, as YAML."""
+    """Return a folded section with all settings that the cells share, as YAML."""
     shared = json.loads(str(seen.dataset.attrs.get("config", "{}")))
     sweep = {key: value for key, value in _sweep(seen.dataset).items() if key not in ("finding", "aim", "measure")}
     text = yaml.safe_dump({"sweep": sweep, "shared": shared}, sort_keys=False, allow_unicode=True, width=100)

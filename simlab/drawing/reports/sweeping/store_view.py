@@ -1,4 +1,7 @@
-"""View of a store for its report: which measure, of which axes, and which designs are compared with each other."""
+"""View of a store for its report: which measure, of which axes, and which designs are compared with each other.
+
+Call `view_store` with an open store, which returns the `StoreView`; `compare_designs` compares designs in it.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 MOST_CELLS = 2000
-"""A report holds so many cells; of a larger store it shows a part, and says which."""
+"""Cells that a report holds; of a larger store it shows a part, and says which."""
 
 Record = Mapping[str, Any]
 
@@ -36,8 +39,9 @@ class StoreView:
     """A store as its report shows it: the measure of its figure, the companion that says what was found, its axes.
 
     `by` is the axis whose values are compared, `x` the one that goes across where that is another one; both are None
-    where there is none. `measures` have a value in some cell; `undefined` have none, and hold the reason. `records`
-    are those of all cells, as `view.rows` lists them. `plugins` are the packages that may be asked what their parts do.
+    where there is none. `measures` have a value in some cell; `undefined` have none, and hold the reason. `records` are
+    those of all cells, as `view.rows` lists them. `calculated` marks a store without campaigns. `plugins` are the
+    packages that may be asked what their parts do.
     """
 
     dataset: xr.Dataset
