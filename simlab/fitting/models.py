@@ -1,4 +1,4 @@
-"""State laws that have a sampler of their own as NumPyro models: the definitions that the samplers are held against."""
+"""State laws as NumPyro models where simlab has a sampler of its own: tests compare the samplers with these."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Estimate the uncertainty of a prediction, without the noise of the simulations that it rests on."""
+"""Compute intervals of a prediction from simulated worlds, without the noise of the simulations.
+
+Call `prediction_interval` on values and errors of worlds; it returns (low, high). `widen_by_chance` widens one of a
+share.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Fit whatever a table tells of metrics and systems, and list what it does not tell; call `fit`.
+"""Estimate from a table how good metrics are and how its systems differ, and list what it does not identify.
 
-rho and eta are the probabilities that a metric calls adequate outputs adequate, and others inadequate; mu is its
-mixture matrix, what it says of two outputs given what humans say. Notes are sentences for the user.
+Call `fit` on a table and `Options`; it returns a `MetricFit`. rho and eta are the probabilities that a metric calls
+adequate outputs adequate, and others inadequate; its mixture matrix has the probabilities of its verdicts on two
+outputs given the human verdict. Notes are sentences for the user.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ class MetricFit:
 
 
 def fit(data: Evidence, options: Options) -> MetricFit:
-    """Fit metrics, and describe the systems.
+    """Fit all metrics of a table (outputs with scores, preferences, or scored trials), and describe its systems.
 
     Raises InputError for options that the table has no use for, and where nothing at all can be learned.
     """
@@ -229,11 +230,11 @@ class _Known(NamedTuple):
 
 
 def adequacy_of_scores(outputs: JudgedOutputs, adequate_from: float, sign: int) -> Adequacy | None:
-    """Estimate alphas and the errors of raters from repeated scores; outputs are adequate from a true score.
+    """Estimate alphas and the errors of raters from repeated scores; outputs are adequate from a true score on.
 
-    An output's score is normal within its system, and so is the noise of a rating: what `raters=judges` is made of.
-    Near the bound raters err more often than far from it, so that their errors are no constants. What an output's
-    ratings say of it is drawn towards its system's mean as far as they are noise. None where repeats do not tell.
+    `sign` is -1 where less is better. An output's score is normal within its system, and so is the noise of a rating,
+    as in `raters=judges`. Near the bound raters err more often than far from it, so that their errors are no constants.
+    The estimate of an output's score is shrunk towards its system's mean. None where no output has repeats.
     """
     rated: Bools = np.asarray(np.isfinite(outputs.human).any(1))
     human, system = sign * outputs.human[rated], outputs.system[rated]

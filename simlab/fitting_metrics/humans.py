@@ -1,4 +1,8 @@
-"""Describe the systems and the raters of a table: how pairs compare, how many outputs are adequate, how raters err."""
+"""Describe the systems and raters of a table: preferences between pairs, shares of adequate outputs, raters' errors.
+
+`count_contests` takes comparisons and `contests_of_scores` scores, both return `Contests`; `adequacy` takes labels and
+returns `Adequacy`.
+"""
 
 from __future__ import annotations
 

@@ -37,10 +37,13 @@ from simlab.world.laws.fixed import FixedRatings
 BOUNDS: Mapping[str, tuple[float, float]] = {"kendall": (-1.0, 1.0)}
 """What a measure lies between, if not 0 and 1."""
 NO_TRUTH = "which systems truly differ is not known of a real table"
+"""Reason why a measure that needs the truth is not observed."""
 StudyMeasures = Mapping[tuple[BacktestDesign, str, Measure], MeasuredWorlds]
 """A measure of every world, by design, normalisation and measure."""
 Key = tuple[Any, ...]
+"""Values by which predictions are grouped."""
 NUMBERS = ("predicted", "low", "high", "observed", "observed_mcse", "judged_low", "judged_high")
+"""Fields of a `Prediction` that are averaged over splits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +76,7 @@ def target_world(plan: BacktestRun, split: int, target: Target) -> World:
 
 
 def observe(plan: BacktestRun, split: int, target: Target) -> StudyMeasures:
-    """Carry out studies on the real ratings of a target; return their measures, as those of a single world."""
+    """Carry out studies on the real ratings of a target; return their measures as those of one world."""
     return observe_world(target_world(plan, split, target), plan.size, plan.seed + 1)
 
 
@@ -97,7 +100,7 @@ def pilot(plan: BacktestRun, split: int) -> Ratings:
 def compare(
     plan: BacktestRun, task: PredictionTask, expected: StudyMeasures, real: StudyMeasures
 ) -> Iterator[Prediction]:
-    """Yield a prediction beside what was observed, for each design, normalisation and measure of a task."""
+    """Yield a `Prediction` for each design, normalisation and measure: `expected` values beside the `real` one."""
     law = "" if task.source.method == "naive" else plan.law.name
     for (design, name, measure), values in expected.items():
         outcome = real[design, name, measure]
@@ -128,9 +131,10 @@ def compare(
 
 
 def interval(measure: str, values: MeasuredWorlds, noise: float = 0.0) -> tuple[float, float]:
-    """Return the 90 % interval of a measure, the noise of simulated studies taken out, within what is possible.
+    """Return the 90 % interval (low, high) of a measure over worlds, without simulation noise, within its range.
 
-    Worlds in which it is not defined are left out; NaN where fewer than two are left.
+    `noise` is the variance of the observed value's own error. Worlds in which the measure is undefined are left out;
+    NaN where fewer than two are left.
     """
     known = np.isfinite(values.value)
     if known.sum() < 2:
@@ -152,12 +156,12 @@ def _explain_unknown(measure: str, seen: float) -> str:
 
 
 def observe_world(world: World, size: SimulationSize, seed: int) -> StudyMeasures:
-    """Carry out studies on real ratings."""
+    """Carry out studies on the real ratings of `world`; return their measures."""
     return run_studies([world], size, seed, size.observed_sets, size.observed_per_set)
 
 
 def predict_from_worlds(worlds: Sequence[World], target: World, size: SimulationSize, seed: int) -> StudyMeasures:
-    """Carry out the studies that the target allows in worlds of its frame."""
+    """Carry out, in drawn `worlds`, the studies that the `target` allows; all have its frame. Return their measures."""
     return run_studies(worlds, size, seed, size.sets, size.per_set, allowed=target)
 
 
@@ -188,7 +192,7 @@ def run_designs(
 def fitted_worlds(
     rng: np.random.Generator, law: FittableLaw, effects: Sequence[Any], frame: Frame, n: int
 ) -> Iterator[World]:
-    """Draw worlds for the frame of the target: who rates what is known, the ratings are not."""
+    """Draw n worlds from draws of a fitted law (`effects`) for the frame of the target: its raters, new ratings."""
     for k in range(n):
         yield draw_fixed_world(law, rng, effects[k % len(effects)], frame)
 
@@ -207,7 +211,7 @@ def naive_worlds(rng: np.random.Generator, pilot: Ratings, frame: Frame, n: int)
 
 
 def build_backtest(read: Mapping[str, Any], law: str, splits: int, predictions: Sequence[Prediction]) -> Backtest:
-    """Return the answer that predictions of so many splits give; `read` says what was read of the table."""
+    """Return the answer of a backtest; `read` is the record of how the table was read, `splits` their number."""
     return Backtest(
         read=read_record(ReadTable, read, "read"),
         law=law,

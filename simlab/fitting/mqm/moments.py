@@ -1,8 +1,10 @@
-"""Reduce a table of ratings to what tells the parameters of the law: margins, and products of `pairs` of ratings.
+"""Reduce a table of ratings to moments that inform the parameters of the MQM law: margins, and products of pairs.
 
-All factors of the law are independent with mean 1, so the mean product of two ratings, each divided by what is expected
-of its system and its rater, is the product of `exp(sd ** 2)` over the factors that the two share. Kinds of pairs (same
-document? same segment? same system? same rater?) tell the spreads apart. Call `margins` on a pilot.
+Call `margins` on a pilot; it returns `Margins`.
+
+All factors of the law are independent with mean 1, so the mean product of two ratings, each divided by its expectation
+given its system and its rater, is the product of `exp(sd ** 2)` over the factors that the two share. Kinds of pairs
+(same document? same segment? same system? same rater?) tell the spreads apart.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from simlab.fitting.mqm.pilot import MqmPilot, SharingSums
 from simlab.types import Bools, Floats, Ints
 
 ROUNDS, CLOSE = 30, 1e-5
+"""Rounds of the multiplicative fit at most, and the change below which it ends."""
 PAIRS = (
     "same document, other segment, other system, other rater",
     "same document, other segment, other system, same rater",
@@ -46,6 +49,7 @@ PAIRS = (
 Mean products are ruled by high scores. What a study concludes hangs on how raters rank systems, so that is held, too.
 """
 NEXT = {1: (0,), 2: (0,), 3: (1, 2), 4: (0,), 5: (4, 1), 6: (4, 2), 7: (6, 5, 3), 9: (10,), 10: (4,), 11: (0,)}
+"""Kinds of pairs whose products are taken from those of a kind, the first of them that a table has; see `contrasts`."""
 # That is 160 MB of scores by rater, document and system; of larger tables agreement is not worked out.
 MAX_CELLS = 20_000_000
 
@@ -251,7 +255,7 @@ def _log_ratio(total: Floats, number: Floats) -> Floats:
 
 
 def mark_identified(pilot: MqmPilot) -> Bools:
-    """Mark the kinds of pairs that a table has; those of mean products only."""
+    """Mark the kinds of pairs that a table has, `[kind]` in the order of `PAIRS`; those of mean products only."""
     return np.asarray(_sums_by_kind(pilot.layout.ones) > 0)
 
 

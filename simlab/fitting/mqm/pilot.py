@@ -23,10 +23,12 @@ from simlab.world.recorded import table
 MINOR, MAJOR, NON_TRANSLATION = 10, 50, 250
 """Points of an error in tenths; what is left over modulo ten is punctuation, worth one tenth each."""
 MAX_RATINGS = 500_000
+"""Most ratings of a pilot."""
 # Where scores do not tell errors apart, an average score above zero is taken for so many errors of one kind: enough
 # that their count adds little noise of its own.
 ERRORS_IN_AVERAGE_SCORE = 20
 MAX_RATER_PAIRS = 500
+"""Most pairs of raters whose agreement is worked out."""
 
 
 class PilotScore(NamedTuple):
@@ -145,7 +147,7 @@ def _pilot(
 
 
 def replace_scores(pilot: MqmPilot, counts: Ints, score: Floats) -> MqmPilot:
-    """Put other answers in the place of those that the raters gave."""
+    """Return the pilot with other answers: `counts[kind, rating]` errors and `score[rating]`."""
     return replace(pilot, counts=counts, score=score)
 
 

@@ -2,11 +2,10 @@
 
 Call `fit_world` on votes and their fitted strengths; the `VoteWorld` that it returns draws other votes.
 
-
-Votes of one rater on the same systems resemble each other by what the rater prefers, votes on the same outputs by what
-these are worth. What residuals of a strength for each system have in common, over what their law would let them have,
-gives both variances. A chain (`fitting.fit_pilot`) knows more, and takes seconds to minutes; this serves to carry a
-design out again. Source: Davidson 1970; products of residuals as in Cameron, Gelbach and Miller 2011.
+A vote is a comparison: +1, 0 (a tie) or -1. Votes of one rater on the same systems resemble each other by the rater's
+taste, votes on the same outputs by the outputs' worth: products of residuals from the strengths give both variances. A
+chain (`fitting.fit_pilot`) is more exact, and takes seconds to minutes; this serves to carry a design out again.
+Source: Davidson 1970; products of residuals as in Cameron, Gelbach and Miller 2011.
 """
 
 from __future__ import annotations
@@ -36,10 +35,10 @@ _FARTHEST = 8.0
 
 @dataclass(frozen=True, slots=True)
 class VoteWorld:
-    """A world in logits: `strength[system]`, `log_ties`, spreads of raters' tastes and of outputs.
+    """World of votes in logits: `strength[system]`, `log_ties`, spreads of raters' tastes and of outputs.
 
-    `taste[rater, system]` are the tastes of the table's own raters, `output[item, system]` what its own outputs are
-    worth beyond their systems; None where they are drawn anew. `first` is what the first place is worth.
+    `taste[rater, system]` are the tastes of the table's own raters, `output[item, system]` the worth of its own outputs
+    beyond their systems; None where they are drawn anew. `first` is the advantage of the place shown first.
     """
 
     strength: Floats

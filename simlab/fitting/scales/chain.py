@@ -1,7 +1,8 @@
-"""Model and state of a chain of draws; many tables of one design are sampled side by side.
+"""Define the model of ratings on a scale that chains sample, the state of a chain, and the priors.
 
-What is thought of parameters before a pilot is seen are `Priors`; scores are seen as bounds of latent values: exact,
-censored at a floor or ceiling, rounded, or in a category.
+`fitting.prepare` makes a `ChainModel` and `LatentBounds` of a table: each score bounds a latent value (exact, censored
+at a floor or ceiling, rounded, or in a category). `start` returns a `ChainState`. Many tables of one design are sampled
+side by side, on the last axis.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ PILED = 0.03
 COARSE = 0.1
 """Steps from this share of the scores' spread count as rounding that has to be undone."""
 MOST_CATEGORIES = 20
+"""Most categories of an ordinal scale."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
-"""Fit a law of ratings on a scale to a table by chains that run until they agree; call `fit`.
+"""Fit a law of ratings on a scale to a table by chains that run until they agree.
 
-How well chains mixed follows Gelman et al., Bayesian Data Analysis, 3rd edition, 11.4 and 11.5.
+Call `fit` on the law's name and a table; it returns `Fitted`, draws of all parameters. Measures of how well chains
+mixed follow Gelman et al., Bayesian Data Analysis, 3rd edition, 11.4 and 11.5.
 """
 
 from __future__ import annotations
@@ -34,12 +35,15 @@ from simlab.types import Floats, Ints
 from simlab.world.laws.scales import Scale, ScaleEffects
 
 LawName = Literal["gaussian", "normal_scores", "ordinal", "binary"]
+"""Names of the laws on a scale."""
 CLOSE_ENOUGH = 1.01
 """Chains run on until every R-hat is below, or as often as they may."""
 DRAWS = 200
+"""Draws of the parameters that a fit returns."""
 SHARPNESS = 0.3
 """Scale of the half-normal prior of how far raters of an ordinal scale differ in sharpness (logarithm)."""
 MOST_RATINGS = 30_000
+"""Most ratings that a fit takes; of larger tables whole documents are drawn."""
 FEW = 5
 """With fewer units a spread between them is mostly prior."""
 WORDS = {
@@ -53,12 +57,13 @@ WORDS = {
     "rater_document": "raters on documents",
     "residual": "the residual",
 }
+"""Effects in words, for sentences on those that are not identified."""
 
 
 def fit(
     law: LawName, ratings: Ratings, *, seed: int = 0, draws: int = DRAWS, rounds: int | None = None, rough: bool = False
 ) -> Fitted:
-    """Fit a law to a table; the same seed gives the same draws. Chains run on for at most so many rounds.
+    """Fit a law to a table; the same seed gives the same draws. Chains run on for at most `rounds` rounds.
 
     `rough` runs few chains for a short time: enough to compare laws.
     """
@@ -169,7 +174,7 @@ def seen_scores(score: Floats, scale: Scale, priors: Priors) -> LatentBounds:
 
 
 def settle_chains(chains: ResumableChains, rounds: int | None = None) -> tuple[ScaleDraws, dict[str, float]]:
-    """Run chains on until they agree, for at most so many rounds; return their draws and the diagnosis."""
+    """Run chains on until they agree, for at most `rounds` rounds; return their draws and the diagnosis by name."""
     *_, kept, usual = current_effort().scales
     rounds = rounds or usual
     rounds_drawn = [go_on(chains, kept)]

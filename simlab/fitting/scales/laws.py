@@ -21,6 +21,7 @@ LEAST = 3
 # A file of a fitted world holds no more values (`ScaleLimits`).
 MOST_RANKS = 1001
 DIGITS = 6
+"""Significant digits of numbers in a file."""
 
 
 def gaussian_refusal(ratings: Ratings) -> str | None:

@@ -1,4 +1,7 @@
-"""Estimate the effects of a pilot's own outputs, so that the same outputs can be rated again; call `fit_outputs`."""
+"""Estimate the effects of a pilot's own outputs, so that the same outputs can be rated again.
+
+Call `fit_outputs` on a law's name and a table; it returns an `OutputDraw` for each draw of the law.
+"""
 
 from __future__ import annotations
 

@@ -43,9 +43,11 @@ JOINTLY = 10
 FARTHEST = 37.0
 """Beyond so many standard deviations a normal probability is no longer a number."""
 CLOSE, MOST = 1e-4, 300
+"""Residual at which conjugate gradients end, relative to the right-hand side, and their steps at most."""
 WORK = 1e6
 """Operations that may go into a block that speeds conjugate gradients up."""
 Map: TypeAlias = Callable[[Floats], Floats]
+"""Linear map of columns."""
 
 
 @dataclass(frozen=True, slots=True)
