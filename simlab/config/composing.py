@@ -47,16 +47,17 @@ NAMED = ("systems", "raters", "metric")
 
 
 def compose(overrides: Sequence[str] = (), plugins: Sequence[str] = ()) -> Config:
-    """Compose one study: everything declared, plain and checked."""
+    """Compose the config of one study from KEY=VALUE `overrides`, all else by default; it is checked, nested dicts."""
     return next(compose_sweep(None, overrides, plugins=plugins).cells()).config
 
 
 def compose_sweep(
     name: str | Declared | None, overrides: Sequence[str] = (), *, quick: bool = False, plugins: Sequence[str] = ()
 ) -> Sweep:
-    """Compose a sweep, given by its name or file or as read, and what was typed; without a name, a run of one cell.
+    """Compose a sweep, by its name, file or `Declared`, and `overrides`; None: a run of one cell.
 
-    Raises InputError for everything that a user can mend; nothing is run or written.
+    `quick` takes the sizes of a first look. Raises InputError for everything that a user can mend; nothing is run or
+    written.
     """
     options = groups.find_options(plugins)
     declared = catalogue.load_sweep(name) if isinstance(name, str) else name or RUN
@@ -428,7 +429,7 @@ def _command(declared: Declared, overrides: Sequence[str], quick: bool, plugins:
 
 
 def accounts(configs: Sequence[Mapping[str, Any]], settings: Collection[KeySetting]) -> tuple[str, ...]:
-    """Name the measures of what campaigns cost and what ended them, if some cell has a clock or a budget; else none."""
+    """Name the measures of campaigns' costs and ends, if some cell has a clock or a budget; else none."""
     if not any(has_account(config) for config in _apply_limits(configs, settings)):
         return ()
     clock = any(map(has_clock, configs))

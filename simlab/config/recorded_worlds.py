@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from simlab.studies.kind import Kind
 
 OPTION = "recorded"
+"""Option of `systems` that reads a table of real answers."""
 FITTED, FITTED_PREFERENCES = "fitted", "fitted_preferences"
 """Options of `systems` fitted to a table; `Kind.brings` names the raters that come with them, and with a table."""
 _FITTED_TARGET = "simlab.world.fitted.fitted"

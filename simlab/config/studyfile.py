@@ -1,8 +1,9 @@
-"""Write a composed study down, and read it back: a study file, which `simlab run FILE` carries out.
+"""Write a composed study to a study file (YAML), and read it back; `simlab run FILE` carries it out.
 
-A file is data. Its sections are recognised as options that there are, by their part and their keys, and what they say
-is taken as if it had been set; nothing that it names is imported. So it composes by the same rules as any study: what
-it leaves out is the default of its kind, what it adds or contradicts shows against what was composed.
+`write` takes a config and returns the text, `load_study` takes a path and returns a `Declared`, to be composed;
+`read_config` returns the config itself. A file is data: its sections are recognised as existing options by their part
+and their keys, and nothing that it names is imported. Keys that it leaves out have the default of their kind; keys that
+it adds or contradicts are refused.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from simlab.messages import show, suggest
 from simlab.types import QUESTION, FamilyName, InputError
 
 VERSION = 1
+"""Version of the format."""
 UNTIL = "until"
 """Key of a study file that says to which precision it is run; a study is the same without it."""
 FAMILY, AGAINST = "family", "against"
@@ -143,7 +145,7 @@ _Dumper.add_representer(list, _list)
 
 
 def load_study(path: Path, overrides: Sequence[str] = (), plugins: Sequence[str] = ()) -> Declared:
-    """Read a study file, to be composed with these overrides; what they replace need not be at hand.
+    """Read a study file as a declared sweep of one cell; files that the `overrides` replace need not be at hand.
 
     Raises InputError, beginning with the path, for everything that is wrong with the file; nothing is run.
     """

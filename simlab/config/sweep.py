@@ -1,4 +1,8 @@
-"""Sweeps: their axes, and the config of each of their cells."""
+"""Data of a composed sweep: `Axis` (a varied key), `Cell` (a study of the grid), `Sweep`, and the text of a config.
+
+`Sweep.cells` goes through the configs of all cells; `canonical_text` writes the keys of a config that determine its
+numbers.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +21,9 @@ from simlab.config.precision_targets import Until
 from simlab.config.recorded_worlds import identify
 
 Config = dict[str, Any]
-"""What one study declares: nested dicts of scalars and lists, resolved and checked."""
+"""Config of one study: nested dicts of scalars and lists, resolved and checked."""
 NO_NUMBER = frozenset(("worlds", "pools", "document_draws", "studies", "measure", "engine", "plugins"))
-"""Keys that change no outcome of a replicate: how many there are, how they are judged, how they are computed."""
+"""Keys that change no outcome of a replicate: numbers of worlds and studies, measures, and how work is computed."""
 WHERE = ("backend", "scheduler", "scheduler_seconds")
 """Keys of the engine that say where blocks are carried out; a cell is the same wherever that is."""
 PLACES = ("path", "people")
@@ -27,7 +31,7 @@ PLACES = ("path", "people")
 _FILES = ("systems.path", "systems.columns", "metric.path", "metric.column")
 """Keys that say which file a study is read from, and how: what is written down of it is another in each cell."""
 Written = dict[tuple[str, int], str]
-"""What was written of sections, by their names and where they are in memory."""
+"""Texts of sections, by their names and addresses in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +194,7 @@ def _section_name(key: str) -> str | None:
 
 
 def put(config: Config, key: str, value: Any) -> None:
-    """Change the value of a key that exists; raises KeyError where it does not."""
+    """Change the value of a key (with dots) in place; raises KeyError where the config does not have it."""
     *path, last = key.split(".")
     for part in path:
         config = config[part]
@@ -255,7 +259,7 @@ def omit_resources(config: Mapping[str, Any]) -> Config:
 
 
 def shared_settings(configs: list[Config], left_out: frozenset[str], where: str = "") -> Config:
-    """Return what all configs have in common, the keys of axes left out."""
+    """Return the keys and values that all configs have in common, without the keys `left_out`."""
     first, *others = configs
     common: Config = {}
     for name, value in first.items():

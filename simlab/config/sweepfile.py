@@ -1,8 +1,8 @@
-"""Read a sweep: one YAML file per question, with the claims of its finding.
+"""Read a sweep file: one YAML file per question, with axes, settings, a figure, and the claims of its finding.
 
-A value in a file means what it means behind `key=`; see `simlab.config.plain_yaml`.
-
-A finding in words rots in silence; a claim is rerun (`tests/published`).
+Call `load` on a path, or `parse` on a text; both return a `Declared`, which `compose_sweep` composes. A value means the
+same as behind `key=`; see `simlab.config.plain_yaml`. Claims are the numbers of the finding; `tests/published` reruns
+them.
 """
 
 from __future__ import annotations
@@ -25,9 +25,11 @@ FIGURES = ("lines", "pairs", "tradeoff", "contours", "repetitions")
 """What a figure shows: a measure against an axis; the verdict about each pair; one measure against another; lines of
 equal value over two axes; a measure for each sort of repetition."""
 SCALES = ("linear", "log", "neg_log")
+"""Scales of an axis of a figure."""
 DESIGN = "design"
 """The axis whose values are the names of a file's designs."""
 ONE_AT_A_TIME = "--one-at-a-time"
+"""Option of the command line that keeps the cells that vary one axis at a time."""
 QUICK = "quick"
 """The preset of every sweep: a first look."""
 _SUFFIXES = (".yaml", ".yml")
@@ -73,15 +75,18 @@ class Declared:
 
 
 RUN = Declared("run", command=("run",), one_cell=True)
-"""What `simlab run` asks for: one study as it is by default, but for what is typed."""
+"""Declaration of `simlab run`: one study, all by default but for what is typed."""
 
 
 MULTIRUN = Declared("run", command=("run", "--multirun"))
-"""What `simlab run -m` asks for: the grid of all that is typed with several values."""
+"""Declaration of `simlab run -m`: the grid of all keys that are typed with several values."""
 
 
 def replace_until(declared: Declared, precision: str | None, at_most: str | None) -> Declared:
-    """Let what was typed of a precision take the place of what a file says; raise InputError for what is none."""
+    """Return the declaration with a typed precision and end, if any, in place of those of its file.
+
+    Raises InputError for a text that is none.
+    """
     until = parse_until(precision, at_most, declared.until)
     if until is not None and declared.calculation:
         raise InputError(f"{declared.name} is calculated, without error; leave --precision out")
@@ -89,7 +94,10 @@ def replace_until(declared: Declared, precision: str | None, at_most: str | None
 
 
 def replace_locate(declared: Declared, target: str | None, along: str | None) -> Declared:
-    """Let what was typed of a crossing take the place of what a file says; raise InputError for what is none."""
+    """Return the declaration with a typed crossing, if any, in place of that of its file.
+
+    Raises InputError for a text that is none.
+    """
     located = locating.choose_target(target, along, declared.locate)
     if located is not None and declared.calculation:
         raise InputError(f"{declared.name} is calculated, all of its grid at once; leave --locate out")

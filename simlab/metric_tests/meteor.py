@@ -1,5 +1,6 @@
-"""Score by METEOR 1.5 as pycocoevalcap runs it: a Java process that reads sentences and answers with scores.
+"""Score sentences by METEOR 1.5 as pycocoevalcap runs it: a Java process that reads sentences and returns scores.
 
+`Meteor.score` takes candidates and references and returns a score for each; `check_java` tests for Java beforehand.
 Source: Denkowski and Lavie 2014, Meteor Universal.
 """
 

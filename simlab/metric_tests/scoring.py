@@ -1,7 +1,8 @@
 """Score originals and corruptions by metrics, and keep the raw pairs of scores.
 
-Whatever a metric does, it is counted: one that raises, or gives too few scores, has none for these trials and the
-others go on; a score that is not a finite number is NaN.
+Call `score` on trials and metrics; it returns `ScorePairs`, one for each corruption, number of references and score. A
+metric that raises, or returns too few scores, has no scores for these trials, with the reason, and the others go on; a
+score that is not a finite number is NaN.
 """
 
 from __future__ import annotations

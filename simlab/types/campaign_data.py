@@ -1,4 +1,8 @@
-"""Data of a campaign (the collecting of one study): ratings, comparisons or judgements, as an analyst may use them."""
+"""Data of a campaign (the collecting of one study): ratings, comparisons or judgements, as an analyst may use them.
+
+Kinds of studies make `Collected`, whose `seen` holds the answers; tests of ratings take `ScoredRatings`, estimators of
+judgements `Judged`, stopping rules `JudgementSequence`.
+"""
 
 from __future__ import annotations
 
@@ -95,7 +99,7 @@ class Arrived:
 
 
 class Streams(NamedTuple):
-    """Address of a study's random numbers; each word leads to a generator of its own, always the same."""
+    """Address of a study's random numbers; each word gives a generator of its own, always the same."""
 
     seed: int
     path: tuple[str | int, ...]
@@ -136,8 +140,8 @@ class Campaign(NamedTuple):
 class Parts:
     """Sums of the metric's scores of outputs that no human judged, document by document.
 
-    `n[k]` of them belong to document `document[row, k]`, and their scores add up to `total[row, k]`; a row is a system
-    in a campaign.
+    A row is a system in a campaign: `n[k]` outputs belong to document `document[row, k]`, and their scores add up to
+    `total[row, k]`.
     """
 
     document: Ints

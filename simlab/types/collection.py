@@ -1,4 +1,7 @@
-"""Data of collecting on a clock: tasks, who may do them, and the log of who did what and when."""
+"""Data of collecting on a clock (simulated hours): tasks, who may do them, and the log of who did what and when.
+
+`Work` and its `Tasks` go into the clock, a `Log` comes out; times are hours from the start of the campaign.
+"""
 
 from __future__ import annotations
 

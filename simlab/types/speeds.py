@@ -1,4 +1,4 @@
-"""Speeds of people at work."""
+"""Speeds of people at work: mean seconds per answer, and how they vary between people, logins and screens."""
 
 from __future__ import annotations
 

@@ -273,6 +273,6 @@ def _ratio(parts: list[Ratio]) -> MeasuredTables:
 
 
 def sizes(n_items: int, fewest: int) -> Iterator[int]:
-    """Yield numbers of items of a study: a sixth, a third and a half of `n_items`, at least `fewest`, at most a half."""
+    """Yield numbers of items of a study: a sixth, a third and a half of `n_items`, at least `fewest`."""
     seen = {max(fewest, n_items * part // 6) for part in (1, 2, 3)}
     yield from sorted(size for size in seen if 2 * size <= n_items)
