@@ -27,8 +27,8 @@ SIZES = ("design.documents", "design.ratings_per_item")
 def adapt_sizes(settings: Settings, composed: Iterable[Config], kind: Kind) -> tuple[Settings, str]:
     """Return settings with sizes that the table has, also put into the configs `composed`, and a line on the changes.
 
-    Values beyond the table are dropped; in place of them stands what it has, once. Nothing is adapted, and the line is
-    empty, where tables differ from cell to cell or cannot be read.
+    Values above the largest that the table allows are replaced by it, once. Nothing is adapted, and the line is empty,
+    where tables differ from cell to cell or cannot be read.
     """
     systems = settings.get("systems")
     if systems is None or set(systems.values) != {OPTION} or "systems.path" in _list_swept(settings):

@@ -1,4 +1,7 @@
-"""Compose a calculation: a sweep whose cells need no simulation, so that thousands of them are one call."""
+"""Compose a calculation: a sweep whose cells need no simulation, so that thousands of them are one call.
+
+Call `compose_calculation` on a sweep file as read; it returns a `Calculation`.
+"""
 
 from __future__ import annotations
 

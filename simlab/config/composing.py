@@ -1,9 +1,9 @@
-"""Compose studies: each combination of options once, by Hydra; values are patched in.
+"""Compose the configs of studies from their options (by Hydra) and the values of their keys, and check them.
 
-Call `compose` for the config of one study, `compose_sweep` for a grid. Overrides are KEY=VALUE as typed, `plugins`
-names of packages that bring options. A config is nested dicts, a section for each group.
-Every value, those of axes included, is checked against the rules of its section before anything is run, each once:
-a grid of thousands of cells costs a handful of compositions.
+Call `compose` for the config of one study, `compose_sweep` for the `Sweep` of a grid. Overrides are KEY=VALUE as typed,
+`plugins` names of packages that bring options. A config is nested dicts, a section for each group. Each combination of
+options is composed once, and values, axes included, are checked once and patched in: a grid of thousands of cells costs
+a handful of compositions.
 """
 
 from __future__ import annotations
@@ -451,10 +451,10 @@ def _apply_limits(
 def fill_defaults(
     config: Mapping[str, Any], plugins: Sequence[str] = (), question: str | None = None
 ) -> dict[str, Any]:
-    """Return a config in which each key that it leaves out has the value that its kind of study has by default.
+    """Return a config with the default of its kind of study for each key that it leaves out.
 
     A section of another part than the default one has its own keys, and is left as it is. `question` names the kind
-    where the config does not; what is no study at all is left to be refused elsewhere. Raises InputError for a study
+    where the config does not; a config that is no study is left to be refused elsewhere. Raises InputError for a study
     that does not name its systems, raters or metric.
     """
     from simlab.studies.kinds import identify_kind

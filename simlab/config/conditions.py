@@ -54,7 +54,7 @@ class Condition:
     tree: ast.expr
 
     def holds(self, values: Values) -> bool:
-        """True if a cell with these values is kept; raise InputError where the condition has no answer there."""
+        """True if a cell with these values (by axis) is kept; raise InputError where it cannot be evaluated."""
         try:
             kept = _evaluate(self.tree, values)
         except ArithmeticError as error:
@@ -78,7 +78,7 @@ class Condition:
 
 
 def read(key: str, value: Any) -> Condition:
-    """Read the text of a condition; raise InputError for what is none."""
+    """Read the text of a condition, under `key` in errors; raise InputError for a text that is no condition."""
     if not isinstance(value, str) or not value.strip():
         raise InputError(f"{key} must be a condition on axes, such as `{key}: {EXAMPLE}`")
     text = " ".join(value.split())

@@ -1,6 +1,6 @@
 """Refuse fitted worlds that failed checks against their pilot, or add a reservation (a warning) to their sweep.
 
-Call `accept_sweep`.
+Call `accept_sweep` on a composed sweep; it returns the sweep, or raises InputError.
 """
 
 from __future__ import annotations

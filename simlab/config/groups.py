@@ -34,7 +34,7 @@ _OWN: ContextVar[Path | None] = ContextVar("own_options", default=None)
 
 
 def folder(name: str) -> Path:
-    """Locate what is shipped beside the package, as `conf`, `sweeps` or `examples`: in it, else in the checkout."""
+    """Return the path of a shipped folder, `conf`, `sweeps` or `examples`: in the package, else in the checkout."""
     package = Path(__file__).resolve().parent.parent
     return package / name if (package / name).exists() else package.parent / name
 
@@ -82,7 +82,7 @@ def own_options(root: Path | None) -> Iterator[None]:
 
 
 def own_words() -> list[str]:
-    """Return the words of a command line that name the folder of one's own options, if one is in use."""
+    """Return the words of a command line that name the user's folder of options; none where none is in use."""
     return ["--config-dir", str(_OWN.get())] if _OWN.get() else []
 
 

@@ -102,7 +102,7 @@ def write(located: Locate) -> dict[str, str]:
 
 
 def write_words(located: Locate) -> list[str]:
-    """Write what is located as the command line has it.
+    """Return the location as words of the command line.
 
     >>> write_words(Locate("power", 0.8, along="documents"))
     ['--locate', 'power=0.8', '--along', 'documents']

@@ -62,7 +62,7 @@ class KeySetting:
 
 
 def parse(text: str) -> KeySetting:
-    """Read one override from the command line; raise InputError for what is none."""
+    """Read one override, KEY=VALUE, from the command line; raise InputError for a text that is none."""
     try:
         text.encode()
     except UnicodeEncodeError as error:

@@ -39,7 +39,7 @@ def read_content(path: Path) -> Any:
 
 
 def split_campaign_line(path: Path) -> tuple[Any, str | None]:
-    """Read a YAML file as `read_content` does; return beside it what its line of a campaign says (None: it has none).
+    """Read a YAML file as `read_content` does; return beside it the text of its line on a campaign (None: no line).
 
     Raises InputError, beginning with the path, for what is no such file.
     """

@@ -90,7 +90,7 @@ def typed_targets(text: str) -> tuple[PrecisionTarget, ...]:
 
 
 def read(key: str, value: Any) -> Until:
-    """Read the key `until` of a file: `precision: {M: X}`, and `at_most` where there is an end to patience.
+    """Read the key `until` of a file: `precision: {M: X}`, and `at_most` where the time or campaigns are limited.
 
     Numbers come as a file has them, as text.
     """
@@ -114,7 +114,7 @@ def write_until(until: Until) -> dict[str, Any]:
 
 
 def read_targets(declared: Mapping[str, Any]) -> tuple[PrecisionTarget, ...]:
-    """Read the targets that a store says its last run had; none where it had none, or says what is no target."""
+    """Read the targets of a store's last run from its declaration; none where it had none, or a malformed one."""
     until = declared.get("until")
     precision = until.get("precision") if isinstance(until, dict) else None
     if not isinstance(precision, dict):

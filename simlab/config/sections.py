@@ -77,7 +77,7 @@ class Engine(TypedDict):
 
 
 class Bare(TypedDict):
-    """No keys: the section only holds parts, or says that there is nothing to say."""
+    """No keys of its own: the section only holds parts, or is empty."""
 
 
 SECTIONS: Mapping[str, tuple[type, ...]] = {
@@ -124,7 +124,7 @@ def check(config: Mapping[str, Any], where: str = "", plugins: Sequence[str] = (
 
 
 def checked_value(config: Mapping[str, Any], key: str, value: Any, plugins: Sequence[str] = ()) -> Any:
-    """Check a value for a key of a config; return it in the type that its rule names.
+    """Check a value for a key (with dots) of a config; return it in the type that its rule names.
 
     Raises KeyError where the config has no such key, InputError for a value that its rule does not allow.
     """

@@ -63,7 +63,7 @@ def is_axis_of_options(setting: KeySetting, options: Options) -> bool:
 
 
 def spread(settings: Settings) -> Settings:
-    """Return the settings with axes that set several keys taken apart; what such an axis sets stands last."""
+    """Return the settings, each axis that sets several keys split into one setting per key; these stand last."""
     own = [setting for setting in settings.values() if not setting.sets]
     parts = [part for setting in settings.values() if setting.sets for part in setting.spread()]
     return {setting.key: setting for setting in (*own, *parts)}
@@ -81,7 +81,7 @@ def _add_values(setting: KeySetting, declared: Declared) -> KeySetting:
 
 
 def resolve_names(setting: KeySetting, declared: Declared) -> KeySetting:
-    """Write beside the names on an axis what each stands for; raise InputError for a name that the file lacks."""
+    """Add to the names on an axis the keys and values that each sets; raise InputError for an unknown name."""
     known = declared.named.get(setting.key)
     if known is None:
         return setting

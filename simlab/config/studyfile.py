@@ -83,10 +83,10 @@ def write_yaml(content: Mapping[str, Any]) -> str:
 
 
 def read_config(content: Any, plugins: Sequence[str] = ()) -> Config:
-    """Take the content of a study file for the config that it was written from; nothing is composed.
+    """Return the config that a study file was written from, given its content; nothing is composed.
 
-    So no file that the study reads needs to be at hand. Raises InputError for what is no study file, and for a key or a
-    value that no study has.
+    The files that the study reads need not be at hand. Raises InputError for content that is no study file, and for a
+    key or a value that no study has.
     """
     from simlab.studies.kinds import identify_kind, infer_kind
 
@@ -106,10 +106,10 @@ def read_config(content: Any, plugins: Sequence[str] = ()) -> Config:
 
 
 def locate_files(study: Mapping[str, Any], path: Path) -> dict[str, str]:
-    """Name, by section, the files of a study that lie beside its own file: a folder can be moved, and read from afar.
+    """Return, by section, the files of a study that lie beside its own file: a folder can be moved, and read from afar.
 
-    A relative path is taken from where the user stands, unless there is none there, or another file than the study was
-    written with (its digest) while that is beside it.
+    A relative path is taken from the current folder, unless no file lies there, or one with another digest than the
+    study was written with while the file with that digest lies beside the study.
     """
     located = {}
     for section in FROM_FILES:

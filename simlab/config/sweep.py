@@ -73,7 +73,7 @@ class Axis:
         return replace(self, values=tuple(self.values[k] for k in places), sets=sets)
 
     def names(self, k: int) -> dict[str, Any]:
-        """Return what a condition can ask of a cell at value `k`: the value, and what it sets, by name and by key."""
+        """Return values by name that a condition can use at value `k`: of the axis, and of the keys that it sets."""
         values = self.sets[k] if self.sets else {}
         beside = {key: value for key, value in values.items() if key != self.key}
         named = {self.along[key]: value for key, value in beside.items() if key in self.along}
@@ -218,7 +218,7 @@ def _patch(config: Config, values: Mapping[str, Any]) -> Config:
 
 
 def omit_paths(section: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Leave out of a section where a file lies whose digest it says: moved or renamed, it is the same file.
+    """Leave the path of a file out of a section that has its digest: moved or renamed, it is the same file.
 
     >>> omit_paths({"path": "my/world.yaml", "sha256": "0a"}), omit_paths({"path": "mine.tsv", "sha256": None})
     ({'sha256': '0a'}, {'path': 'mine.tsv', 'sha256': None})
@@ -229,9 +229,10 @@ def omit_paths(section: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def canonical_text(config: Mapping[str, Any], cache: Written | None = None, *, placed: bool = True) -> str:
-    """Write what determines a cell's numbers, always in the same letters; see `omit_paths` for what is not `placed`.
+    """Return the keys and values that determine a cell's numbers, always in the same letters.
 
-    Of cells that share sections, and stay in memory meanwhile, each section is written once where they share a `cache`.
+    `placed=False` leaves out where files lie (`omit_paths`). Cells that share sections, kept in memory, and a `cache`
+    have each section written once.
 
     >>> canonical_text({"studies": 9, "seed": 1, "design": {"documents": 5}})
     '{"design":{"documents":5},"seed":1}'

@@ -39,7 +39,7 @@ _KEYS = ("at", "measure", "value", "within")
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """Declaration of a sweep: the content of its file, or of what stands for one.
+    """Declaration of a sweep: the content of its file, or that of a command without a file.
 
     `command` are the words after `simlab` that ask for it; `one_cell` says that no key may have several values,
     `precise` that a user, not the file, asked for a precision,
@@ -133,7 +133,7 @@ def is_path(name: str) -> bool:
 
 
 def load(path: Path) -> Declared:
-    """Read and check a sweep file; raise InputError, beginning with its path, for what is wrong with it."""
+    """Read and check a sweep file; raise InputError, beginning with its path, for any mistake in it."""
     content = read_content(path)
     try:
         return replace(_parse_content(path.stem, content), command=("sweep", str(path)))
@@ -142,7 +142,7 @@ def load(path: Path) -> Declared:
 
 
 def parse(name: str, text: str) -> Declared:
-    """Read a sweep from the text of a file; raise InputError for what is wrong with it."""
+    """Read a sweep, called `name`, from the text of a file; raise InputError for any mistake in it."""
     return _parse_content(name, parse_yaml(text))
 
 
@@ -382,7 +382,7 @@ def _mcse(text: str) -> float:
 
 
 def claims(key: str, value: Any) -> tuple[Claim, ...]:
-    """Read a list of claims; raise InputError for what is none."""
+    """Read a list of claims; raise InputError for a malformed one."""
     if not isinstance(value, list) or not value:
         raise InputError(
             f"{key} must be a list of claims, such as [{{at: {{...}}, measure: srp, value: 0.7, within: 0.05}}]"
@@ -425,7 +425,7 @@ class Claim:
 
 
 def check_cells(listed: Collection[Claim], axes: Collection[str], measures: Collection[str] = ()) -> None:
-    """Raise InputError for a claim that does not say which cell it is about, or is not about a measure of the sweep."""
+    """Raise InputError for a claim that does not give each axis a value, or whose measure the sweep does not have."""
     for k, claim in enumerate(listed):
         if left := [axis for axis in axes if axis not in claim.at]:
             raise InputError(f"claims[{k}].at lacks {left[0]}, an axis of this sweep; a claim is about one cell")

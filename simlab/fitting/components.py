@@ -77,7 +77,7 @@ class PilotComponents:
     unknown: frozenset[str]
 
     def list_components(self) -> list[Component]:
-        """List what makes scores differ; a rating's own noise holds what only a rater of an output differs by."""
+        """List the components of scores; the noise of a rating includes effects of single raters on single outputs."""
         rest = ("rater_segment", "rater_output_document", "residual")
         joined = {name: self.variance[name] for name in SHOWN if name in self.variance}
         joined["residual"] = np.sum([self.variance[name] for name in rest if name in self.variance], axis=0)
@@ -155,7 +155,7 @@ def variances(score: Floats) -> dict[str, Floats]:
 
 
 def other_raters(rng: np.random.Generator, effects: Any, spread: Mapping[str, float], n: int) -> Any | None:
-    """Replace the pilot's raters in a draw of a law by n at large; None where the law does not say how these are.
+    """Replace the pilot's raters in a draw of a law by n at large; None where the law has no distribution of raters.
 
     What is drawn has exactly the spread that it should have, so that it adds no noise of its own to a component.
     """
@@ -322,7 +322,7 @@ def trade(components: PilotComponents, ratings: float, most: int = MOST_EACH) ->
 def choose_ratings_each(
     components: PilotComponents, prices: Sequence[float] = PRICES, most: int = MOST_EACH
 ) -> list[Best]:
-    """Return how many ratings each are best where a document costs as much as so many ratings, and 1 .. `most` can be.
+    """Return the best number of ratings of an output, 1 to `most`, for each price of a document [ratings].
 
     `K = sqrt(price B / (segments A))`, to the whole number that is better (Brennan 2001, section 8.1).
     """

@@ -63,7 +63,7 @@ class TableWorld:
 
     @property
     def name(self) -> str:
-        """Name the world, and say how it stood its checks."""
+        """Return the name of the world with the number of checks that it passed."""
         n = self.passed + len(self.failed)
         failed = f"; failed: {', '.join(self.failed[:3])}{', ...' if len(self.failed) > 3 else ''}"
         return f"{self.law.name}, {self.passed} of {n} checks passed{failed if self.failed else ''}"
@@ -180,7 +180,7 @@ def make_equal(effects: Any) -> Any:
 
 
 def make_equal_over(effects: Any, load: Floats) -> Any:
-    """Make all systems alike over these raters, whose tastes stay; raters count as their `load[rater]` says.
+    """Make all systems alike over these raters, whose tastes stay; rater r has the weight `load[r]`.
 
     On a scale each system is moved until the mean of its scores is that of all: a scale with ends or steps turns tastes
     that cancel out into scores that do not.

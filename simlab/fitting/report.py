@@ -1,7 +1,7 @@
-"""Fit a law to a table of ratings, and report its checks, variance components, dependability and what is not known.
+"""Fit a law to a table of ratings, and report checks, variance components, dependability and parameters not identified.
 
-Call `report` on a table; `FitReport.answer` is the answer of `simlab fit`, `FitReport.content` the file of the world.
-`say` is called with each line of progress.
+Call `report` on a table; it returns a `FitReport`, whose `answer` is that of `simlab fit` and whose `content` is the
+file of the world. `say` is called with each line of progress.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ class FitReport:
 
     @property
     def not_identified(self) -> Sequence[str]:
-        """List, in sentences, what the pilot cannot tell and what stands in for it."""
+        """List, in sentences, the parameters that the pilot does not identify, and what their values rest on."""
         return self.fitted.not_identified
 
     @property
@@ -156,7 +156,7 @@ class FitReport:
         )
 
     def content(self, about: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what the file of the world says; `about` names the table."""
+        """Return the content of the world's file; `about` names the table."""
         return content(
             self.law,
             self.fitted,
@@ -212,7 +212,7 @@ def examine_fit(
     seed: int,
     say: Say = ignore_message,
 ) -> FitReport:
-    """Check a fit against its pilot and estimate what makes scores differ; return the report, without speeds."""
+    """Check a fit against its pilot and estimate components of scores; return the report, without speeds."""
     say(f"checking {law.name} against the pilot")
     parts = components(law, fitted, seed)
     ratings = fitted.ratings
@@ -259,7 +259,7 @@ def ratings_per_output(ratings: Ratings) -> int:
 
 
 def summarise_checks(checks: FitChecks) -> dict[str, Any]:
-    """Return how many checks a world passed, and of those that failed what was found."""
+    """Return how many checks a world passed, and a description of each that failed."""
     return {"passed": checks.passed, "failed": [_describe_failure(check) for check in checks.failed]}
 
 
@@ -301,7 +301,7 @@ def content(
 
 
 def table_counts(ratings: Ratings) -> dict[str, int]:
-    """Count what a table holds."""
+    """Count the ratings, systems, raters and documents of a table."""
     return {
         "ratings": len(ratings.score),
         "systems": ratings.n_systems,

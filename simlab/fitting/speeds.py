@@ -91,7 +91,7 @@ class FittedSpeeds:
 
     @property
     def login_sd(self) -> EstimateInterval:
-        """Return how much the logins of a person differ, beside what their screens make of it."""
+        """Return how much the logins of a person differ (sd of log speeds), beyond the scatter of their screens."""
         return _span(self.draws[:, 2])
 
     @property
@@ -103,7 +103,7 @@ class FittedSpeeds:
         return EstimateInterval(log_sd(cv / reach), log_sd(cv), log_sd(cv * reach))
 
     def speeds_by_world(self, n: int = KEPT) -> list[Speeds]:
-        """Return draws of speeds, one for each world: what the table left open differs between them."""
+        """Return n draws of speeds, one for each world: they differ by the uncertainty that the table leaves."""
         draws, spread = self.draws[:n], self.screen_sd.estimate
         means = mean_seconds_per_answer(draws)
         pairs = zip(means.tolist(), draws[:, 1:].tolist(), strict=True)
@@ -111,7 +111,7 @@ class FittedSpeeds:
 
 
 def fitted_speeds(times: Times | None, cut: float = CUT) -> FittedSpeeds | None:
-    """Learn how fast people work, gaps cut at so many seconds; None where a table has no times that say it.
+    """Estimate how fast people work, gaps cut at `cut` seconds; None where a table has no usable times.
 
     Log seconds per answer of a login are a mean, plus a normal effect of the person, plus one of the login, plus the
     scatter of its screens, which is known from all screens of the table.
@@ -284,7 +284,7 @@ class HoursPrediction(NamedTuple):
 
     @property
     def inside(self) -> bool:
-        """True if the interval holds what happened."""
+        """True if the interval holds the hours that were worked."""
         return self.predicted.low <= self.happened <= self.predicted.high
 
 

@@ -219,12 +219,12 @@ def _plain_name(name: str) -> str:
 
 
 def records(fit: MetricFit) -> list[Record]:
-    """List `metric, what, value, low, high, rests_on`; what several metrics tell of humans is told once."""
+    """List rows with `metric, what, value, low, high, rests_on`; rows on humans that metrics share stand once."""
     return _drop_repeats([*(row for learned in fit.metrics for row in _rows(learned)), *_rows_of_systems(fit)])
 
 
 def notes(fit: MetricFit) -> list[str]:
-    """Return what the table does not tell; each note once, with the metrics that it is about."""
+    """Return sentences on what the table does not identify; each once, with the metrics that it is about."""
     return [*fit.notes, *_group_notes(fit.metrics)]
 
 

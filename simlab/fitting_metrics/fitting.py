@@ -51,7 +51,7 @@ class Options:
 
     @property
     def signs(self) -> tuple[int, int]:
-        """Return what turns (human, metric) scores so that more is better."""
+        """Return factors, 1 or -1, that turn (human, metric) scores so that more is better."""
         return (-1 if self.human_lower_is_better else 1), (-1 if self.lower_is_better else 1)
 
 
@@ -308,7 +308,7 @@ def _agreement(deviation: Floats, signal: float) -> float:
 
 
 def describe_humans(data: JudgedOutputs, adequacy: Adequacy | None, *, labels: bool) -> Iterator[str]:
-    """Describe human scores, labels and their repeats."""
+    """Yield sentences on human scores, labels and their repeats."""
     if missing := int((~np.isfinite(data.human).any(1)).sum()):
         yield f"{missing} of {len(data.human)} outputs have no human score; left out"
     if len(data.system_names) < 2:
@@ -337,7 +337,7 @@ def _errors(adequacy: Adequacy) -> str:
 
 
 def report_missing_scores(data: JudgedOutputs, name: str) -> Iterator[str]:
-    """Report scores that are missing, few or all the same."""
+    """Yield sentences on scores that are missing, few or all the same."""
     score = data.metrics[name]
     missing = ~np.isfinite(score)
     if missing.all():
@@ -354,13 +354,13 @@ def report_missing_scores(data: JudgedOutputs, name: str) -> Iterator[str]:
 
 
 def report_missing_preferences(preferred: Bools) -> Iterator[str]:
-    """Report comparisons that a metric says nothing of."""
+    """Yield a sentence on comparisons that a metric has no verdict on, if any."""
     if missing := int((~preferred).sum()):
         yield f"{missing} of {len(preferred)} comparisons have no preference; left out"
 
 
 def report_trials(trials: ScoredTrials, mixture: Mixture | None) -> Iterator[str]:
-    """Report scores that are missing, and what corruptions stand for."""
+    """Yield sentences on missing scores, and on corruptions as a stand-in for real outputs."""
     both = np.isfinite(trials.original) & np.isfinite(trials.corrupted)
     if missing := int((~both).sum()):
         yield f"{missing} of {len(both)} trials lack a finite score; left out"
@@ -374,7 +374,7 @@ def report_trials(trials: ScoredTrials, mixture: Mixture | None) -> Iterator[str
 
 
 def explain_missing_rates(rates: MetricRates | None, adequacy: Adequacy | None) -> Iterator[str]:
-    """Explain why there is no rho and eta, or that they are worth nothing."""
+    """Yield a sentence where rho and eta are missing, or carry no information."""
     if adequacy is None:
         return
     if rates is None:
@@ -407,7 +407,7 @@ def describe_mixture(mixture: Mixture | None, what: str) -> Iterator[str]:
 
 
 def explain_missing_correlation(correlation: Correlation | None) -> Iterator[str]:
-    """Explain why there is no correlation."""
+    """Yield a sentence where the correlation is missing."""
     if correlation is None:
         yield "the correlation is not identified: too few outputs, or no spread beyond noise"
     elif not math.isfinite(correlation.z_error):

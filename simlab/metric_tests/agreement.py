@@ -1,9 +1,8 @@
 """Measure the agreement of metrics about which trials pass: share of equal verdicts, and their correlation.
 
-Call `metric_agreement` on the scores of metrics; it returns a `MetricAgreement`. Verdicts are 0 and 1, so that
-Pearson's correlation is phi. Errors take the trials of an original sentence as one cluster: five corruptions of a
-sentence are not independent. Source: Boag et al. 2016, table 3 (pairwise correlation between the predictions of
-metrics), of which only the caption is at hand.
+Call `metric_agreement` on `ScorePairs`, the scores of metrics; it returns a `MetricAgreement`. Verdicts are 0 and 1, so
+that Pearson's correlation is phi. Errors take the trials of an original sentence as one cluster. Source: Boag et al.
+2016, table 3 (pairwise correlation between the predictions of metrics), of which only the caption is at hand.
 """
 
 from __future__ import annotations

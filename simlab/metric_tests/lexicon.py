@@ -1,4 +1,7 @@
-"""Words with near synonyms and with opposites: a few of simlab's own, and those of a user's file; call `read`."""
+"""Words with near synonyms and with opposites: a few of simlab's own, and those of a user's file.
+
+Call `read` on a file, or None; it returns a `Lexicon`.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ OWN: Lexicon = {
 
 
 def read(file: Path | None) -> Lexicon:
-    """Return our own words with those of a file, which come first; raises InputError for what is malformed.
+    """Return simlab's words with those of a file, which win; raises InputError for a malformed file.
 
     A line of the file is a corruption (near_syms, sem_opps), a word, and what stands in its place, parted by tabs.
     """

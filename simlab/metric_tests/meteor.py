@@ -21,7 +21,7 @@ JAVA_OPTIONS = "-Duser.language=en -Duser.country=US -Dfile.encoding=UTF-8"
 
 
 def check_java() -> None:
-    """Raise InputError where no Java runs; some systems have a command `java` that only says where to get it."""
+    """Raise InputError where no Java runs; a command `java` that only says where to get it counts as none."""
     java = shutil.which("java")
     with contextlib.suppress(OSError, subprocess.SubprocessError):
         if java and subprocess.run([java, "-version"], capture_output=True, timeout=60).returncode == 0:  # noqa: S603

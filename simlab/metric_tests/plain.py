@@ -132,7 +132,7 @@ def require_text(where: str, record: Mapping[str, Any], key: str) -> str:
 
 
 def read_references(where: str, value: Any) -> list[str]:
-    """Return the references of a record; raises InputError where none says anything."""
+    """Return the references of a record; raises InputError where all are blank."""
     if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
         raise InputError(f"{where}: references={json.dumps(value)[:40]} must be a list of sentences")
     if not drop_blanks(value):

@@ -83,7 +83,7 @@ def refuse_double_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def read_text(file: Path) -> str:
-    """Return the text of a file of trials; raises InputError for what is no file, too large, or not UTF-8."""
+    """Return the text of a file of trials; raises InputError where it is missing, too large, or not UTF-8."""
     where = clip(file)
     return files.text(files.content(file, where, most=MAX_BYTES, remedy="give trials as text"), where)
 

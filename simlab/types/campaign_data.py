@@ -113,10 +113,10 @@ class Streams(NamedTuple):
 class Collected:
     """Data of one campaign as an analyst has it: nothing that only the simulated world knows.
 
-    `frame` says what could be rated, `documents[document]` which documents the study has and `asked` whom the design
-    asked (None where a kind of study knows no such thing); `seen` are the answers that came. `metric` is what the
-    metric says of the outputs (None without one), `known` has facts that the kind of study tells an analyst, by name.
-    `paid` has counts (`ratings`, ...) and the `cost`, by name; `streams` are the random numbers of the analysis.
+    `frame` says which outputs could be rated; `documents[document]` marks those of the study, `asked` has the raters of
+    the design (None where a kind of study has neither); `seen` are the answers that came. `metric` has the metric's
+    answers about the outputs (None without one), `known` facts that the kind of study gives an analyst, by name. `paid`
+    has counts (`ratings`, ...) and the `cost`, by name; `streams` are the random numbers of the analysis.
     """
 
     frame: Frame

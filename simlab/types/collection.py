@@ -29,7 +29,7 @@ CONTROL = -1
 
 
 class Chances(NamedTuple):
-    """Generators of the clock: `people` draws what people are like, in all studies of a pool; `work` is the study's."""
+    """Generators of the clock: `people` draws properties of people, in all studies of a pool; `work` is the study's."""
 
     people: np.random.Generator
     work: np.random.Generator

@@ -38,12 +38,12 @@ class Place(NamedTuple):
 
     @property
     def of_pool(self) -> tuple[str | int, ...]:
-        """Write the address of what belongs to a pool of raters, whichever documents they rate."""
+        """Return the address of draws that belong to a pool of raters, whichever documents they rate."""
         return ("world", self.world, *(("pool", self.pool) if self.pool else ()))
 
     @property
     def of_documents(self) -> tuple[str | int, ...]:
-        """Write the address of what belongs to a draw of documents, whoever rates them."""
+        """Return the address of draws that belong to a draw of documents, whoever rates them."""
         return ("world", self.world, *(("draw", self.draw) if self.draw else ()))
 
     @property
@@ -113,16 +113,19 @@ class Anew(NamedTuple):
 
 
 class Law(Protocol):
-    """Law of the answers to a question, from which studies draw.
+    """Law (distribution) of the answers to a question, from which studies draw.
 
-    All noise is drawn at once, whoever will be asked, so that designs are compared on the same answers.
+    All noise is drawn at once, for every possible answer, so that designs are compared on the same answers.
     """
 
     def draw(self, rng: np.random.Generator, needs: Any) -> Any:
         """Draw all potential noise of a study; `needs` are requirements of its kind, such as numbers of outputs."""
 
     def answer(self, noise: Any, unit: Ints, item: Ints, slot: Ints) -> Answers:
-        """Answer about `item[k]` of `unit[k]` (a system, or a pair) as whoever sits in `slot[k]`; nothing is drawn."""
+        """Return the answers about `item[k]` of `unit[k]` (a system or pair) by the rater in `slot[k]`.
+
+        `noise` comes from `draw`; nothing is drawn here.
+        """
 
 
 class RatingLaw(Law, Protocol):

@@ -1,4 +1,4 @@
-"""Carry out the same studies in many worlds at once, and measure what they conclude.
+"""Carry out the same studies in many worlds at once, and compute performance measures (power, SRP, ...) of them.
 
 Call `sums` on worlds, `campaigns` on these sums and dealt studies, and `measure_worlds` on the conclusions. A *set* is
 studies of the same documents; a pair is one of systems i < j.
@@ -91,7 +91,7 @@ class DocumentSums:
 
 @dataclass(frozen=True, slots=True)
 class PickedSums:
-    """Sums of what one study collects in every world: `value[world, system, k, rating]`, squares and errors alike.
+    """Sums of the ratings that one study collects in every world: `value[world, system, k, rating]`, squares, errors.
 
     `rater[system, k, rating]` answered about the k-th document, which has `segments[k]`; `n_raters` are in the pool.
     """

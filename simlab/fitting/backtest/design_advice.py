@@ -1,8 +1,8 @@
 """Choose a design among candidates of equal cost from predictions of a pilot, and compare it with real studies.
 
-All candidates ask for the same number of ratings. The choice is that of a plan for a given budget: the design that
-tells most pairs of systems apart among those whose claims a repetition confirms. Call `advise` for each split of the
-documents, and `summarize_rules` on all that it returns.
+Call `advise` for each split of the documents, which returns `JudgedCandidate`s, and `summarize_rules` on all of them.
+All candidates ask for the same number of ratings. The chosen one is that of a plan for a given budget: the design that
+tells most pairs of systems apart among those whose claims a repetition confirms.
 """
 
 from __future__ import annotations

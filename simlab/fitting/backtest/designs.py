@@ -1,6 +1,7 @@
 """List the study designs that a table of ratings allows, and deal studies of one: documents, raters, signs of tests.
 
-Call `designs` on the table as a world, then `deal_studies` for a design.
+Call `designs` on the table as a world for a list of `BacktestDesign`, then `deal_studies` for one: it returns
+`DealtStudies`.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ def designs(world: World, thirds: Sequence[int], ratings_per_item: Sequence[int]
 
 
 def repeatable_design(world: World, design: BacktestDesign) -> BacktestDesign | None:
-    """Return how studies of a design can be repeated with the ratings that there are; None where they cannot."""
+    """Return a design with the kind of repetition that the table's ratings allow; None where they allow none."""
     seats = int((world.frame.rater >= 0).any(axis=0).sum(1).min())
     if design.ratings_per_item > seats:
         return None

@@ -1,8 +1,8 @@
 """Carry out a backtest: fit to pilots, observe real studies, predict them, compare the two, and sum up the errors.
 
 For the tasks of `planning.tasks` call `fit_effects` (once a source), `observe` (once a target), `predict` and `compare`
-in this order, and `build_backtest` on all predictions. Studies are carried out on a target: `all` documents, or those
-`held_out` of the pilot.
+in this order, and `build_backtest` on all predictions, which returns a `Backtest`. Studies are carried out on a target:
+`all` documents, or those `held_out` of the pilot.
 """
 
 from __future__ import annotations
@@ -168,9 +168,10 @@ def predict_from_worlds(worlds: Sequence[World], target: World, size: Simulation
 def run_studies(
     worlds: Sequence[World], size: SimulationSize, seed: int, sets: int, per_set: int, allowed: World | None = None
 ) -> StudyMeasures:
-    """Carry out all studies of a size, and measure them; `allowed` says what can be asked, without it the first world.
+    """Carry out all studies of a size in `worlds` and measure them: `sets` sets of documents, `per_set` studies each.
 
-    All worlds are asked alike: the same documents, raters and signs of the tests.
+    `allowed` is the world whose ratings limit the designs (None: the first one). All worlds are asked alike: the same
+    documents, raters and signs of the tests.
     """
     real = worlds[0] if allowed is None else allowed
     return run_designs(worlds, real, designs(real, size.thirds, size.ratings_per_item), seed, sets, per_set)
@@ -179,7 +180,7 @@ def run_studies(
 def run_designs(
     worlds: Sequence[World], real: World, chosen_designs: Sequence[BacktestDesign], seed: int, sets: int, per_set: int
 ) -> StudyMeasures:
-    """Carry out studies of the chosen designs in all worlds and measure them; `real` says who can rate what."""
+    """Carry out studies of the chosen designs in all worlds; return measures. `real` limits who rates which output."""
     totals, names = sums(worlds), list_normalizations(real)
     measures: dict[tuple[BacktestDesign, str, Measure], MeasuredWorlds] = {}
     for design in chosen_designs:

@@ -1,4 +1,7 @@
-"""Choose the law (distribution of answers) that a backtest fits to a table; call `choose_law`."""
+"""Choose the law (distribution of answers) that a backtest fits to a table.
+
+Call `choose_law` on the laws, a table and a name; it returns a `FittableLaw`.
+"""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class Arm(NamedTuple):
     metric: bool = False
 
     def design(self, documents: int) -> BacktestDesign:
-        """Return the design for so many documents at one rating each."""
+        """Return the arm as a `BacktestDesign` of `documents` documents, counted at one rating each."""
         return BacktestDesign(self.grouping, round(self.share * documents), self.ratings_per_item)
 
 
@@ -111,7 +111,7 @@ class ArmMeasures(NamedTuple):
 
 
 def cut_parts(plan: BacktestRun, metric: Floats | None = None) -> list[World]:
-    """Cut the documents into 4 to 6 parts at random, spread over buckets; fewer than two parts where there are too few.
+    """Cut the documents into 4 to 6 parts at random, spread over buckets; [] where there are too few documents.
 
     Each part is a world of its documents' ratings. `metric[system, item]` has the scores of all outputs (None: no
     metric); each part keeps its own.
@@ -132,7 +132,7 @@ def cut_parts(plan: BacktestRun, metric: Floats | None = None) -> list[World]:
 
 
 def find_setting(parts: Sequence[World], name: AdviceName) -> AdviceSetting | str:
-    """Find how an advice can be tested on parts, or explain why it cannot."""
+    """Return the number of documents and the kind of repetition by which parts can test an advice, or why none can."""
     if not parts:
         return f"fewer than {FEWEST_PARTS * FEWEST_DOCUMENTS} documents, of which no error can be told"
     if not parts[0].frame.n_raters > 1:

@@ -1,4 +1,4 @@
-"""Fit the law of MQM error counts to ratings, draw from it, and list what the ratings do not tell of it.
+"""Fit the law of MQM error counts to ratings, draw from it, and list the parameters that ratings do not identify.
 
 The law is a model of the errors that raters mark, whose weights add up to scores; `MQM` offers it as a `FittableLaw`.
 `fit` returns draws of its parameters given `Ratings`, `answer` draws scores from one of them (`effects`), and `content`
@@ -112,7 +112,7 @@ MQM = FittableLaw(NAME, mqm_refusal, fit, answer, draw_world, content)
 
 
 def list_unidentified(pilot: MqmPilot) -> list[str]:
-    """List, in sentences, what a pilot cannot tell and what stands in for it."""
+    """List, in sentences, the parameters that a pilot does not identify, and what their values rest on."""
     return list(_sentences(pilot))
 
 
@@ -135,7 +135,7 @@ def _sentences(pilot: MqmPilot) -> Iterator[str]:
 
 
 def unknown_spreads(pilot: MqmPilot) -> frozenset[str]:
-    """Name the spreads that a pilot says nothing about: what the priors say stands in for them."""
+    """Name the spreads that a pilot does not inform: their draws come from the priors."""
     has = dict(zip(PAIRS, mark_identified(pilot).tolist(), strict=False))
     names: list[str] = []
     if pilot.n_systems == 1:

@@ -161,7 +161,7 @@ def pair_statistics(pilot: MqmPilot, expected: Floats) -> Floats:
 
 
 def mean_products(pilot: MqmPilot, score: Floats, expected: Floats) -> Floats:
-    """Return the logarithm of products of pairs of scores to those of what is expected of them, by kind; see PAIRS.
+    """Return, by kind of pair (`PAIRS`), the log ratio of products of scores to products of their expectations.
 
     Pairs count as much as is expected of them: strict raters and poor systems vary less in proportion than lenient ones
     and good ones, and what a study concludes hangs on how far scores vary, not on how far they do in proportion.
@@ -193,7 +193,7 @@ def contrasts(used: Bools) -> Floats:
 
 
 def kinds(pilot: MqmPilot) -> Floats:
-    """Return logarithms of mean products of numbers of minor and major errors; NaN where these are not told apart."""
+    """Return logarithms of mean products of numbers of minor and major errors; NaN where these are not known."""
     if not (pilot.counts[0].any() and pilot.counts[1].any()):
         return np.full(9, np.nan)
     counts = [count.astype(float) for count in pilot.counts[:2]]

@@ -1,6 +1,7 @@
 """Turn a table of ratings into a pilot for the MQM law: the errors of each rating, and which ratings share what.
 
-`pilot_from_ratings` takes a table, `pilot_from_world` a recorded world, `lay_out_design` a design without answers.
+`pilot_from_ratings` takes a table, `pilot_from_world` a recorded world, `lay_out_design` a design without answers; each
+returns an `MqmPilot`. `marked_errors` splits scores into minor, major and punctuation errors.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ def read(path: Path | None, overrides: ColumnOverrides = NOTHING) -> MqmPilot:
 
 
 def pilot_from_ratings(ratings: Ratings, where: str) -> MqmPilot:
-    """Take the ratings of a table as a pilot; raise InputError, beginning with `where`, for what no errors explain."""
+    """Return a table as a pilot; raise InputError, beginning with `where`, for scores that are no sums of errors."""
     if len(ratings.score) > MAX_RATINGS:
         raise InputError(f"{where}: holds {len(ratings.score):,} ratings; a fit takes at most {MAX_RATINGS:,}")
     if not ratings.lower_is_better:

@@ -1,8 +1,8 @@
 """Compare predictions from some items of a table of preferences with studies on its other items.
 
 Call `backtest` on a table; it yields a `Prediction` for each measure, size of study, split and method. A study asks
-about some items, about each two outputs once. Measures compare two studies by the same raters that share no item. Many
-simulated tables are computed side by side.
+about some items, about each two outputs once; its repetition asks the same raters about other items. Many simulated
+tables are computed side by side.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def backtest(
     size: PreferenceSize = FULL,
     chains: ChainEffort | None = None,
 ) -> Iterator[Prediction]:
-    """Split the items, fit to one part, predict what studies on the other conclude; yield predictions and outcomes.
+    """Split the items, fit to one part, predict studies' conclusions on the other; yield predictions and outcomes.
 
     Raises InputError before anything is fitted for a share that leaves too few items, and for a table whose pilots do
     not hold the systems together.

@@ -214,7 +214,7 @@ def _rater_traits(pilot: PreferencePilot, score: Floats, tie: Array) -> dict[str
 
 
 def components(fit: PreferenceFit) -> dict[str, dict[str, Any]]:
-    """Return 90 % intervals of what makes comparisons differ; what the pilot says nothing about is marked as assumed.
+    """Return 90 % intervals of ties and spreads by name; those that the pilot does not inform are marked as assumed.
 
     `equal_outputs_tie` is the share of draws between equal outputs, `ties / (ties + 2)`; the others are spreads.
     """

@@ -152,7 +152,10 @@ def _pick_evenly(n: int, wanted: int) -> Ints:
 
 
 def extract_parameters(at: ParameterLayout, theta: Floats, pilot: PreferencePilot) -> dict[str, Floats]:
-    """Turn `theta[draw, entry, chain]` into parameters `[draw, chain, ...]`; what the pilot says nothing of is none."""
+    """Turn `theta[draw, entry, chain]` into parameters `[draw, chain, ...]` by name.
+
+    Of those that are not sampled factors are 1, spreads and tastes 0.
+    """
     n_draws, _, n_chains = theta.shape
     flat = np.moveaxis(theta, 1, 0).reshape(theta.shape[1], -1)
     n, r, size = pilot.n_systems, pilot.n_raters, flat.shape[1]
@@ -211,7 +214,7 @@ def list_unidentified(pilot: PreferencePilot) -> Iterator[str]:
 
 
 def unknown_effects(pilot: PreferencePilot) -> frozenset[str]:
-    """Name the spreads that are sampled, and of which the pilot says nothing: they are what the priors say."""
+    """Name the spreads that are sampled and that the pilot does not inform: their draws come from the priors."""
     return frozenset(OF_ITEMS if pilot.n_items == 1 else ())
 
 

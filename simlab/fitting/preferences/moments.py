@@ -54,7 +54,7 @@ class VoteWorld:
         return replace(self, strength=np.zeros_like(self.strength))
 
     def vote(self, rng: np.random.Generator, votes: Votes) -> Ints:
-        """Draw votes in the same places: `[vote]`, +1, 0, -1; raters and outputs are new where none are told."""
+        """Draw votes in the same places, `[vote]`: +1, 0, -1. Raters and outputs are new where the world holds none."""
         first, second = (one[votes.pair] for one in np.triu_indices(votes.n_systems, 1))
         d = self.strength[first] - self.strength[second]
         d = d if votes.place is None else d + self.first * votes.place
@@ -103,7 +103,7 @@ def _first_place(votes: Votes, fitted: Strengths) -> float:
 
 
 def own_effects(rng: np.random.Generator, votes: Votes, of: Ints, sd: float, fitted: Strengths) -> Floats:
-    """Draw what the table's own raters prefer, or its outputs are worth, given votes: `[of, system]`.
+    """Draw the tastes of the table's own raters, or the worth of its outputs, given votes: `[of, system]`.
 
     `of[vote]` numbers raters, or items; `sd` is the spread of their effects. They are normal around one Newton
     step from strengths alone.

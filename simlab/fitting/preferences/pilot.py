@@ -131,7 +131,7 @@ def build_pilot(table: ComparisonTable) -> PreferencePilot:
 
 
 def thin_items(rng: np.random.Generator, pilot: PreferencePilot) -> tuple[PreferencePilot, list[str]]:
-    """Keep whole items, drawn at random, of at most `MOST` comparisons together; say so if any are left out.
+    """Keep whole items, drawn at random, of at most `MOST` comparisons; return also sentences on those left out.
 
     Where no item was compared twice comparisons are only counted, however many there are, and all are kept.
     """

@@ -316,7 +316,7 @@ class ParameterLayout:
 
 
 def layout(pilot: PreferencePilot, counts: Mapping[str, Floats]) -> ParameterLayout:
-    """Lay out the parameters that a pilot can say anything about, those of items and outputs last.
+    """Lay out the parameters that a pilot can inform, those of items and outputs last.
 
     `counts[name]` says in how many comparisons each unit takes part.
     """

@@ -141,14 +141,14 @@ def choose_priors(law: LawName, ratings: Ratings) -> Priors:
 def prepare(
     law: LawName, ratings: Ratings, scale: Scale, priors: Priors, tables: int
 ) -> tuple[ChainModel, LatentBounds]:
-    """Return the model and the bounds of latent values, `[rating, table]`: one table in so many chains side by side."""
+    """Return the model, and the bounds of latent values `[rating, table]`: the table once for each of its chains."""
     model = build_model(law, ratings, priors, len(scale.values))
     score = np.repeat(ratings.score[:, None], tables, axis=1)
     return model, seen_scores(score, scale, priors)
 
 
 def build_model(law: LawName, ratings: Ratings, priors: Priors, n_values: int) -> ChainModel:
-    """Set up what is sampled for a design."""
+    """Return the model of a design: its terms, priors and thresholds; `n_values` is the number of different scores."""
     n_thresholds = n_values - 1 if law == "ordinal" else 0
     # Normal scores are latent values between known cuts, so only the bounds differ from the law of points.
     law = "gaussian" if law == "normal_scores" else law
@@ -158,7 +158,7 @@ def build_model(law: LawName, ratings: Ratings, priors: Priors, n_values: int) -
 
 
 def seen_scores(score: Floats, scale: Scale, priors: Priors) -> LatentBounds:
-    """Return what scores `[rating, table]` say of latent values, the prior mean taken off."""
+    """Return the bounds that `score[rating, table]` puts on latent values, the prior mean subtracted."""
     if scale.law == "gaussian":
         seen = seen_points(score, scale)
         return LatentBounds(seen.low - priors.mean, seen.high - priors.mean, seen.category)
@@ -213,7 +213,7 @@ def _list_parameters(draws: ScaleDraws) -> Iterator[Floats]:
 def assemble_effects(
     rng: np.random.Generator, model: ChainModel, scale_draws: ScaleDraws, scale: Scale, draws: int, n_systems: int
 ) -> list[ScaleEffects]:
-    """Turn so many evenly spaced draws of the chains into draws of the law."""
+    """Turn `draws` evenly spaced draws of the chains into draws of the law."""
     return [_effects(rng, model, scale_draws, scale, n_systems, at) for at in pick_draws(scale_draws, draws)]
 
 
@@ -277,7 +277,7 @@ def _sharpness(
 
 
 def thin_table(rng: np.random.Generator, ratings: Ratings) -> tuple[Ratings, list[str]]:
-    """Keep whole documents, drawn at random, of at most `MOST_RATINGS` ratings together; say so if any are left out."""
+    """Keep whole documents, drawn at random, of at most `MOST_RATINGS` ratings; return also sentences on the rest."""
     where = ratings.document[ratings.item]
     sizes = np.bincount(where, minlength=ratings.n_documents)
     if len(where) <= MOST_RATINGS:
@@ -296,7 +296,7 @@ def thin_table(rng: np.random.Generator, ratings: Ratings) -> tuple[Ratings, lis
 
 
 def unknown_components(ratings: Ratings, terms: Terms, sharpened: bool) -> frozenset[str]:
-    """Name the components of which only the priors speak: what stands behind another, or has one unit only."""
+    """Name the components that only the priors inform: those joined to another, or with a single unit."""
     names = {name for term in terms.terms[1:] for name in term.names[1:]} | set(terms.noise)
     if ratings.n_raters == 1:
         names |= {"leniency", "rater_system", "rater_document"} | ({"sharpness"} if sharpened else set())
@@ -308,7 +308,7 @@ def unknown_components(ratings: Ratings, terms: Terms, sharpened: bool) -> froze
 
 
 def list_unidentified(ratings: Ratings, terms: Terms, sharpened: bool) -> list[str]:
-    """List, in sentences, what a table cannot tell and what stands in for it."""
+    """List, in sentences, the effects that a table does not identify, and what their values rest on."""
     return [
         *_sentences_on_single_units(ratings, sharpened),
         *_sentences_on_joint_effects(ratings, terms),
@@ -376,7 +376,7 @@ def split_rhat(draws: Floats) -> float:
 
 
 def nested_rhat(draws: Floats, per_start: int) -> float:
-    """Return the nested R-hat of `draws[draw, chain]`, so many neighbouring chains of which began at one place.
+    """Return the nested R-hat of `draws[draw, chain]`; each `per_start` neighbouring chains began at one place.
 
     Unlike that of few long chains it asks whether starts are forgotten, and not how long each chain is (Margossian and
     others, Bayesian Analysis 2024, "Nested R-hat").

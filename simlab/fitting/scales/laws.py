@@ -1,4 +1,7 @@
-"""Offer the laws of ratings on a scale as `FittableLaw`: gaussian, normal scores, ordinal and binary."""
+"""Offer the laws of ratings on a scale as `FittableLaw`: gaussian, normal scores, ordinal and binary.
+
+Functions `..._refusal` take a table and return why a law does not suit it; None: it does.
+"""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class OutputDraw(NamedTuple):
 def fit_outputs(
     law: fitting.LawName, ratings: Ratings, *, seed: int = 0, draws: int = fitting.DRAWS, rough: bool = False
 ) -> list[OutputDraw]:
-    """Fit a law to a table and draw from it, with what the draws say of the table's own outputs.
+    """Fit a law to a table and draw from it, with the effects of the table's own outputs in each draw.
 
     Documents that a large table is thinned by are drawn anew. A `rough` fit takes a quarter of the time.
     """

@@ -158,7 +158,7 @@ class Terms:
         return {}
 
     def few_effects(self, most: int) -> Ints:
-        """Return which effects belong to the smallest terms that hold at most so many effects together."""
+        """Return the indices of the effects of the smallest terms that hold at most `most` effects together."""
         sizes = np.diff(self.starts)
         order = np.argsort(sizes, kind="stable")
         chosen = order[np.cumsum(sizes[order]) <= most]
