@@ -95,7 +95,7 @@ def read(key: str, value: Any) -> Condition:
 
 
 def narrow(only: Condition | None) -> Condition:
-    """Return a condition that keeps the cells, among those that another keeps, which vary one axis at a time."""
+    """Return a condition that keeps those cells of another (None: all) which vary at most one axis."""
     if only is None:
         return read("only", ONE_AT_A_TIME)
     asks = any(isinstance(node, ast.Name) and node.id == ONE_AT_A_TIME for node in ast.walk(only.tree))

@@ -58,7 +58,7 @@ def gather(
 
 
 def is_axis_of_options(setting: KeySetting, options: Options) -> bool:
-    """True if some values of an axis name options, rather than all being patched in."""
+    """True if an axis has values that name options of a group, so that each needs a composition of its own."""
     return setting.swept and any(key in options for key in setting.keys)
 
 

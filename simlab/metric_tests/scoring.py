@@ -41,7 +41,7 @@ class ScorePairs:
 
 
 def score(trials: Iterable[Trials], metrics: Sequence[TestedMetric]) -> list[ScorePairs]:
-    """Score all trials by all metrics, a batch for each corruption and number of references."""
+    """Score all trials by all metrics; return the scores for each corruption, number of references and metric."""
     return [pairs for own in trials for metric in metrics for pairs in _score(own, metric)]
 
 

@@ -77,8 +77,8 @@ def _group_by_set(own: Sequence[tuple[Floats, Floats]], per_set: int) -> tuple[A
 class DocumentSums:
     """Sums over the segments of a document: `value[world, system, document, slot]`, of squares, of errors.
 
-    `segments[document]` counts them; a rater who did not rate the whole document has NaN. Systems in truth are worth
-    `truth[world, system]`, None where nobody knows. All worlds have one frame.
+    `segments[document]` counts them; a rater who did not rate the whole document has NaN. `truth[world, system]` is the
+    true mean of a system, None where nobody knows it. All worlds have one frame.
     """
 
     frame: Frame

@@ -94,7 +94,7 @@ def sources(wanted: list[PredictionTask]) -> list[PredictionSource]:
 
 
 def steps(size: SimulationSize, what: str) -> int:
-    """Return the steps of progress, about a thousand studies each, of what is `fitted`, `observed` or `predicted`."""
+    """Return the number of progress steps, a thousand studies each; `what`: `fitted`, `observed` or `predicted`."""
     shapes = len(size.thirds) * len(size.ratings_per_item)
     studies = {
         "observed": size.observed_sets * size.observed_per_set * shapes,

@@ -184,7 +184,7 @@ def _clear_unknown_kinds(pilot: MqmPilot, theta: dict[str, float]) -> dict[str, 
 
 
 def points(pilot: MqmPilot, log_odds: Floats) -> Floats:
-    """Return the points that an error costs on average, where it is major with such log odds."""
+    """Return the mean points of an error `[...]`, given the log odds that it is major, in the pilot's weights."""
     return np.asarray(pilot.minor_weight + (pilot.major_weight - pilot.minor_weight) * expit(log_odds))
 
 
@@ -207,7 +207,7 @@ def estimate(
 
 
 def leniencies(pilot: MqmPilot, rater: Units, severity: Units) -> Units:
-    """Estimate how many errors raters mark from their scores and how many of their errors are major."""
+    """Estimate how many errors raters mark (leniency), from margins of their scores and of their severity."""
     if not pilot.counts[1].any():
         return rater
     corrected = rater.corrected - np.log(points(pilot, severity.corrected))
@@ -301,7 +301,7 @@ class Units:
 
 
 def build_units(corrected: Floats, error: Floats, features: Floats, prior: float, known: float | None = None) -> Units:
-    """Take margins with the errors of simulated ones; `features[table, feature]` are what their variances go with."""
+    """Return margins with the errors of simulated ones; their variances are fitted to `features[table, feature]`."""
     n = len(corrected)
     mean = error.mean(1, keepdims=True)
     own = error - mean

@@ -49,7 +49,7 @@ PAIRS = (
 Mean products are ruled by high scores. What a study concludes hangs on how raters rank systems, so that is held, too.
 """
 NEXT = {1: (0,), 2: (0,), 3: (1, 2), 4: (0,), 5: (4, 1), 6: (4, 2), 7: (6, 5, 3), 9: (10,), 10: (4,), 11: (0,)}
-"""Kinds of pairs whose products are taken from those of a kind, the first of them that a table has; see `contrasts`."""
+"""Kinds of pairs, one of which is subtracted from a kind: the first that a table has; see `contrasts`."""
 # That is 160 MB of scores by rater, document and system; of larger tables agreement is not worked out.
 MAX_CELLS = 20_000_000
 
@@ -179,10 +179,9 @@ def _sums_by_kind(sums: tuple[SharingSums, SharingSums, SharingSums]) -> Floats:
 
 
 def contrasts(used: Bools) -> Floats:
-    """Return the matrix `[contrast, kind]` that takes from each of the used kinds of pairs the next one.
+    """Return the matrix `[contrast, kind]` that subtracts from each kind of pairs in `used[kind]` one that shares less.
 
-    All products rise with a few high scores; what pairs that share more have beyond others hardly does, and that is
-    what tells the spreads.
+    All products rise with a few high scores; their differences hardly do, and these inform the spreads.
     """
     matrix = np.eye(len(used))
     for kind, others in NEXT.items():
