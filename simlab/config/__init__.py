@@ -43,7 +43,7 @@ _HOME = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is named only when it is used: who lists options waits for no study."""
+    """Import a name from its module on first use, so that a command that only lists options loads no more."""
     if name not in _HOME:
         raise AttributeError(f"module 'simlab.config' has no attribute {name!r}")
     return getattr(import_module(f"simlab.config.{_HOME[name]}"), name)

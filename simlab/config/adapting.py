@@ -1,7 +1,7 @@
-"""Fit the sizes of a sweep to the recorded table that its studies are drawn from.
+"""Adapt the sizes of a sweep (documents, ratings per item) to the recorded table that its studies are drawn from.
 
-What a sweep file says of sizes is meant for drawn worlds; what is typed is meant as it stands, and refused where the
-table does not have it.
+Call `adapt_sizes`; it returns settings with sizes that the table has. Sizes in a sweep file are meant for drawn worlds
+and are lowered; sizes that a user typed are kept, and refused elsewhere where the table lacks them.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from simlab.studies.kind import Kind
 
 SIZES = ("design.documents", "design.ratings_per_item")
-"""Keys of which a table has so much and no more; nothing is read where a sweep file says none of them."""
+"""Keys that a table limits; no table is read where a sweep sets neither."""
 
 
 def adapt_sizes(settings: Settings, composed: Iterable[Config], kind: Kind) -> tuple[Settings, str]:
     """Return settings with sizes that the table has, also put into the configs `composed`, and a line on the changes.
 
-    Values beyond the table are dropped; in place of them stands what it has, once. Nothing is adapted, and the line is
-    empty, where tables differ from cell to cell or cannot be read.
+    Values above the largest that the table allows are replaced by it, once. Nothing is adapted, and the line is empty,
+    where tables differ from cell to cell or cannot be read.
     """
     systems = settings.get("systems")
     if systems is None or set(systems.values) != {OPTION} or "systems.path" in _list_swept(settings):

@@ -1,4 +1,7 @@
-"""Compose a calculation: a sweep whose cells need no simulation, so that thousands of them are one call."""
+"""Compose a calculation: a sweep whose cells need no simulation, so that thousands of them are one call.
+
+Call `compose_calculation` on a sweep file as read; it returns a `Calculation`.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,10 @@ from simlab.types import InputError
 
 @dataclass(frozen=True, slots=True)
 class Calculation:
-    """A grid of settings: `section` is the config of its part, with `_target_`, less the keys that are axes."""
+    """Grid of settings: `section` is the config of its part, with `_target_`, less the keys that are axes.
+
+    `aim` and `finding` are the file's sentences, `figure` its roles, `command` the command line that asks for it.
+    """
 
     name: str
     aim: str
@@ -33,9 +39,9 @@ class Calculation:
 
 
 def compose_calculation(declared: Declared, overrides: Sequence[str] = (), *, quick: bool = False) -> Calculation:
-    """Compose a calculation from a sweep file that declares one, and from what was typed.
+    """Compose a calculation from a sweep file that declares one, and from `overrides`, KEY=VALUE as typed.
 
-    Raises InputError for everything that a user can mend.
+    `quick` takes the sizes of a first look. Raises InputError for everything that a user can mend.
     """
     options = groups.find_options()["calculation"]
     groups.check_option("calculation", declared.calculation, {"calculation": options})

@@ -1,4 +1,8 @@
-"""List what there is: sweeps, groups, options and their keys."""
+"""List the sweeps, groups and options that simlab ships or plug-ins add, with their keys.
+
+`list_sweeps` and `list_options` return names, `load_sweep` reads a sweep, `match_options` finds options by a name.
+`plugins` are names of packages.
+"""
 
 from __future__ import annotations
 
@@ -32,19 +36,19 @@ def load_sweep(name: str) -> Declared:
 
 
 def list_sweeps() -> dict[str, str]:
-    """Return the first line of the aim of each sweep that comes with simlab."""
+    """Return the first line of the aim of each sweep that comes with simlab, by its name."""
     # The rest of a sweep takes a hundred times as long to read.
     sweeps = {name: yaml.load(file.read_bytes(), LOADER) for name, file in _sweep_files().items()}  # noqa: S506
     return {name: str(sweep["aim"]).strip().partition("\n")[0] for name, sweep in sweeps.items()}
 
 
 def list_options(plugins: Sequence[str] = ()) -> dict[str, tuple[str, ...]]:
-    """Return the options of each group; raise InputError for a plug-in that is none."""
+    """Return the names of options by group; raise InputError for a plug-in that is none."""
     return {group: tuple(files) for group, files in find_options(plugins).items()}
 
 
 def bound_options(group: str) -> dict[str, dict[str, Any]]:
-    """Return the section of each option of a group."""
+    """Return the keys and values of each option of a group, by the option's name."""
     return {name: dict(read_section(file)) for name, file in find_options()[group].items()}
 
 
@@ -60,7 +64,7 @@ def match_options(name: str, plugins: Sequence[str] = ()) -> list[tuple[str, Pat
 
 
 def describe_sweep(declared: Declared) -> dict[str, Any]:
-    """Return what a sweep file says, as plain data; `named` are the keys that names on an axis set, if it has such."""
+    """Return a declared sweep as plain data; `named` has the keys that each name on an axis sets, if any."""
     named = {axis: {name: dict(sets) for name, sets in names.items()} for axis, names in declared.named.items()}
     return {
         **({"named": named} if named else {}),
@@ -82,7 +86,7 @@ def describe_sweep(declared: Declared) -> dict[str, Any]:
 
 
 def keys_of_options(options: Options) -> dict[str, list[str]]:
-    """Return the options that have a key, for each key that some option has."""
+    """Return, for each full key (raters.noise), the options that have it, as GROUP=OPTION."""
     owners: dict[str, list[str]] = {}
     for group, files in options.items():
         for option, file in files.items() if group != QUESTION else ():

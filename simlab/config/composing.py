@@ -1,9 +1,9 @@
-"""Compose studies: each combination of options once, by Hydra; values are patched in.
+"""Compose the configs of studies from their options (by Hydra) and the values of their keys, and check them.
 
-Call `compose` for the config of one study, `compose_sweep` for a grid. Overrides are KEY=VALUE as typed, `plugins`
-names of packages that bring options. A config is nested dicts, a section for each group.
-Every value, those of axes included, is checked against the rules of its section before anything is run, each once:
-a grid of thousands of cells costs a handful of compositions.
+Call `compose` for the config of one study, `compose_sweep` for the `Sweep` of a grid. Overrides are KEY=VALUE as typed,
+`plugins` names of packages that bring options. A config is nested dicts, a section for each group. Each combination of
+options is composed once, and values, axes included, are checked once and patched in: a grid of thousands of cells costs
+a handful of compositions.
 """
 
 from __future__ import annotations
@@ -47,16 +47,17 @@ NAMED = ("systems", "raters", "metric")
 
 
 def compose(overrides: Sequence[str] = (), plugins: Sequence[str] = ()) -> Config:
-    """Compose one study: everything declared, plain and checked."""
+    """Compose the config of one study from KEY=VALUE `overrides`, all else by default; it is checked, nested dicts."""
     return next(compose_sweep(None, overrides, plugins=plugins).cells()).config
 
 
 def compose_sweep(
     name: str | Declared | None, overrides: Sequence[str] = (), *, quick: bool = False, plugins: Sequence[str] = ()
 ) -> Sweep:
-    """Compose a sweep, given by its name or file or as read, and what was typed; without a name, a run of one cell.
+    """Compose a sweep, by its name, file or `Declared`, and `overrides`; None: a run of one cell.
 
-    Raises InputError for everything that a user can mend; nothing is run or written.
+    `quick` takes the sizes of a first look. Raises InputError for everything that a user can mend; nothing is run or
+    written.
     """
     options = groups.find_options(plugins)
     declared = catalogue.load_sweep(name) if isinstance(name, str) else name or RUN
@@ -428,7 +429,7 @@ def _command(declared: Declared, overrides: Sequence[str], quick: bool, plugins:
 
 
 def accounts(configs: Sequence[Mapping[str, Any]], settings: Collection[KeySetting]) -> tuple[str, ...]:
-    """Name the measures of what campaigns cost and what ended them, if some cell has a clock or a budget; else none."""
+    """Name the measures of campaigns' costs and ends, if some cell has a clock or a budget; else none."""
     if not any(has_account(config) for config in _apply_limits(configs, settings)):
         return ()
     clock = any(map(has_clock, configs))
@@ -450,10 +451,10 @@ def _apply_limits(
 def fill_defaults(
     config: Mapping[str, Any], plugins: Sequence[str] = (), question: str | None = None
 ) -> dict[str, Any]:
-    """Return a config in which each key that it leaves out has the value that its kind of study has by default.
+    """Return a config with the default of its kind of study for each key that it leaves out.
 
     A section of another part than the default one has its own keys, and is left as it is. `question` names the kind
-    where the config does not; what is no study at all is left to be refused elsewhere. Raises InputError for a study
+    where the config does not; a config that is no study is left to be refused elsewhere. Raises InputError for a study
     that does not name its systems, raters or metric.
     """
     from simlab.studies.kinds import identify_kind

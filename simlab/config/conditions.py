@@ -1,8 +1,8 @@
-"""Read the condition of a sweep file that tells which cells are kept: `only: documents * ratings_per_item <= 120`.
+"""Read the condition of a sweep file that selects cells of the grid: `only: documents * ratings_per_item <= 120`.
 
-Python's parser reads the text, and a condition is what this module knows of its tree: numbers, texts, names of axes,
-arithmetic, comparisons, `and`, `or`, `not`. Nothing is called or executed. The name `one_at_a_time` holds in the cells
-that leave the first value on one axis at most.
+Call `read` on its text; `Condition.holds` takes the values of a cell and returns whether it is kept. Python's parser
+reads the text, and only numbers, texts, names of axes, arithmetic, comparisons, `and`, `or` and `not` are allowed;
+nothing is called or executed. The name `one_at_a_time` is true in cells that leave the first value on at most one axis.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ from simlab.messages import shorten, show, suggest, word
 from simlab.types import InputError
 
 LONGEST = 1000
-"""A longer text is no condition that somebody reads."""
+"""Most characters of a condition."""
 DEEPEST = 50
-"""More parentheses, signs or `not` within each other are refused before they are followed."""
+"""Most parentheses, signs or `not` within each other."""
 EXAMPLE = "documents * ratings_per_item <= 120"
+"""Condition that messages show."""
 ONE_AT_A_TIME = "one_at_a_time"
+"""Name that is true in cells that vary at most one axis."""
 _WORDS = {"true": True, "false": False, "null": None}
 _ARITHMETIC: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -41,6 +43,7 @@ _KNOWN = (ast.BoolOp, ast.UnaryOp, ast.BinOp, ast.Compare, ast.Name, ast.Attribu
 _PARTS = (*_ARITHMETIC, *_EQUALITY, *_ORDER, ast.And, ast.Or, ast.Not, ast.USub, ast.Load)
 
 Values = Mapping[str, Any]
+"""Values of a cell by the name of an axis."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,7 @@ class Condition:
     tree: ast.expr
 
     def holds(self, values: Values) -> bool:
-        """True if a cell with these values is kept; raise InputError where the condition has no answer there."""
+        """True if a cell with these values (by axis) is kept; raise InputError where it cannot be evaluated."""
         try:
             kept = _evaluate(self.tree, values)
         except ArithmeticError as error:
@@ -75,7 +78,7 @@ class Condition:
 
 
 def read(key: str, value: Any) -> Condition:
-    """Read the text of a condition; raise InputError for what is none."""
+    """Read the text of a condition, under `key` in errors; raise InputError for a text that is no condition."""
     if not isinstance(value, str) or not value.strip():
         raise InputError(f"{key} must be a condition on axes, such as `{key}: {EXAMPLE}`")
     text = " ".join(value.split())
@@ -92,7 +95,7 @@ def read(key: str, value: Any) -> Condition:
 
 
 def narrow(only: Condition | None) -> Condition:
-    """Return a condition that keeps the cells, among those that another keeps, which vary one axis at a time."""
+    """Return a condition that keeps those cells of another (None: all) which vary at most one axis."""
     if only is None:
         return read("only", ONE_AT_A_TIME)
     asks = any(isinstance(node, ast.Name) and node.id == ONE_AT_A_TIME for node in ast.walk(only.tree))

@@ -1,11 +1,12 @@
-"""Explain keys, options and measures: what they are, in which unit, their default, what they may be, and the source.
+"""Explain keys, options and measures: what they mean, unit, default, range and source, as records for `simlab show`.
 
-The sentences are the comments of the YAML files, the ranges the annotations of the parts, the sources their
+`explain_option` and `explain_measure` take a YAML file, `explain_keys` lists every key. Sentences are the comments of
+the YAML files, ranges the annotations of the parts (functions that a section names as `_target_`), sources their
 docstrings.
 
-A comment belongs to the key right below it, or to the key on whose line it ends; nothing else is said of a key. The
-comment at the top of a file is the option's own, unless a key follows it at once. What a sentence has in brackets at
-its end is the unit: `# Documents that are rated [documents].`
+A comment belongs to the key right below it, or to the key on whose line it ends. The comment at the top of a file is
+the option's own, unless a key follows it at once. Brackets at the end of a sentence hold the unit: `# Documents that
+are rated [documents].`
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ _NONE = KeyDescription("", "")
 
 
 class Key(NamedTuple):
-    """Description of a key in an option: `option` is GROUP=OPTION, or a file of a whole study."""
+    """Description of a key in an option: `option` is GROUP=OPTION, or a file of a whole study; `range` is in words."""
 
     key: str
     option: str
@@ -181,7 +182,10 @@ def sentences(content: str) -> dict[str, KeyDescription]:
 
 @lru_cache(maxsize=64)
 def find_ranges(group: str, target: str) -> dict[str, tuple[float, float]]:
-    """Return what data leave open of the keys of a part: the range that the comments of its presets name, by key."""
+    """Return the range (low, high) of each key of a part that the comments of its presets name, by key.
+
+    `target` is the part's `_target_`. The range is the one that real data leave open.
+    """
     ranges = {}
     for file in find_options().get(group, {}).values():
         if read_section(file).get("_target_") == target:

@@ -1,4 +1,7 @@
-"""Refuse fitted worlds that failed checks against their pilot, or add a reservation to the sweep that uses them."""
+"""Refuse fitted worlds that failed checks against their pilot, or add a reservation (a warning) to their sweep.
+
+Call `accept_sweep` on a composed sweep; it returns the sweep, or raises InputError.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,9 @@ from simlab.world.recorded import recorded
 
 
 def accept_sweep(sweep: Sweep, *, force: bool) -> Sweep:
-    """Return a sweep, with its reservation where a world of it failed its checks.
+    """Return a sweep, with a warning in `reservation` where a world of it failed its checks.
 
-    Raises InputError for such a world unless it is forced.
+    Raises InputError for a world that failed, unless `force`.
     """
     for path in _paths(sweep):
         if not files.expand_path(path).is_file():

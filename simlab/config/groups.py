@@ -1,4 +1,8 @@
-"""Find the groups and their options (conf/GROUP/OPTION.yaml), and compose a study from one option of each."""
+"""Find the groups and their options (conf/GROUP/OPTION.yaml), and compose a study from one option of each.
+
+`find_options` returns the YAML file of each option, `compose_options` the config (nested dicts) of chosen ones. A
+user's own options stand in a folder (--config-dir), those of plug-ins in a package.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +34,7 @@ _OWN: ContextVar[Path | None] = ContextVar("own_options", default=None)
 
 
 def folder(name: str) -> Path:
-    """Locate what is shipped beside the package, as `conf`, `sweeps` or `examples`: in it, else in the checkout."""
+    """Return the path of a shipped folder, `conf`, `sweeps` or `examples`: in the package, else in the checkout."""
     package = Path(__file__).resolve().parent.parent
     return package / name if (package / name).exists() else package.parent / name
 
@@ -63,9 +67,10 @@ def _add(options: dict[str, dict[str, Path]], where: str, more: Mapping[str, Map
 
 @contextmanager
 def own_options(root: Path | None) -> Iterator[None]:
-    """Add the options of a folder of one's own, ROOT/GROUP/OPTION.yaml, to those that there are.
+    """Add the options of a user's folder (--config-dir), ROOT/GROUP/OPTION.yaml, to the others, within a `with`.
 
-    Raises InputError for what is no such folder, and for files that say more than keys and values.
+    `root` is the folder; None: there is none. Raises InputError where it is no such folder, and for files that hold
+    more than keys and values.
     """
     if root is not None:
         _check_own(root)
@@ -77,7 +82,7 @@ def own_options(root: Path | None) -> Iterator[None]:
 
 
 def own_words() -> list[str]:
-    """Return the words of a command line that name the folder of one's own options, if one is in use."""
+    """Return the words of a command line that name the user's folder of options; none where none is in use."""
     return ["--config-dir", str(_OWN.get())] if _OWN.get() else []
 
 
@@ -122,7 +127,7 @@ def plugin_folder(plugin: str) -> Path:
 
 
 def group_of(key: str, options: Options) -> str | None:
-    """Find the innermost group that a key belongs to."""
+    """Return the innermost group that a key with dots belongs to; None: it belongs to none."""
     inside = [group for group in options if key == group or key.startswith(group + ".")]
     return max(inside, key=len, default=None)
 
@@ -136,7 +141,7 @@ def check_option(group: str, name: Any, options: Options) -> None:
 def compose_options(choices: Mapping[str, Any], defaults: Path, plugins: Sequence[str] = ()) -> dict[str, Any]:
     """Compose the study of the chosen options (a name per group; for `measure` a list), all else as in `defaults`.
 
-    Raises InputError where the files of options do not compose.
+    Returns nested dicts, a section for each group. Raises InputError where the files of options do not compose.
     """
     overrides = [f"{group.replace('.', '/')}={_option(choice)}" for group, choice in choices.items()]
     own = _OWN.get()

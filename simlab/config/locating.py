@@ -1,6 +1,7 @@
 """Read the crossing that an adaptive sweep looks for, and its axis: `--locate`, `--along`, `locate:`.
 
-A crossing is where a measure reaches a value along an axis of numbers, or where two of its curves cross.
+A crossing is where a measure reaches a value along an axis of numbers, or where two of its curves cross. `read_target`
+takes a typed text and `read` the key of a file; both return a `Locate`, whose names `resolve` turns into those of axes.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ if TYPE_CHECKING:
     from simlab.config.sweep import Axis
 
 LEAST_WORLDS = 5
-"""An error of fewer worlds tells nothing of where a curve may cross."""
+"""Fewest worlds from whose error the place of a crossing is judged."""
 LEAST_VALUES = 3
-"""A curve has as many cells at least."""
+"""Fewest cells on a curve."""
 N_BETWEEN = 20
-"""So many values stand for a range, LOW..HIGH."""
+"""Most values that stand for a range, LOW..HIGH."""
 MOST_FACTOR = 4.0
 """A range whose ends differ by more than this factor has its values by factors, not by steps."""
 _NUMBER = r"-?(?:\d+\.?\d*|\.\d+)(?:e-?\d+)?"
@@ -72,9 +73,9 @@ def read_target(where: str, text: str) -> Locate:
 
 
 def choose_target(target: str | None, along: str | None, declared: Locate | None) -> Locate | None:
-    """Read what was typed, which takes the place of what a file says; None where nothing is located.
+    """Return the typed target, else the `declared` one of a file; None where nothing is located.
 
-    Raises InputError for what is no target, and for `--along` where there is none.
+    Raises InputError for a text that is no target, and for `along` where there is no target.
     """
     located = declared if target is None else read_target("--locate", target)
     if along is None:
@@ -96,12 +97,12 @@ def read(key: str, value: Any) -> Locate:
 
 
 def write(located: Locate) -> dict[str, str]:
-    """Write what is located as a sweep file has it."""
+    """Return a location as the key `locate` of a sweep file."""
     return {"target": located.target, **({"along": located.along} if located.along else {})}
 
 
 def write_words(located: Locate) -> list[str]:
-    """Write what is located as the command line has it.
+    """Return the location as words of the command line.
 
     >>> write_words(Locate("power", 0.8, along="documents"))
     ['--locate', 'power=0.8', '--along', 'documents']

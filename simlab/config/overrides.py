@@ -1,6 +1,7 @@
 """Read values as they are typed: `key=value`, `key=a,b,c`, `key=range(...)`, `key=choice(...)`.
 
-The grammar is Hydra's. What it cannot read, and what simlab does not allow, is refused in one line.
+Call `parse` on one override; it returns a `KeySetting`. The grammar is Hydra's. Texts that it cannot read, or that
+simlab does not allow, are refused in one line.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from simlab.studies.drawn_keys import FORMS, HOW, POSTERIOR, is_call
 from simlab.types import InputError
 
 MAX_VALUES = 10_000
-"""An axis with more values is a slip of the hand."""
+"""Most values of an axis."""
 
 _INSTEAD = {
     "launcher": "--jobs N shares the work out",
@@ -61,7 +62,7 @@ class KeySetting:
 
 
 def parse(text: str) -> KeySetting:
-    """Read one override from the command line; raise InputError for what is none."""
+    """Read one override, KEY=VALUE, from the command line; raise InputError for a text that is none."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
@@ -115,9 +116,9 @@ def _replace_hint(key: str) -> str:
 
 
 def read(key: str, text: str) -> KeySetting:
-    """Read the text behind `key=`: one value, or several where it is written as a sweep.
+    """Read the text behind `key=`: one value, or several (an axis) where it is written as a sweep.
 
-    Raises InputError for what the grammar of values does not know, and for axes that cannot be one.
+    Raises InputError for a text that the grammar of values does not know, and for values that cannot be an axis.
     """
     if "${" in text:
         raise InputError(
@@ -172,7 +173,7 @@ def check_values(key: str, values: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def find_repeated(items: Iterable[Any]) -> Any:
-    """Find the first item that was there before."""
+    """Return the first item that occurs a second time; None: all differ."""
     seen = set()
     for item in items:
         if item in seen:

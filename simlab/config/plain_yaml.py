@@ -1,8 +1,8 @@
-"""Read YAML files that users write: mappings, lists and texts, and nothing that stands for something else.
+"""Read YAML files that users write: mappings, lists and texts; anchors, tags and repeated keys are refused.
 
-YAML and the command line disagree about what `1e-3`, `010`, `yes` or `~` are. Here a value in a file means what it
-means behind `key=`: a plain scalar is read by the override grammar, a quoted one is text. Anchors, tags and repeated
-keys are refused, so that a file says what it seems to say.
+`read_content` takes a path and returns nested dicts, lists and texts; `parse_value` reads one of these texts. YAML and
+the command line disagree about what `1e-3`, `010`, `yes` or `~` are. Here a value in a file means the same as behind
+`key=`: a plain scalar is read by the override grammar, a quoted one is text.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from simlab.studies.drawn_keys import FORMS
 from simlab.types import InputError
 
 MAX_BYTES = 1_000_000
+"""Most bytes of a file, its line on a campaign left out."""
 MAX_TOLD = 1 << 28
-"""So large may be what an exported campaign says beside its study."""
+"""Most bytes of a file with such a line."""
 CAMPAIGN = "campaign: "
 """Begins the line behind a study that says, as JSON, which campaign of it was exported."""
 
@@ -38,7 +39,7 @@ def read_content(path: Path) -> Any:
 
 
 def split_campaign_line(path: Path) -> tuple[Any, str | None]:
-    """Read a YAML file as `read_content` does; return beside it what its line of a campaign says (None: it has none).
+    """Read a YAML file as `read_content` does; return beside it the text of its line on a campaign (None: no line).
 
     Raises InputError, beginning with the path, for what is no such file.
     """

@@ -1,4 +1,8 @@
-"""Read the error at which a study ends, and the most time that it takes: `--precision`, `--at-most`, `until:`."""
+"""Read the precision at which a run ends, and the most time that it takes: `--precision`, `--at-most`, `until:`.
+
+`parse_until` takes the typed texts and `read` the key of a file; both return an `Until`. A precision is a Monte-Carlo
+standard error of a measure.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,7 @@ from simlab.messages import show, suggest
 from simlab.types import InputError
 
 DIFFERENCE = "difference"
+"""Word behind a measure for the error of differences between cells."""
 _SECONDS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 _TIME = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(s|min|m|h)", re.ASCII)
 _NUMBER = re.compile(r"[0-9]{1,12}", re.ASCII)
@@ -25,7 +30,7 @@ _NEEDED = {
 
 @dataclass(frozen=True, slots=True)
 class PrecisionTarget:
-    """Monte-Carlo standard error that is wanted of a measure in every cell, in the measure's own unit.
+    """Largest Monte-Carlo standard error of a measure that is wanted in every cell, in the measure's own unit.
 
     With `difference` it is that of the paired differences between cells, as `simlab compare` takes them.
     """
@@ -58,9 +63,9 @@ class Until:
 
 
 def parse_until(precision: str | None, at_most: str | None, declared: Until | None) -> Until | None:
-    """Read what was typed, which takes the place of what a file says; None where nobody wants a precision.
+    """Return the typed precision, else the `declared` one of a file; None where neither is given.
 
-    Raises InputError for what is no target, and for `--at-most` where there is none.
+    Raises InputError for a text that is no target, and for `at_most` where there is no precision.
     """
     if precision is not None:
         declared = Until(typed_targets(precision), *((declared.seconds, declared.campaigns) if declared else ()))
@@ -85,7 +90,7 @@ def typed_targets(text: str) -> tuple[PrecisionTarget, ...]:
 
 
 def read(key: str, value: Any) -> Until:
-    """Read the key `until` of a file: `precision: {M: X}`, and `at_most` where there is an end to patience.
+    """Read the key `until` of a file: `precision: {M: X}`, and `at_most` where the time or campaigns are limited.
 
     Numbers come as a file has them, as text.
     """
@@ -109,7 +114,7 @@ def write_until(until: Until) -> dict[str, Any]:
 
 
 def read_targets(declared: Mapping[str, Any]) -> tuple[PrecisionTarget, ...]:
-    """Read the targets that a store says its last run had; none where it had none, or says what is no target."""
+    """Read the targets of a store's last run from its declaration; none where it had none, or a malformed one."""
     until = declared.get("until")
     precision = until.get("precision") if isinstance(until, dict) else None
     if not isinstance(precision, dict):
@@ -119,7 +124,10 @@ def read_targets(declared: Mapping[str, Any]) -> tuple[PrecisionTarget, ...]:
 
 
 def refuse_untold(until: Until, sizes: Mapping[str, int], n_cells: int) -> None:
-    """Raise InputError for a target that no number of worlds reaches; `sizes` are `pools` and `document_draws`."""
+    """Raise InputError for a target that no number of worlds reaches.
+
+    `sizes` has the numbers of `pools` and `document_draws`; a difference between cells needs `n_cells` of 2 or more.
+    """
     for target in until.targets:
         if target.difference and n_cells < 2:
             raise InputError(f"{target} is an error of differences between cells, and this is one cell; vary a key")

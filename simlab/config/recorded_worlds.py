@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from simlab.studies.kind import Kind
 
 OPTION = "recorded"
+"""Option of `systems` that reads a table of real answers."""
 FITTED, FITTED_PREFERENCES = "fitted", "fitted_preferences"
 """Options of `systems` fitted to a table; `Kind.brings` names the raters that come with them, and with a table."""
 _FITTED_TARGET = "simlab.world.fitted.fitted"
@@ -39,7 +40,7 @@ _OF_TABLE = ("raters.tie_margin", "raters.judgement")
 
 
 def add_raters(declared: Mapping[str, KeySetting], typed: Sequence[KeySetting], kind: Kind) -> list[KeySetting]:
-    """Return what was typed, with the raters of the file added where all systems are recorded, or fitted to a table.
+    """Return typed settings, with the raters of the file added where all systems are recorded or fitted to a table.
 
     Raises InputError where raters are asked for that a table cannot have.
     """
@@ -71,10 +72,10 @@ def choose_raters(choices: Mapping[str, Any], kind: Kind) -> dict[str, Any]:
 
 
 def one_world(config: dict[str, Any], settings: Mapping[str, KeySetting]) -> None:
-    """Turn the worlds of a study of recorded systems into studies of the one world that there is.
+    """Turn, in place, the worlds of a study of recorded systems into studies of the one world that there is.
 
-    What a sweep file says of worlds is meant for drawn ones, so that worlds times studies is the number of
-    campaigns; what is typed is meant as it stands.
+    Numbers of worlds in a sweep file are meant for drawn ones, so that worlds times studies is the number of campaigns;
+    numbers that a user typed are kept.
     """
     systems = settings["systems"].values if "systems" in settings else ()
     if OPTION not in systems:
@@ -100,11 +101,11 @@ def one_world(config: dict[str, Any], settings: Mapping[str, KeySetting]) -> Non
 
 
 def identify(config: dict[str, Any]) -> None:
-    """Write the digests of the files that a study is read from into its config: an edited file is another study.
+    """Write, in place, the digests of the files that a study reads into its config: an edited file is another study.
 
-    These are the table of recorded systems, and what systems or a metric were fitted to, the built-in fit among them,
-    which another simlab may have another of. Of a table that does not say which scores are better it is written down,
-    too, unless it was always read so.
+    These files are the table of recorded systems, and tables that systems or a metric were fitted to, the built-in fit
+    among them, since another version of simlab may have another. For a table that does not say which scores are better,
+    the direction is written down, too, unless it was always read so.
     """
     if config["systems"].get("_target_") == _FITTED_TARGET and config["systems"].get("path") is None:
         from simlab.world.files.fitted_world import digest_of_built_in_fit
@@ -179,7 +180,7 @@ def _suit_raters(
 
 
 class Understood(NamedTuple):
-    """Reading of a table: in a line, its layout, which scores are `better`, and what `better_from` tells that."""
+    """Reading of a table: a line for the user, the layout, which scores are `better`, and where that is known from."""
 
     line: str
     layout: str
@@ -207,7 +208,7 @@ def describe_tables(configs: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def understood_metrics(configs: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Describe, in a line per file, what recorded metrics score, and which key turns an assumption on their scores."""
+    """Describe, in a line per file, the scores of recorded metrics, and the key that changes an assumption on them."""
     chosen = [config for config in configs if config.get("metric", {}).get("_target_") == _METRIC_TARGET]
     if not chosen:
         return []

@@ -36,6 +36,7 @@ _WORDS = {
 }
 _BOUNDS = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<", "multiple_of": "a multiple of", "min_length": "of length >="}
 UNITS = {"MB": 10**6, "GB": 10**9, "MiB": 2**20, "GiB": 2**30}
+"""Bytes of a unit of memory."""
 _LAWS_OF_PARTS = {"mqm_raters": "mqm"}
 """Laws of parts that are not named by them."""
 RANGE = "range"
@@ -44,8 +45,8 @@ LEAST = 512 * 10**6
 """Bytes of memory that a worker needs at least: for the libraries that it loads, and to compute with."""
 _SIZE = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)(MB|GB|MiB|GiB)", re.ASCII)
 MOST_CELLS = 200_000
-"""A cell takes a millisecond to check and some kilobytes to hold: so many take minutes and a gigabyte before the first
-campaign. The largest grids that are known, of a hundred thousand cells, are below."""
+"""Most cells of a grid. A cell takes a millisecond to check and some kilobytes: this many take minutes and a gigabyte.
+"""
 MOST_SETTINGS = 2_000_000
 """Settings of a calculation, which cost microseconds and no config of their own."""
 
@@ -76,7 +77,7 @@ class Engine(TypedDict):
 
 
 class Bare(TypedDict):
-    """No keys: the section only holds parts, or says that there is nothing to say."""
+    """No keys of its own: the section only holds parts, or is empty."""
 
 
 SECTIONS: Mapping[str, tuple[type, ...]] = {
@@ -92,7 +93,7 @@ SECTIONS: Mapping[str, tuple[type, ...]] = {
 
 
 def list_sections(where: str, plugins: Sequence[str] = ()) -> tuple[type, ...]:
-    """List what a section without a part may hold, by kind of study."""
+    """List the TypedDicts of the keys that a section without a part may have: of every kind, then of single kinds."""
     from simlab.studies.kinds import kinds
 
     own = [kind.sections[where] for kind in kinds(plugins) if where in kind.sections]
@@ -123,7 +124,7 @@ def check(config: Mapping[str, Any], where: str = "", plugins: Sequence[str] = (
 
 
 def checked_value(config: Mapping[str, Any], key: str, value: Any, plugins: Sequence[str] = ()) -> Any:
-    """Check a value for a key of a config; return it in the type that its rule names.
+    """Check a value for a key (with dots) of a config; return it in the type that its rule names.
 
     Raises KeyError where the config has no such key, InputError for a value that its rule does not allow.
     """
@@ -242,7 +243,7 @@ def _line(error: Mapping[str, Any], own: Mapping[str, Any], where: str, rules: M
 
 
 def rule(annotation: Any) -> str:
-    """Describe in words the values that an annotation allows.
+    """Return in words the values that an annotation allows.
 
     >>> from annotated_types import Lt
     >>> rule(Annotated[float, Ge(0), Lt(1)] | None), rule(Literal["fresh", "potential"])
@@ -270,7 +271,7 @@ def rule(annotation: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Said(Predicate):
-    """A test of a value together with what the value must be, in words."""
+    """Predicate of a value with a description in words of the values that pass."""
 
     words: str = ""
 
@@ -290,6 +291,7 @@ def _is_enough(size: str) -> bool:
 
 
 Size = Annotated[str, Said(_is_enough, f"a size such as 4GB or 900MiB, at least {LEAST // 10**6}MB")]
+"""Annotation of a key that is a size of memory."""
 
 
 def refuse_many(lengths: Mapping[str, int], most: int, what: str = "cells") -> None:

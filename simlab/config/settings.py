@@ -1,7 +1,9 @@
-"""Gather the settings of a sweep, from its file and from what was typed, which wins; call `gather`.
+"""Gather the settings of a sweep (a value, or several, for each key) from its file and from typed overrides, which win.
 
-Each kind has its own file of defaults in conf/, which names its question. An option belongs to the kinds that
-fit what its part (`_target_`) returns, or its keys; where the options leave several kinds, `question` settles it.
+Call `gather`; it returns `Settings`, a `KeySetting` by key. `list_kinds` and `choose_kind` return the kinds of studies
+that the settings belong to. Each kind (ratings, comparisons, judgements, ...) has its own file of defaults in conf/,
+which names its question. An option belongs to the kinds that fit the return type of its part (`_target_`), or its keys;
+where the options leave several kinds, `question` settles it.
 """
 
 from __future__ import annotations
@@ -23,15 +25,18 @@ if TYPE_CHECKING:
     from simlab.studies.kind import Kind
 
 Settings = dict[str, KeySetting]
-"""What is said about each key; axes in their order."""
+"""Setting by key; axes in their order."""
 QUICK = (KeySetting("worlds", (2,)), KeySetting("studies", (20,)))
-"""A first look at a sweep that does not say what its own would be."""
+"""Settings of a first look at a sweep whose file has none of its own."""
 
 
 def gather(
     declared: Declared, overrides: Sequence[str], quick: bool, options: Options, plugins: Sequence[str] = ()
 ) -> Settings:
-    """Merge a sweep file with what was typed; raise InputError for what can be told to be wrong without composing."""
+    """Merge a sweep file with typed overrides, which win; `quick` takes the sizes of a first look.
+
+    Raises InputError for mistakes that can be found without composing.
+    """
     typed = [resolve_names(_add_values(setting, declared), declared) for setting in _parse_overrides(overrides)]
     preset = (declared.quick or QUICK) if quick else ()
     settings: Settings = {}
@@ -53,12 +58,12 @@ def gather(
 
 
 def is_axis_of_options(setting: KeySetting, options: Options) -> bool:
-    """True if some values of an axis name options, rather than all being patched in."""
+    """True if an axis has values that name options of a group, so that each needs a composition of its own."""
     return setting.swept and any(key in options for key in setting.keys)
 
 
 def spread(settings: Settings) -> Settings:
-    """Return the settings with axes that set several keys taken apart; what such an axis sets stands last."""
+    """Return the settings, each axis that sets several keys split into one setting per key; these stand last."""
     own = [setting for setting in settings.values() if not setting.sets]
     parts = [part for setting in settings.values() if setting.sets for part in setting.spread()]
     return {setting.key: setting for setting in (*own, *parts)}
@@ -76,7 +81,7 @@ def _add_values(setting: KeySetting, declared: Declared) -> KeySetting:
 
 
 def resolve_names(setting: KeySetting, declared: Declared) -> KeySetting:
-    """Write beside the names on an axis what each stands for; raise InputError for a name that the file lacks."""
+    """Add to the names on an axis the keys and values that each sets; raise InputError for an unknown name."""
     known = declared.named.get(setting.key)
     if known is None:
         return setting

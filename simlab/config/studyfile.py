@@ -1,8 +1,9 @@
-"""Write a composed study down, and read it back: a study file, which `simlab run FILE` carries out.
+"""Write a composed study to a study file (YAML), and read it back; `simlab run FILE` carries it out.
 
-A file is data. Its sections are recognised as options that there are, by their part and their keys, and what they say
-is taken as if it had been set; nothing that it names is imported. So it composes by the same rules as any study: what
-it leaves out is the default of its kind, what it adds or contradicts shows against what was composed.
+`write` takes a config and returns the text, `load_study` takes a path and returns a `Declared`, to be composed;
+`read_config` returns the config itself. A file is data: its sections are recognised as existing options by their part
+and their keys, and nothing that it names is imported. Keys that it leaves out have the default of their kind; keys that
+it adds or contradicts are refused.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from simlab.messages import show, suggest
 from simlab.types import QUESTION, FamilyName, InputError
 
 VERSION = 1
+"""Version of the format."""
 UNTIL = "until"
 """Key of a study file that says to which precision it is run; a study is the same without it."""
 FAMILY, AGAINST = "family", "against"
@@ -81,10 +83,10 @@ def write_yaml(content: Mapping[str, Any]) -> str:
 
 
 def read_config(content: Any, plugins: Sequence[str] = ()) -> Config:
-    """Take the content of a study file for the config that it was written from; nothing is composed.
+    """Return the config that a study file was written from, given its content; nothing is composed.
 
-    So no file that the study reads needs to be at hand. Raises InputError for what is no study file, and for a key or a
-    value that no study has.
+    The files that the study reads need not be at hand. Raises InputError for content that is no study file, and for a
+    key or a value that no study has.
     """
     from simlab.studies.kinds import identify_kind, infer_kind
 
@@ -104,10 +106,10 @@ def read_config(content: Any, plugins: Sequence[str] = ()) -> Config:
 
 
 def locate_files(study: Mapping[str, Any], path: Path) -> dict[str, str]:
-    """Name, by section, the files of a study that lie beside its own file: a folder can be moved, and read from afar.
+    """Return, by section, the files of a study that lie beside its own file: a folder can be moved, and read from afar.
 
-    A relative path is taken from where the user stands, unless there is none there, or another file than the study was
-    written with (its digest) while that is beside it.
+    A relative path is taken from the current folder, unless no file lies there, or one with another digest than the
+    study was written with while the file with that digest lies beside the study.
     """
     located = {}
     for section in FROM_FILES:
@@ -143,7 +145,7 @@ _Dumper.add_representer(list, _list)
 
 
 def load_study(path: Path, overrides: Sequence[str] = (), plugins: Sequence[str] = ()) -> Declared:
-    """Read a study file, to be composed with these overrides; what they replace need not be at hand.
+    """Read a study file as a declared sweep of one cell; files that the `overrides` replace need not be at hand.
 
     Raises InputError, beginning with the path, for everything that is wrong with the file; nothing is run.
     """

@@ -1,4 +1,8 @@
-"""Sweeps: their axes, and the config of each of their cells."""
+"""Data of a composed sweep: `Axis` (a varied key), `Cell` (a study of the grid), `Sweep`, and the text of a config.
+
+`Sweep.cells` goes through the configs of all cells; `canonical_text` writes the keys of a config that determine its
+numbers.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +21,9 @@ from simlab.config.precision_targets import Until
 from simlab.config.recorded_worlds import identify
 
 Config = dict[str, Any]
-"""What one study declares: nested dicts of scalars and lists, resolved and checked."""
+"""Config of one study: nested dicts of scalars and lists, resolved and checked."""
 NO_NUMBER = frozenset(("worlds", "pools", "document_draws", "studies", "measure", "engine", "plugins"))
-"""Keys that change no outcome of a replicate: how many there are, how they are judged, how they are computed."""
+"""Keys that change no outcome of a replicate: numbers of worlds and studies, measures, and how work is computed."""
 WHERE = ("backend", "scheduler", "scheduler_seconds")
 """Keys of the engine that say where blocks are carried out; a cell is the same wherever that is."""
 PLACES = ("path", "people")
@@ -27,7 +31,7 @@ PLACES = ("path", "people")
 _FILES = ("systems.path", "systems.columns", "metric.path", "metric.column")
 """Keys that say which file a study is read from, and how: what is written down of it is another in each cell."""
 Written = dict[tuple[str, int], str]
-"""What was written of sections, by their names and where they are in memory."""
+"""Texts of sections, by their names and addresses in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +73,7 @@ class Axis:
         return replace(self, values=tuple(self.values[k] for k in places), sets=sets)
 
     def names(self, k: int) -> dict[str, Any]:
-        """Return what a condition can ask of a cell at value `k`: the value, and what it sets, by name and by key."""
+        """Return values by name that a condition can use at value `k`: of the axis, and of the keys that it sets."""
         values = self.sets[k] if self.sets else {}
         beside = {key: value for key, value in values.items() if key != self.key}
         named = {self.along[key]: value for key, value in beside.items() if key in self.along}
@@ -190,7 +194,7 @@ def _section_name(key: str) -> str | None:
 
 
 def put(config: Config, key: str, value: Any) -> None:
-    """Change the value of a key that exists; raises KeyError where it does not."""
+    """Change the value of a key (with dots) in place; raises KeyError where the config does not have it."""
     *path, last = key.split(".")
     for part in path:
         config = config[part]
@@ -214,7 +218,7 @@ def _patch(config: Config, values: Mapping[str, Any]) -> Config:
 
 
 def omit_paths(section: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Leave out of a section where a file lies whose digest it says: moved or renamed, it is the same file.
+    """Leave the path of a file out of a section that has its digest: moved or renamed, it is the same file.
 
     >>> omit_paths({"path": "my/world.yaml", "sha256": "0a"}), omit_paths({"path": "mine.tsv", "sha256": None})
     ({'sha256': '0a'}, {'path': 'mine.tsv', 'sha256': None})
@@ -225,9 +229,10 @@ def omit_paths(section: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def canonical_text(config: Mapping[str, Any], cache: Written | None = None, *, placed: bool = True) -> str:
-    """Write what determines a cell's numbers, always in the same letters; see `omit_paths` for what is not `placed`.
+    """Return the keys and values that determine a cell's numbers, always in the same letters.
 
-    Of cells that share sections, and stay in memory meanwhile, each section is written once where they share a `cache`.
+    `placed=False` leaves out where files lie (`omit_paths`). Cells that share sections, kept in memory, and a `cache`
+    have each section written once.
 
     >>> canonical_text({"studies": 9, "seed": 1, "design": {"documents": 5}})
     '{"design":{"documents":5},"seed":1}'
@@ -255,7 +260,7 @@ def omit_resources(config: Mapping[str, Any]) -> Config:
 
 
 def shared_settings(configs: list[Config], left_out: frozenset[str], where: str = "") -> Config:
-    """Return what all configs have in common, the keys of axes left out."""
+    """Return the keys and values that all configs have in common, without the keys `left_out`."""
     first, *others = configs
     common: Config = {}
     for name, value in first.items():

@@ -1,8 +1,8 @@
-"""Read a sweep: one YAML file per question, with the claims of its finding.
+"""Read a sweep file: one YAML file per question, with axes, settings, a figure, and the claims of its finding.
 
-A value in a file means what it means behind `key=`; see `simlab.config.plain_yaml`.
-
-A finding in words rots in silence; a claim is rerun (`tests/published`).
+Call `load` on a path, or `parse` on a text; both return a `Declared`, which `compose_sweep` composes. A value means the
+same as behind `key=`; see `simlab.config.plain_yaml`. Claims are the numbers of the finding; `tests/published` reruns
+them.
 """
 
 from __future__ import annotations
@@ -25,9 +25,11 @@ FIGURES = ("lines", "pairs", "tradeoff", "contours", "repetitions")
 """What a figure shows: a measure against an axis; the verdict about each pair; one measure against another; lines of
 equal value over two axes; a measure for each sort of repetition."""
 SCALES = ("linear", "log", "neg_log")
+"""Scales of an axis of a figure."""
 DESIGN = "design"
 """The axis whose values are the names of a file's designs."""
 ONE_AT_A_TIME = "--one-at-a-time"
+"""Option of the command line that keeps the cells that vary one axis at a time."""
 QUICK = "quick"
 """The preset of every sweep: a first look."""
 _SUFFIXES = (".yaml", ".yml")
@@ -37,7 +39,7 @@ _KEYS = ("at", "measure", "value", "within")
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """Declaration of a sweep: the content of its file, or of what stands for one.
+    """Declaration of a sweep: the content of its file, or that of a command without a file.
 
     `command` are the words after `simlab` that ask for it; `one_cell` says that no key may have several values,
     `precise` that a user, not the file, asked for a precision,
@@ -73,15 +75,18 @@ class Declared:
 
 
 RUN = Declared("run", command=("run",), one_cell=True)
-"""What `simlab run` asks for: one study as it is by default, but for what is typed."""
+"""Declaration of `simlab run`: one study, all by default but for what is typed."""
 
 
 MULTIRUN = Declared("run", command=("run", "--multirun"))
-"""What `simlab run -m` asks for: the grid of all that is typed with several values."""
+"""Declaration of `simlab run -m`: the grid of all keys that are typed with several values."""
 
 
 def replace_until(declared: Declared, precision: str | None, at_most: str | None) -> Declared:
-    """Let what was typed of a precision take the place of what a file says; raise InputError for what is none."""
+    """Return the declaration with a typed precision and end, if any, in place of those of its file.
+
+    Raises InputError for a text that is none.
+    """
     until = parse_until(precision, at_most, declared.until)
     if until is not None and declared.calculation:
         raise InputError(f"{declared.name} is calculated, without error; leave --precision out")
@@ -89,7 +94,10 @@ def replace_until(declared: Declared, precision: str | None, at_most: str | None
 
 
 def replace_locate(declared: Declared, target: str | None, along: str | None) -> Declared:
-    """Let what was typed of a crossing take the place of what a file says; raise InputError for what is none."""
+    """Return the declaration with a typed crossing, if any, in place of that of its file.
+
+    Raises InputError for a text that is none.
+    """
     located = locating.choose_target(target, along, declared.locate)
     if located is not None and declared.calculation:
         raise InputError(f"{declared.name} is calculated, all of its grid at once; leave --locate out")
@@ -125,7 +133,7 @@ def is_path(name: str) -> bool:
 
 
 def load(path: Path) -> Declared:
-    """Read and check a sweep file; raise InputError, beginning with its path, for what is wrong with it."""
+    """Read and check a sweep file; raise InputError, beginning with its path, for any mistake in it."""
     content = read_content(path)
     try:
         return replace(_parse_content(path.stem, content), command=("sweep", str(path)))
@@ -134,7 +142,7 @@ def load(path: Path) -> Declared:
 
 
 def parse(name: str, text: str) -> Declared:
-    """Read a sweep from the text of a file; raise InputError for what is wrong with it."""
+    """Read a sweep, called `name`, from the text of a file; raise InputError for any mistake in it."""
     return _parse_content(name, parse_yaml(text))
 
 
@@ -374,7 +382,7 @@ def _mcse(text: str) -> float:
 
 
 def claims(key: str, value: Any) -> tuple[Claim, ...]:
-    """Read a list of claims; raise InputError for what is none."""
+    """Read a list of claims; raise InputError for a malformed one."""
     if not isinstance(value, list) or not value:
         raise InputError(
             f"{key} must be a list of claims, such as [{{at: {{...}}, measure: srp, value: 0.7, within: 0.05}}]"
@@ -417,7 +425,7 @@ class Claim:
 
 
 def check_cells(listed: Collection[Claim], axes: Collection[str], measures: Collection[str] = ()) -> None:
-    """Raise InputError for a claim that does not say which cell it is about, or is not about a measure of the sweep."""
+    """Raise InputError for a claim that does not give each axis a value, or whose measure the sweep does not have."""
     for k, claim in enumerate(listed):
         if left := [axis for axis in axes if axis not in claim.at]:
             raise InputError(f"claims[{k}].at lacks {left[0]}, an axis of this sweep; a claim is about one cell")

@@ -1,4 +1,4 @@
-"""Write the text of a sweep file, YAML, of all that is asked of a sweep: what its own file said, and what was typed.
+"""Format a sweep as the text of a sweep file, YAML: the settings of its own file, and those that were typed.
 
 `write` returns that of a sweep over studies, `write_calculation` that of a calculation.
 """
@@ -21,14 +21,15 @@ from simlab.config.sweepfile import DESIGN, Declared
 from simlab.messages import show
 
 SIZES = ("worlds", "pools", "document_draws", "studies")
+"""Keys of the numbers of worlds, pools, document draws and studies."""
 _NAME = re.compile(r"[A-Za-z_][\w.]*", re.ASCII)
 
 
 def write(declared: Declared, settings: Mapping[str, KeySetting], left_out: Collection[str], config: Config) -> str:
     """Return the text of a sweep file from a sweep as declared and the settings that were gathered for it.
 
-    `left_out` are keys that only kinds of studies have which nobody asked for; no cell has them. `config` is that of a
-    cell: it holds the sizes as they came to be.
+    `left_out` are keys of kinds of studies that were not asked for; the text omits them. `config` is that of a cell: it
+    holds the sizes that are used.
     """
     given = [setting for setting in settings.values() if setting.key not in left_out and setting.key != "measure"]
     swept = [setting for setting in given if setting.swept]
@@ -57,7 +58,7 @@ def write(declared: Declared, settings: Mapping[str, KeySetting], left_out: Coll
 
 
 def write_calculation(declared: Mapping[str, Any]) -> str:
-    """Write a sweep file from a calculation as its store declares it; '' where no option of simlab makes it.
+    """Return the sweep file of a calculation as its store declares it; '' where no option of simlab makes it.
 
     `declared` has the keys `calculation` (its section, with `_target_`), `axes`, `aim`, `measures` and `figure`.
     """

@@ -42,6 +42,7 @@ RULES = {
     "ends": "Time is that between the ends of two answers in a row within a login, control items and practice included",
     "durations": "Time is what the table says that answers took",
 }
+"""Sentences on how seconds are measured, by the rule of a table's `Times`."""
 
 
 def measure_agreement(ratings: Ratings, where: str = "the table", cut: float = CUT) -> Agreement:
@@ -199,7 +200,7 @@ class AvailableRatings:
 
 
 def describe_scores(name: str, given: AvailableRatings, own: Bools) -> RaterScores:
-    """Describe the ratings that are one rater's `own[rating]`."""
+    """Describe the scores of one rater, `name`; `own[rating]` marks that rater's ratings among the `given` ones."""
     value, errors = given.value[own], given.errors[own]
     q25, q50, q75, q90 = np.quantile(value, (0.25, 0.5, 0.75, 0.9)).tolist()
     return RaterScores(
@@ -219,7 +220,7 @@ def describe_scores(name: str, given: AvailableRatings, own: Bools) -> RaterScor
 
 
 def compare_with_others(ratings: Ratings, cut: float = CUT) -> tuple[RaterBesideOthers, ...]:
-    """Compare every rater with others on the same outputs; answers count `cut` seconds of time at most."""
+    """Compare each rater with others on the same outputs; an answer counts at most `cut` seconds."""
     rated = keep_pairable(number_outputs(ratings))
     total = np.bincount(rated.output, rated.score)
     count = np.bincount(rated.output)
@@ -252,9 +253,10 @@ def _compare(
 
 
 def mean_by_cluster(value: Floats, cluster: Ints) -> tuple[float, float, float]:
-    """Return a mean and its 95 % interval, by t over the clusters `cluster[value]`; NaN for what cannot be told.
+    """Return the mean of `value` and its 95 % interval, (mean, low, high), by t over clusters; NaN: not known.
 
-    The variance is that of a ratio of sums over clusters (Cochran 1977, section 9A.2).
+    `cluster[k]` is the cluster of `value[k]`. The variance is that of a ratio of sums over clusters (Cochran 1977,
+    section 9A.2).
     """
     if not len(value):
         return math.nan, math.nan, math.nan
@@ -263,9 +265,10 @@ def mean_by_cluster(value: Floats, cluster: Ints) -> tuple[float, float, float]:
 
 
 def slope_by_cluster(x: Floats, y: Floats, cluster: Ints) -> tuple[float, float, float]:
-    """Return the slope of y on x and its 95 % interval, robust to clusters; NaN for what cannot be told.
+    """Return the slope of y on x and its 95 % interval, (slope, low, high), robust to clusters; NaN: not known.
 
-    Source: Liang and Zeger 1986, with the correction clusters / (clusters - 1) and t with as many degrees of freedom.
+    `cluster[k]` is the cluster of entry k. Source: Liang and Zeger 1986, with the correction clusters / (clusters - 1)
+    and t with as many degrees of freedom.
     """
     # Two points always lie on a line, which leaves no residual to judge the slope by.
     spread = float(((x - x.mean()) ** 2).sum()) if len(x) > 2 else 0.0
@@ -296,7 +299,10 @@ def _failures(ratings: Ratings, rater: int) -> tuple[int, int]:
 
 
 def share_interval(n: int, k: int) -> tuple[float, float, float]:
-    """Return k of n as a share with its exact 95 % interval (Clopper and Pearson 1934); NaN for 0 of 0."""
+    """Return k of n as a share with its exact 95 % interval, (share, low, high); NaN for 0 of 0.
+
+    Source: Clopper and Pearson 1934.
+    """
     if not n:
         return math.nan, math.nan, math.nan
     # The Beta quantile has no meaning at 0 of n, nor at n of n: there the exact bounds are 0 and 1.
@@ -305,7 +311,7 @@ def share_interval(n: int, k: int) -> tuple[float, float, float]:
 
 
 def add_hours(times: Times | None, cut: float) -> Iterator[HoursWorked]:
-    """Add up the hours of a table at the usual cuts, and at one that is asked for; nothing where it has no times."""
+    """Yield the hours of a table with gaps cut at the usual seconds, and at `cut`; nothing where it has no times."""
     if times is None:
         return
     n = len(times.gap)

@@ -1,7 +1,7 @@
-"""Compute Krippendorff's alpha and intraclass correlations, from ratings with gaps.
+"""Compute Krippendorff's alpha and intraclass correlations of raters, from a table of ratings with gaps.
 
-Intraclass correlations come from variance components of outputs and raters. Call `coefficients` on a table; intervals
-come from resampled documents. An output is a system's answer to an item.
+Call `coefficients` on a table; it returns a `Coefficient` for each, with an interval from resampled documents.
+Intraclass correlations come from variance components of outputs and raters. An output is a system's answer to an item.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from simlab.tables.rating_table import Ratings
 from simlab.types import Floats, Ints
 
 Level: TypeAlias = Literal["interval", "ordinal", "nominal"]
+"""Level of measurement of scores: it sets the distance between two of them."""
 FEW_CATEGORIES = 10
 """Scores with more values than this are no categories."""
 # Alpha of all resamples is one matrix product; each intraclass correlation is solved anew, so they get fewer.
@@ -51,10 +52,10 @@ def keep_pairable(rated: RatedOutputs) -> RatedOutputs:
 
 
 def coefficients(ratings: Ratings) -> tuple[Coefficient, ...]:
-    """Compute alpha for each level of measurement that the scores have, ICC(1), ICC(A,1) and ICC(A,k).
+    """Compute alpha for each level of measurement that scores have, then ICC(1), ICC(A,1) and ICC(A,k), in order.
 
-    Outputs with one rating say nothing of agreement: alpha leaves them out, ICC learns from them how outputs differ.
-    Scores that are few categories have an ordinal and a nominal alpha; with two categories all levels are one.
+    Outputs with one rating carry no information on agreement: alpha leaves them out, ICC learns from them how outputs
+    differ. Scores with few distinct values have an ordinal and a nominal alpha; with two values all levels are one.
     """
     whole = number_outputs(ratings)
     twice = keep_pairable(whole)
@@ -225,12 +226,12 @@ class _Sums(NamedTuple):
 
 
 def intraclass_correlations(output: Ints, rater: Ints, score: Floats, weight: Floats) -> Intraclass:
-    """Estimate the correlations; `weight[output]` says how often each output is there, as an output of its own.
+    """Estimate the correlations from ratings, one entry each of `output`, `rater` and `score`.
 
-    Components are those of the analysis of variance where all rated all, and of Henderson's third method where there
-    are gaps: expected reductions in squares, unbiased whatever the distribution. ICC(A,k) averages the harmonic mean
-    number of ratings. Source: McGraw and Wong 1996, cases 1 and 2; Henderson 1953; Searle, Casella and McCulloch 1992,
-    section 5.5.
+    `weight[output]` is how often each output counts, as in a resample. Components are those of the analysis of variance
+    where all rated all, and of Henderson's third method where there are gaps: expected reductions in squares, unbiased
+    whatever the distribution. ICC(A,k) averages the harmonic mean number of ratings. Source: McGraw and Wong 1996,
+    cases 1 and 2; Henderson 1953; Searle, Casella and McCulloch 1992, section 5.5.
     """
     keep = weight[output] > 0
     # Centred scores have the same correlations, and their sums of squares lose fewer digits.

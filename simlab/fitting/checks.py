@@ -1,8 +1,9 @@
 """Check a fitted law against the ratings that it was fitted to, by tables simulated at the same design.
 
-Tables are described by what a study depends on: scores, systems, raters, agreement, conclusions. A law that is right
-should fail hardly any pilot, whatever the number of these traits: the limit is the one that 95 % of the simulated
-tables, each held against the others, keep in all traits at once (Westfall and Young 1993, single step). Call `checks`.
+Call `checks` on a law and its fit; it returns `FitChecks`, with a `Check` for each trait of a table: scores, systems,
+raters, agreement, conclusions. A law that is right fails a check in at most 5 % of pilots, whatever the number of
+traits: the limit is the one that 95 % of the simulated tables, each compared with the others, keep in all traits at
+once (Westfall and Young 1993, single step).
 """
 
 from __future__ import annotations
@@ -32,11 +33,13 @@ SHARES = "share", "pairs", "halves"
 SHARE_MARGIN, SPREAD_MARGIN = 0.02, 0.05
 """What a law may miss on a table so large that it shows: a share by two points, a spread by 5 %."""
 POINTS = (0.1, 0.25, 0.5, 0.75, 0.9, 0.97)
+"""Quantiles of the pilot's scores at which tables are compared."""
 COMMON_EDGE = 0.02
 """An end of the scale is looked at where so many of the pilot's scores lie there."""
 # All pairs of fifteen systems; where there are more systems as many pairs are drawn.
 MAX_PAIRS = 105
 SPLITS = 10
+"""How often documents are split into halves."""
 FEWEST_DOCUMENTS = 6
 """With fewer documents there are no halves to hold against each other."""
 TOLD_APART, STABLE, CONFIRMED = (
@@ -98,7 +101,7 @@ class FitChecks:
 
 
 def checks(law: FittableLaw, fitted: Fitted, seed: int = 0, n_tables: int | None = None) -> FitChecks:
-    """Simulate tables at the pilot's design, each from a draw of the parameters, and compare them with the real one."""
+    """Simulate `n_tables` tables at the pilot's design, from draws of the fit, and compare the real one with them."""
     rng, pilot = stream(seed, "fit", "checks"), fitted.ratings
     look = look_at(rng, pilot)
     tables = [pilot]
@@ -114,7 +117,7 @@ def checks(law: FittableLaw, fitted: Fitted, seed: int = 0, n_tables: int | None
 
 
 def judge(names: Sequence[str], values: Floats, pilot: Ratings) -> list[Check]:
-    """Judge each trait of `values[table, trait]`, the first table being the real one, all traits at once."""
+    """Judge each trait of `values[table, trait]`, the real table first, all at once; return a check per trait."""
     real, simulated = values[0], values[1:]
     known = np.isfinite(real) & (np.isfinite(simulated).mean(0) >= LEAST_TABLES)
     if not known.any():
@@ -188,7 +191,7 @@ class CheckPoints:
 
 
 def look_at(rng: np.random.Generator, pilot: Ratings) -> CheckPoints:
-    """Choose, from the pilot, the points at which all tables of its design are compared."""
+    """Choose, from the pilot, the thresholds, ends, halves and pairs at which all tables of its design are compared."""
     # Thresholds are scores that occur, so that a share above one is a share of whole categories.
     values = np.quantile(pilot.score, POINTS, method="inverted_cdf")
     edges = {float(pilot.score.min()), float(pilot.score.max()), 0.0}
@@ -205,7 +208,7 @@ def look_at(rng: np.random.Generator, pilot: Ratings) -> CheckPoints:
 
 
 def traits(table: Ratings, look: CheckPoints) -> dict[str, float]:
-    """Return the traits of a table by name; NaN for what its design cannot show."""
+    """Return the traits of a table by name, at the points `look`; NaN for a trait that its design cannot show."""
     score = table.score
     means = _mean_by_index(table.system, score, table.n_systems)
     document = table.document[table.item]

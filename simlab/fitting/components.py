@@ -1,12 +1,11 @@
 """Estimate variance components of a law's scores, and how dependable studies of other sizes would be.
 
-A law is asked about a balanced design (its systems, new documents, raters at large) and the components of its answers,
-in points, are those of a random-effects analysis of variance: a count, a category and a number then speak of one thing,
-and floor and ceiling are in it. Documents are always drawn anew. Raters are *drawn* (a study has raters like the
-pilot's, other people) or *fixed* (these raters, and what they favour counts as true). All raters of a document rate all
-its outputs. Source: Brennan (2001), Generalizability Theory, chapters 1, 3, 4 and 7 (E rho^2 for comparing systems, Phi
-for their scores as they stand). Call `components`, then `coefficients` for dependability, and `trade` to weigh ratings
-of an output against documents.
+Call `components` on a law and its fit, then `coefficients` on the result for E rho^2 (of comparing systems) and Phi (of
+scores as they stand), or `trade` to weigh ratings of an output against documents.
+
+Components are in points: those of a random-effects analysis of variance of answers that the law draws for a balanced
+design of its systems, new documents and raters at large. Raters are *drawn* (a study has other people like them) or
+*fixed* (a study has these). Source: Brennan (2001), Generalizability Theory, chapters 1, 3, 4 and 7.
 """
 
 from __future__ import annotations
@@ -28,6 +27,7 @@ from simlab.world.laws.fitted import Effects
 from simlab.world.laws.scales import ScaleEffects
 
 SYSTEM, DOCUMENT, SEGMENT, RATER = range(4)
+"""Axes of the balanced design, in this order."""
 EFFECTS: Mapping[str, frozenset[int]] = {
     "system": frozenset({SYSTEM}),
     "document": frozenset({DOCUMENT}),
@@ -45,15 +45,22 @@ EFFECTS: Mapping[str, frozenset[int]] = {
 # A draw is asked for about CELLS answers: the fewer systems and segments, the more documents.
 RATERS, CELLS, MOST_SEGMENTS, MOST_DRAWS = 10, 12_000, 3, 100
 INTERVAL = (0.025, 0.5, 0.975)
+"""Quantiles of draws: a 95 % interval and the median."""
 UNKNOWN = float("nan")
 SHOWN = ("system", "document", "segment", "system_document", "output", "leniency", "rater_system", "rater_document")
+"""Effects that a report lists, beside the noise."""
 OF_RATERS = ("leniency", "rater_system", "rater_document")
+"""Effects of single raters."""
 DOCUMENTS = (10, 20, 40, 80, 160, 320)
+"""Numbers of documents for which dependability is reported."""
 MOST_EACH = 20
+"""Most ratings of an output that are weighed."""
 PRICES = (0.0, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 """What a document costs, in ratings of one of its segments."""
 Raters = Literal["drawn", "fixed"]
+"""Whether a study has other raters (drawn) or the pilot's (fixed)."""
 NAMES: tuple[Literal["e_rho2", "phi"], ...] = ("e_rho2", "phi")
+"""Coefficients of dependability: E rho^2 and Phi."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +77,7 @@ class PilotComponents:
     unknown: frozenset[str]
 
     def list_components(self) -> list[Component]:
-        """List what makes scores differ; a rating's own noise holds what only a rater of an output differs by."""
+        """List the components of scores; the noise of a rating includes effects of single raters on single outputs."""
         rest = ("rater_segment", "rater_output_document", "residual")
         joined = {name: self.variance[name] for name in SHOWN if name in self.variance}
         joined["residual"] = np.sum([self.variance[name] for name in rest if name in self.variance], axis=0)
@@ -148,7 +155,7 @@ def variances(score: Floats) -> dict[str, Floats]:
 
 
 def other_raters(rng: np.random.Generator, effects: Any, spread: Mapping[str, float], n: int) -> Any | None:
-    """Replace the pilot's raters in a draw of a law by n at large; None where the law does not say how these are.
+    """Replace the pilot's raters in a draw of a law by n at large; None where the law has no distribution of raters.
 
     What is drawn has exactly the spread that it should have, so that it adds no noise of its own to a component.
     """
@@ -225,14 +232,14 @@ class Trade(NamedTuple):
 
 
 def relative_error(components: PilotComponents, size: StudySize, raters: Raters) -> Floats:
-    """Return, by draw, half the variance of a difference of two systems' mean scores about its truth."""
+    """Return, `[draw]`, half the variance of a difference of two systems' mean scores about its true value."""
     by_document, by_rating = _split_document_variance(components)
     taste = _component_variance(components, "rater_system") / size.raters if raters == "drawn" else 0.0
     return np.asarray(by_document / size.documents + by_rating / (size.documents * size.each) + taste)
 
 
 def absolute_error(components: PilotComponents, size: StudySize, raters: Raters) -> Floats:
-    """Return, by draw, the variance of a system's mean score about its truth."""
+    """Return, `[draw]`, the variance of a system's mean score about its true value."""
     m = components.segments
     shared = _component_variance(components, "document") + _component_variance(components, "segment") / m
     rated = _component_variance(components, "rater_document") + _component_variance(components, "rater_segment") / m
@@ -255,7 +262,10 @@ def _component_variance(components: PilotComponents, name: str) -> Floats:
 
 
 def coefficients(components: PilotComponents, each: int, documents: Sequence[int] = DOCUMENTS) -> list[Dependability]:
-    """Return E rho^2 and Phi of studies with so many documents, raters drawn and fixed."""
+    """Return E rho^2 and Phi of studies of each number in `documents`, `each` ratings an output.
+
+    Both are given for raters drawn and fixed.
+    """
     return [
         Dependability(name=name, raters=raters, documents=n, each=each, value=value, low=low, high=high)
         for name in NAMES
@@ -312,7 +322,7 @@ def trade(components: PilotComponents, ratings: float, most: int = MOST_EACH) ->
 def choose_ratings_each(
     components: PilotComponents, prices: Sequence[float] = PRICES, most: int = MOST_EACH
 ) -> list[Best]:
-    """Return how many ratings each are best where a document costs as much as so many ratings, and 1 .. `most` can be.
+    """Return the best number of ratings of an output, 1 to `most`, for each price of a document [ratings].
 
     `K = sqrt(price B / (segments A))`, to the whole number that is better (Brennan 2001, section 8.1).
     """

@@ -1,4 +1,7 @@
-"""Compare laws by what they predict of documents that they were not fitted to, and take the best."""
+"""Compare laws by how well they predict documents that they were not fitted to, and choose one.
+
+Call `compare`, which returns a `LawScore` for each law, the best first; `choose_simplest_law` returns a name.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +23,16 @@ MOST_VALUES, BINS = 40, 25
 TABLES = 100
 """Tables that each law simulates of the documents held out."""
 DRAWS = 40
+"""Draws of the parameters of each fit."""
 PRIOR = 1.0
 """Ratings that stand for what no simulation gave: they lie as all simulated ones of the law do, and evenly."""
 SIMPLEST_FIRST = ("binary", "gaussian", "normal_scores", "ordinal", "mqm")
+"""Names of laws, from the simplest on."""
 CLEAR = 1.0
 """Standard errors of the difference by which a law must predict better than a simpler one."""
 
 Advance = Callable[[str], None]
+"""Callback that reports progress: it takes the name of a law."""
 
 
 def compare(
@@ -109,7 +115,7 @@ def _score(law: FittableLaw, fold: Fold, edges: Floats, seed: int, number: int) 
 
 
 def predictive_probabilities(counts: Floats) -> Floats:
-    """Turn simulated counts `[cell, bin]` into probabilities, alike for all laws: none is 0."""
+    """Turn simulated `counts[cell, bin]` into probabilities `[cell, bin]`, alike for all laws: none is 0."""
     overall = (counts.sum(0) + PRIOR) / (counts.sum() + PRIOR * counts.shape[1])
     return np.asarray((counts + PRIOR * overall) / (counts.sum(1, keepdims=True) + PRIOR))
 

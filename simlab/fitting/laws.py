@@ -25,12 +25,12 @@ class SampledPosterior(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """Draws of all parameters of a law, given a pilot.
+    """Draws of all parameters of a law, given a pilot (the table `ratings`).
 
-    `effects[draw]` are what the law itself takes; `components[name][draw]` standard deviations of what makes scores
-    differ, by the names of the file; `not_identified` are sentences on what the pilot cannot tell, `unknown` the names
-    of components that it says nothing about (they are what the priors say). `diagnosis` says how sampling went,
-    `posterior` is all that its chains kept; None: the law is fitted otherwise, or in a hurry.
+    `effects[draw]` is a draw as the law's functions take it; `components[name][draw]` are standard deviations by the
+    name of an effect; `not_identified` are sentences on parameters that the pilot does not identify, `unknown` names
+    components that only the priors inform. `diagnosis` has R-hat and the like by name, `posterior` is all that its
+    chains kept (None: the law is fitted without chains, or in a hurry).
     """
 
     law: str
@@ -44,12 +44,13 @@ class Fitted:
 
 
 class FittableLaw(NamedTuple):
-    """Functions that fit a law and draw from it.
+    """Functions that fit a law to ratings and draw from it.
 
-    `refused(ratings)` says why a table does not allow it (None: it does); `fit(ratings, seed=, draws=, rough=)` fits
-    it, `rough` in less time, enough to compare laws; `answer(rng, effects, design)` draws new documents and answers for
-    the same design (systems, items, raters of the ratings `design`) and returns scores; `world(rng, effects, frame,
-    potential=)` draws a world for a frame; `content(fitted)` is what the file of the world says of the draws.
+    `refused(ratings)` says why a table does not allow the law (None: it does). `fit(ratings, seed=, draws=, rough=)`
+    returns `Fitted`; `rough` takes less time, enough to compare laws. `answer(rng, effects, design)` draws new
+    documents and returns a score `[rating]` for each rating of `design`, by the same systems and raters. `world(rng,
+    effects, frame, potential=)` draws a world for a frame. `content(fitted)` returns the part of a world's file that
+    holds the draws.
     """
 
     name: str
@@ -61,9 +62,9 @@ class FittableLaw(NamedTuple):
 
 
 def laws_by_name(name: str) -> tuple[FittableLaw, ...]:
-    """List the laws among which a name chooses: those of simlab, or one of one's own, MODULE:FUNCTION.
+    """List the laws among which a name chooses: those of simlab, or a user's own, given as MODULE:FUNCTION.
 
-    Raises InputError for a function that is none, or no law.
+    Raises InputError where there is no such function, or where it is no law.
     """
     if ":" not in name:
         return laws()
@@ -81,5 +82,5 @@ def laws() -> tuple[FittableLaw, ...]:
 
 
 def draw_fixed_world(law: FittableLaw, rng: np.random.Generator, effects: Any, frame: Frame) -> World:
-    """Draw a world for a frame, every rating fixed, as in a recorded table."""
+    """Draw a world for a frame from `effects`, a draw of the law; every rating is fixed, as in a recorded table."""
     return law.world(rng, effects, frame, potential=True)

@@ -1,4 +1,7 @@
-"""State laws that have a sampler of their own as NumPyro models: the definitions that the samplers are held against."""
+"""State laws as NumPyro models where simlab has a sampler of its own: tests compare the samplers with these.
+
+`points` is the model of the law `gaussian`; it takes indices and scores of ratings and returns nothing.
+"""
 
 from __future__ import annotations
 

@@ -1,17 +1,18 @@
 """Fit a law of one's own: a NumPyro model of how ratings come about, sampled by NUTS.
 
-The model is one function of a module, MODULE:FUNCTION. It takes those of these arguments that it names: `n_systems`,
-`n_documents`, `n_segments`, `n_raters` (numbers); `system`, `document`, `segment`, `rater` (one index for each rating,
-from 0; documents consist of segments); `score` (one number for each rating, on the scale of the table, or None where
-scores are to be drawn). It has these sites:
+Call `own_law` with the path of the model, MODULE:FUNCTION; it returns a `FittableLaw`.
+
+The model is a function that takes those of these arguments that it names: `n_systems`, `n_documents`, `n_segments`,
+`n_raters` (numbers); `system`, `document`, `segment`, `rater` (one index for each rating, from 0; documents consist of
+segments); `score` (one number for each rating, on the scale of the table, or None where scores are to be drawn). It has
+these sites:
 
 * `score`, observed where scores are given: a distribution for each rating, on the scale of the table.
 * What belongs to systems, documents, segments or raters stands in `numpyro.plate("systems", n_systems)`, and so on.
   Sites in the plates `documents`, `segments` and `ratings` are drawn anew with other documents, sites in the plate
   `raters` with other raters, both from what the model says given all the rest; all else keeps its posterior draw.
 
-What is drawn is rounded to the steps of the table's scores and held between the ends of its scale. Call `own_law` with
-the path of the function; it returns a `FittableLaw`.
+What is drawn is rounded to the steps of the table's scores and held between the ends of its scale.
 """
 
 from __future__ import annotations
@@ -43,10 +44,13 @@ ARGUMENTS = (
     *("n_systems", "n_documents", "n_segments", "n_raters"),
     *("system", "document", "segment", "rater", "score"),
 )
+"""Names of the arguments that a model may take."""
 SCORE = "score"
+"""Name of the site of scores."""
 PLATES = {"systems": "system", "documents": "document", "segments": "segment", "raters": "rater", "ratings": "rating"}
 """Plates, and the names of their dimensions."""
 OF_DOCUMENTS = frozenset({"documents", "segments", "ratings"})
+"""Plates whose sites are drawn anew with other documents."""
 _PATH = re.compile(r"[A-Za-z]\w*(\.[A-Za-z]\w*)*:[A-Za-z]\w*", re.ASCII)
 KEPT_DRAWS = 40
 """Draws of which answers are kept for worlds."""
@@ -113,9 +117,10 @@ def own_law(path: str) -> FittableLaw:
 
 
 def fit(path: str, model: Model, ratings: Ratings, *, seed: int = 0, draws: int = 100, rough: bool = False) -> Fitted:
-    """Sample the model given a table; chains are those of `current_effort().nuts`.
+    """Sample the model that `path` (MODULE:FUNCTION) names, given a table, by chains of `current_effort().nuts`.
 
-    Raises InputError for a model that lacks a site, has one of a wrong shape, or fails.
+    Returns `draws` draws; `rough` changes nothing here. Raises InputError for a model that lacks a site, has one of a
+    wrong shape, or fails.
     """
     import jax
 

@@ -1,4 +1,7 @@
-"""Cut a table of ratings: keep some ratings or documents, or hold out parts of the documents in turn (`folds`)."""
+"""Cut a table of ratings: keep some ratings or documents, or hold out parts of the documents in turn.
+
+All functions take and return `Ratings`; `folds` yields a `Fold` (a part to fit, a part held out) for each turn.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from simlab.tables.rating_table import Ratings
 from simlab.types import Bools, Floats, Ints
 
 MOST_FOLDS = 3
+"""Parts that documents are held out in, at most."""
 
 
 class Fold(NamedTuple):
@@ -63,7 +67,7 @@ def drop_idle(ratings: Ratings) -> Ratings:
 
 
 def replace_scores(ratings: Ratings, score: Floats) -> Ratings:
-    """Put other scores in the place of those that the raters gave."""
+    """Return the table with other scores, `score[rating]`."""
     return replace(ratings, score=score)
 
 

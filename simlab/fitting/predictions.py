@@ -1,4 +1,8 @@
-"""Estimate the uncertainty of a prediction, without the noise of the simulations that it rests on."""
+"""Compute intervals of a prediction from simulated worlds, without the noise of the simulations.
+
+Call `prediction_interval` on values and errors of worlds; it returns (low, high). `widen_by_chance` widens one of a
+share.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,7 @@ _SPREADS, _ERRORS = np.linspace(0, 3, 61)[:, None], np.exp(np.linspace(-1.2, 1.2
 
 
 def prediction_interval(values: Floats, errors: Floats, noise: float = 0.0) -> tuple[float, float]:
-    """Return the 90 % interval of what simulated worlds predict: `values[world]` with standard errors.
+    """Return the 90 % interval (low, high) of a prediction: `values[world]` with standard errors `errors[world]`.
 
     World b's value is its true value and an error of simulation of variance `v_b = errors[b]^2`: `s_b = theta_b + e_b`.
     Values spread by `Var(theta) + mean v_b`, so that percentiles of s_b are too wide: twice, where the
@@ -27,7 +31,7 @@ def prediction_interval(values: Floats, errors: Floats, noise: float = 0.0) -> t
 
 
 def widen_by_chance(value: float, low: float, high: float, worlds: int) -> tuple[float, float]:
-    """Return an interval of a share that is no narrower than what so many simulated worlds leave open of it.
+    """Return an interval of a share, at least as wide as the number of simulated `worlds` leaves it.
 
     Where every study comes out alike quantiles over worlds have no width, and still say nothing of what is rarer than
     once in so many worlds: 90 % bounds of a binomial share with a trial for each world, since studies of one world are

@@ -1,8 +1,8 @@
-"""Let the world behind a table of ratings answer anew in the table's own design: who rated what stays as it was.
+"""Repeat a table of ratings in its own design (who rates which output) by the law that is fitted to it.
 
-What is drawn anew decides what a repetition means: the same people may rate the same outputs once more, or other
-documents; other people may rate; and systems may be made equal, for whoever wants to know how often nothing is found.
-Call `table_world`; methods of the `TableWorld` return new scores `[rating]`, given one of its draws by number.
+Call `table_world` on the table; methods of the `TableWorld` that it returns draw new scores `[rating]`, given the
+number of a draw of the law: the same raters rate the same outputs again, or other documents; other raters rate; or
+systems are equal, to count false findings.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ Answer = Callable[[np.random.Generator, int], Floats]
 
 @dataclass(frozen=True, slots=True)
 class TableWorld:
-    """Draws of the law behind a table, and how many of so many checks against the table it passed.
+    """Draws of the law behind a table, how many of its checks it passed, and which it failed.
 
-    `own[draw]` knows the table's own outputs; None where the law keeps nothing of single outputs. `turned`: scores are
+    `own[draw]` holds the table's own outputs; None where the law keeps nothing of single outputs. `turned`: scores are
     answered with the other sign (penalties that the table writes with a minus).
     """
 
@@ -63,7 +63,7 @@ class TableWorld:
 
     @property
     def name(self) -> str:
-        """Name the world, and say how it stood its checks."""
+        """Return the name of the world with the number of checks that it passed."""
         n = self.passed + len(self.failed)
         failed = f"; failed: {', '.join(self.failed[:3])}{', ...' if len(self.failed) > 3 else ''}"
         return f"{self.law.name}, {self.passed} of {n} checks passed{failed if self.failed else ''}"
@@ -180,7 +180,7 @@ def make_equal(effects: Any) -> Any:
 
 
 def make_equal_over(effects: Any, load: Floats) -> Any:
-    """Make all systems alike over these raters, whose tastes stay; raters count as their `load[rater]` says.
+    """Make all systems alike over these raters, whose tastes stay; rater r has the weight `load[r]`.
 
     On a scale each system is moved until the mean of its scores is that of all: a scale with ends or steps turns tastes
     that cancel out into scores that do not.

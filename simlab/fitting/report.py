@@ -1,7 +1,7 @@
-"""Fit a law to a table of ratings, and report its checks, variance components, dependability and what is not known.
+"""Fit a law to a table of ratings, and report checks, variance components, dependability and parameters not identified.
 
-Call `report` on a table; `FitReport.answer` is the answer of `simlab fit`, `FitReport.content` the file of the world.
-`say` is called with each line of progress.
+Call `report` on a table; it returns a `FitReport`, whose `answer` is that of `simlab fit` and whose `content` is the
+file of the world. `say` is called with each line of progress.
 """
 
 from __future__ import annotations
@@ -43,12 +43,17 @@ if TYPE_CHECKING:
     from simlab.fitting.preferences.checks import PreferenceCheck
 
 INTERVAL = (0.05, 0.95)
+"""Quantiles of draws: a 90 % interval."""
 AUTO = "auto"
+"""Name that leaves the choice of the law to simlab."""
 Say = Callable[[str], None]
+"""Callback that takes a line of progress."""
 AGREE, DIFFER = 1.01, 1.05
 """Chains up to the first R-hat agree; above the second what they say is not to be relied on."""
 CHAINS_AGREE = "R-hat of the chains"
+"""Name of the check that chains agree."""
 SPANS = ("seconds_per_answer", "median_seconds", "rater_sd", "login_sd", "screen_sd")
+"""Estimates of speeds that are reported with intervals."""
 
 
 def disagreement(diagnosis: Mapping[str, Any]) -> tuple[str, ...]:
@@ -123,7 +128,7 @@ class FitReport:
 
     @property
     def not_identified(self) -> Sequence[str]:
-        """List, in sentences, what the pilot cannot tell and what stands in for it."""
+        """List, in sentences, the parameters that the pilot does not identify, and what their values rest on."""
         return self.fitted.not_identified
 
     @property
@@ -151,7 +156,7 @@ class FitReport:
         )
 
     def content(self, about: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what the file of the world says; `about` names the table."""
+        """Return the content of the world's file; `about` names the table."""
         return content(
             self.law,
             self.fitted,
@@ -166,11 +171,11 @@ class FitReport:
 def report(
     ratings: Ratings, laws: Sequence[FittableLaw], name: str, seed: int, say: Say = ignore_message, cut: float = CUT
 ) -> FitReport:
-    """Choose a law by what it predicts of documents held out (or take the named one), fit it, and look at the fit.
+    """Fit the law that best predicts held-out documents (or the law `name`) to ratings; return the report with checks.
 
-    Where the table has times speeds are learnt from them, gaps between answers cut at `cut` seconds. Raises InputError
-    for a law that is unknown or that the table does not allow, where it allows none, and for a table of one system or
-    of one score.
+    `laws` are those to choose from. Where the table has times speeds are learnt from them, gaps between answers cut at
+    `cut` seconds. Raises InputError for a law that is unknown or that the table does not allow, where it allows none,
+    and for a table of one system or of one score.
     """
     # Arrays are small: threads that share them cost more than they do.
     with threadpool_limits(1):
@@ -207,7 +212,7 @@ def examine_fit(
     seed: int,
     say: Say = ignore_message,
 ) -> FitReport:
-    """Check a fit against its pilot and estimate what makes scores differ; return the report, without speeds."""
+    """Check a fit against its pilot and estimate components of scores; return the report, without speeds."""
     say(f"checking {law.name} against the pilot")
     parts = components(law, fitted, seed)
     ratings = fitted.ratings
@@ -254,7 +259,7 @@ def ratings_per_output(ratings: Ratings) -> int:
 
 
 def summarise_checks(checks: FitChecks) -> dict[str, Any]:
-    """Return how many checks a world passed, and of those that failed what was found."""
+    """Return how many checks a world passed, and a description of each that failed."""
     return {"passed": checks.passed, "failed": [_describe_failure(check) for check in checks.failed]}
 
 
@@ -296,7 +301,7 @@ def content(
 
 
 def table_counts(ratings: Ratings) -> dict[str, int]:
-    """Count what a table holds."""
+    """Count the ratings, systems, raters and documents of a table."""
     return {
         "ratings": len(ratings.score),
         "systems": ratings.n_systems,
@@ -314,7 +319,7 @@ def seats(ratings: Ratings) -> list[list[int]]:
 
 
 def text(world: Mapping[str, Any]) -> str:
-    """Return the file of a fitted world as YAML."""
+    """Return the file of a fitted world, given its content, as YAML."""
     import yaml
 
     dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
@@ -337,7 +342,7 @@ def keep_table_name(earlier: str, world: Mapping[str, Any]) -> Mapping[str, Any]
 
 
 def write(path: Path, world: Mapping[str, Any]) -> None:
-    """Write the file, in one step, so that nobody reads half of it."""
+    """Write the content of a fitted world to a file, in one step, so that nobody reads half of it."""
     write_whole({path: text(world)})
 
 
@@ -357,7 +362,7 @@ def _round_digits(value: float) -> float:
 
 
 def speed_content(fitted: FittedSpeeds) -> dict[str, Any]:
-    """Return the section `timing` of a world's file: the rule, counts, estimates, and a draw for each world."""
+    """Return the section `timing` of a world's file: rule, counts, estimates, and a draw of speeds for each world."""
     draws = fitted.draws[:KEPT].T.tolist()
     names = ("log_mean", "rater_sd", "login_sd")
     drawn = {name: [_round_digits(value) for value in column] for name, column in zip(names, draws, strict=True)}
@@ -365,7 +370,7 @@ def speed_content(fitted: FittedSpeeds) -> dict[str, Any]:
 
 
 def answer_of_speeds(fitted: FittedSpeeds, raters: Mapping[str, Mapping[str, float]]) -> PilotSpeeds:
-    """Return the same as an answer, with the hours that the same work would take other people, and each rater's."""
+    """Return fitted speeds as an answer, with each rater's, and the hours of the same work by other people."""
     again = predict_hours_again(fitted)
     fields = {
         **_summary_of_speeds(fitted),

@@ -1,7 +1,8 @@
-"""Learn how fast people in general work from a few of them: lognormal speeds with a rater effect, by quadrature.
+"""Estimate how fast people in general work from the times of a few: lognormal speeds with a rater effect.
 
-`posterior` takes the times of logins; `log_score` measures how well these predict other people. A person may have
-worked under several logins; a screen is the answers given in a row about one output.
+Call `posterior` on the times of logins; it returns a `SpeedPosterior` on a grid. `log_score` measures how well these
+times predict other people. A person may have worked under several logins; a screen is the answers given in a row about
+one output.
 """
 
 from __future__ import annotations

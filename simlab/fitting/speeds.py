@@ -1,7 +1,7 @@
 """Estimate how long raters take, by rater and for people at large, and predict the hours of other people.
 
-`speed_by_rater` takes a table. `fitted_speeds` takes the times of its answers; `predicted_hours` predicts from its
-draws, `FittedSpeeds.speeds_by_world`.
+`speed_by_rater` takes a table. `fitted_speeds` takes the times of its answers and returns `FittedSpeeds`;
+`predicted_hours` takes draws of these (`FittedSpeeds.speeds_by_world`) and numbers of answers, and returns hours.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ DRAWS, KEPT = 4000, 100
 """Draws that intervals rest on, and those that the file of a world keeps: each world takes one of them."""
 _MIDDLE = (0.05, 0.5, 0.95)
 INTERVAL = (0.05, 0.5, 0.95)
+"""Quantiles of draws: a 90 % interval and the median."""
 CAMPAIGNS = 4000
+"""Campaigns that a prediction draws."""
 
 
 class EstimateInterval(NamedTuple):
@@ -89,7 +91,7 @@ class FittedSpeeds:
 
     @property
     def login_sd(self) -> EstimateInterval:
-        """Return how much the logins of a person differ, beside what their screens make of it."""
+        """Return how much the logins of a person differ (sd of log speeds), beyond the scatter of their screens."""
         return _span(self.draws[:, 2])
 
     @property
@@ -101,7 +103,7 @@ class FittedSpeeds:
         return EstimateInterval(log_sd(cv / reach), log_sd(cv), log_sd(cv * reach))
 
     def speeds_by_world(self, n: int = KEPT) -> list[Speeds]:
-        """Return draws of speeds, one for each world: what the table left open differs between them."""
+        """Return n draws of speeds, one for each world: they differ by the uncertainty that the table leaves."""
         draws, spread = self.draws[:n], self.screen_sd.estimate
         means = mean_seconds_per_answer(draws)
         pairs = zip(means.tolist(), draws[:, 1:].tolist(), strict=True)
@@ -109,7 +111,7 @@ class FittedSpeeds:
 
 
 def fitted_speeds(times: Times | None, cut: float = CUT) -> FittedSpeeds | None:
-    """Learn how fast people work, gaps cut at so many seconds; None where a table has no times that say it.
+    """Estimate how fast people work, gaps cut at `cut` seconds; None where a table has no usable times.
 
     Log seconds per answer of a login are a mean, plus a normal effect of the person, plus one of the login, plus the
     scatter of its screens, which is known from all screens of the table.
@@ -187,10 +189,10 @@ def _span(values: Floats) -> EstimateInterval:
 
 
 def speed_by_rater(ratings: Ratings, cut: float = CUT) -> dict[str, dict[str, float | int]]:
-    """Return each rater's speed: seconds per answer are taken to be lognormal, with the mean and spread that they have.
+    """Return each rater's speed by name: mean and spread of seconds per answer, gaps cut at `cut` seconds.
 
-    Gaps between answers are cut at so many seconds. Logarithms would be at the mercy of answers that were given in one
-    go, which took no time. A table without times gives {}.
+    A fit to logarithms would be dominated by answers that were handed in together, which took no time. A table without
+    times gives {}.
     """
     times = ratings.times
     if times is None:
@@ -253,7 +255,7 @@ def campaigns(
     per_screen: float,
     each: int,
 ) -> Floats:
-    """Draw the total hours of campaigns, `each` for every draw of speeds."""
+    """Draw the total hours of campaigns, `each` for every draw of speeds: `[campaign]`; see `predicted_hours`."""
     drawn = np.repeat(np.array([(*one[:4],) for one in speeds]), each, axis=0)
     mean, rater_sd, login_sd, screen_sd = drawn.T[..., None]
     person = np.repeat(np.arange(len(loads)), [len(own) for own in loads])
@@ -282,7 +284,7 @@ class HoursPrediction(NamedTuple):
 
     @property
     def inside(self) -> bool:
-        """True if the interval holds what happened."""
+        """True if the interval holds the hours that were worked."""
         return self.predicted.low <= self.happened <= self.predicted.high
 
 

@@ -1,5 +1,5 @@
-"""Learn from real scores what a metric is worth: (rho, eta), a mixture matrix, a correlation, each with its error.
+"""Estimate from real scores how good a metric is: (rho, eta), a mixture matrix, a correlation, each with its error.
 
-A fit reads a table and knows nothing of worlds; what it finds is a file that the parts of
-`simlab.world.fitted_metrics` draw from.
+`fitting.fit` takes a table and returns a `MetricFit`; `files.text` formats it as the file that the parts of
+`simlab.world.fitted_metrics` draw worlds from.
 """

@@ -1,4 +1,4 @@
-"""Estimate a metric's mixture matrix: what it says of two outputs when humans say `>`, `=` or `<`.
+"""Estimate a metric's mixture matrix: its verdicts on two outputs given the human verdict, `>`, `=` or `<`.
 
 `mixture_of_outputs` takes scored outputs, `mixture_of_preferences` human comparisons, `mixture_of_trials` corrupted
 sentences; each returns a `Mixture`, or None where nothing can be learned.
@@ -97,7 +97,7 @@ def mixture_of_outputs(
 
 
 def mixture_of_preferences(preferences: ComparedOutputs, name: str, *, mirrored: bool) -> Mixture | None:
-    """Count what the metric says where humans prefer; None where nothing has both."""
+    """Count the verdicts of the metric `name` by human preference; None where no comparison has both."""
     outcomes = preferences.metrics[name]
     both = (outcomes >= 0) & (preferences.human.sum(1) > 0)
     if not both.any():
@@ -107,12 +107,12 @@ def mixture_of_preferences(preferences: ComparedOutputs, name: str, *, mirrored:
 
 
 def mixture_of_trials(trials: ScoredTrials, *, margin: float) -> Mixture | None:
-    """Count what the metric says of originals (first) and corruptions, under one margin for all kinds.
+    """Count a metric's verdicts on originals (first) and corruptions, scores within `margin` being draws.
 
     Humans prefer the original of altering and disrupting corruptions (`>`) and find preserving ones as good (`=`); a
-    corruption may stand first as well, so the matrix is mirrored. With three kinds of corruption or more, what is not
-    known is how the metric takes another kind: kinds are the clusters. None where no trial has two scores.
-    Source: Boag et al. 2016 for the kinds; their two pass rules have clashing margins and are not used.
+    corruption may stand first as well, so the matrix is mirrored. With three kinds of corruption or more the clusters
+    are the kinds: the uncertainty is about another kind. None where no trial has two scores. Source: Boag et al. 2016
+    for the kinds; their two pass rules have clashing margins and are not used.
     """
     sign = -1 if trials.lower_is_better else 1
     metric = compare(sign * np.stack([trials.original, trials.corrupted]), margin)[0]

@@ -1,4 +1,7 @@
-"""Estimate how far a metric follows human scores within systems, without the raters' noise where repeats tell it."""
+"""Estimate the correlation of a metric with human scores within systems, raters' noise removed where there are repeats.
+
+Call `correlation` on a table of outputs; it returns a `Correlation`.
+"""
 
 from __future__ import annotations
 

@@ -28,7 +28,9 @@ from simlab.types import Floats
 MOST_PAIRS = 1770
 """Probabilities of more pairs (60 systems) would make a file too large to read."""
 Record: TypeAlias = dict[str, Any]
+"""Flat row: values by column."""
 OUTCOMES = (">", "=", "<")
+"""Outcomes of a comparison, in the order of arrays."""
 
 
 def text(learned: Learned, fit: MetricFit, source: str, digest: str, *, signs: tuple[int, int]) -> str:
@@ -55,7 +57,7 @@ def text(learned: Learned, fit: MetricFit, source: str, digest: str, *, signs: t
 
 
 def systems_text(fit: MetricFit, source: str, digest: str) -> str:
-    """Return the YAML of a table without a metric."""
+    """Return the YAML of a table's systems alone, where it has no metric."""
     head = [
         "# What `simlab fit-metric` learned of systems; no metric was in the table.",
         *(f"{key}: {value}" for key, value in schemas.head_of_fitted("metric").items()),
@@ -75,7 +77,7 @@ def name_of(source: Path, metric: str) -> str:
 
 
 def preferences_words(contests: Contests) -> list[str]:
-    """Return the settings that make worlds of these pairs; none where a pair is missing."""
+    """Return the settings (KEY=VALUE) of worlds with the preferences of these pairs; none where a pair is missing."""
     if not contests.complete or len(contests.system_names) < 2 or len(contests.pair_names) > MOST_PAIRS:
         return []
     rows = ",".join(_row(row, 4) for row in _round_to_sum(contests.p))
@@ -83,7 +85,7 @@ def preferences_words(contests: Contests) -> list[str]:
 
 
 def adequacy_words(adequacy: Adequacy) -> list[str]:
-    """Return the settings that make worlds of these systems; none for a single one."""
+    """Return the settings (KEY=VALUE) of worlds with these systems' shares of adequate outputs; none for one system."""
     if len(adequacy.system_names) < 2:
         return []
     words = [
@@ -217,12 +219,12 @@ def _plain_name(name: str) -> str:
 
 
 def records(fit: MetricFit) -> list[Record]:
-    """List `metric, what, value, low, high, rests_on`; what several metrics tell of humans is told once."""
+    """List rows with `metric, what, value, low, high, rests_on`; rows on humans that metrics share stand once."""
     return _drop_repeats([*(row for learned in fit.metrics for row in _rows(learned)), *_rows_of_systems(fit)])
 
 
 def notes(fit: MetricFit) -> list[str]:
-    """Return what the table does not tell; each note once, with the metrics that it is about."""
+    """Return sentences on what the table does not identify; each once, with the metrics that it is about."""
     return [*fit.notes, *_group_notes(fit.metrics)]
 
 

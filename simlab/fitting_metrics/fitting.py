@@ -1,7 +1,8 @@
-"""Fit whatever a table tells of metrics and systems, and list what it does not tell; call `fit`.
+"""Estimate from a table how good metrics are and how its systems differ, and list what it does not identify.
 
-rho and eta are the probabilities that a metric calls adequate outputs adequate, and others inadequate; mu is its
-mixture matrix, what it says of two outputs given what humans say. Notes are sentences for the user.
+Call `fit` on a table and `Options`; it returns a `MetricFit`. rho and eta are the probabilities that a metric calls
+adequate outputs adequate, and others inadequate; its mixture matrix has the probabilities of its verdicts on two
+outputs given the human verdict. Notes are sentences for the user.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class Options:
 
     @property
     def signs(self) -> tuple[int, int]:
-        """Return what turns (human, metric) scores so that more is better."""
+        """Return factors, 1 or -1, that turn (human, metric) scores so that more is better."""
         return (-1 if self.human_lower_is_better else 1), (-1 if self.lower_is_better else 1)
 
 
@@ -82,7 +83,7 @@ class MetricFit:
 
 
 def fit(data: Evidence, options: Options) -> MetricFit:
-    """Fit metrics, and describe the systems.
+    """Fit all metrics of a table (outputs with scores, preferences, or scored trials), and describe its systems.
 
     Raises InputError for options that the table has no use for, and where nothing at all can be learned.
     """
@@ -229,11 +230,11 @@ class _Known(NamedTuple):
 
 
 def adequacy_of_scores(outputs: JudgedOutputs, adequate_from: float, sign: int) -> Adequacy | None:
-    """Estimate alphas and the errors of raters from repeated scores; outputs are adequate from a true score.
+    """Estimate alphas and the errors of raters from repeated scores; outputs are adequate from a true score on.
 
-    An output's score is normal within its system, and so is the noise of a rating: what `raters=judges` is made of.
-    Near the bound raters err more often than far from it, so that their errors are no constants. What an output's
-    ratings say of it is drawn towards its system's mean as far as they are noise. None where repeats do not tell.
+    `sign` is -1 where less is better. An output's score is normal within its system, and so is the noise of a rating,
+    as in `raters=judges`. Near the bound raters err more often than far from it, so that their errors are no constants.
+    The estimate of an output's score is shrunk towards its system's mean. None where no output has repeats.
     """
     rated: Bools = np.asarray(np.isfinite(outputs.human).any(1))
     human, system = sign * outputs.human[rated], outputs.system[rated]
@@ -307,7 +308,7 @@ def _agreement(deviation: Floats, signal: float) -> float:
 
 
 def describe_humans(data: JudgedOutputs, adequacy: Adequacy | None, *, labels: bool) -> Iterator[str]:
-    """Describe human scores, labels and their repeats."""
+    """Yield sentences on human scores, labels and their repeats."""
     if missing := int((~np.isfinite(data.human).any(1)).sum()):
         yield f"{missing} of {len(data.human)} outputs have no human score; left out"
     if len(data.system_names) < 2:
@@ -336,7 +337,7 @@ def _errors(adequacy: Adequacy) -> str:
 
 
 def report_missing_scores(data: JudgedOutputs, name: str) -> Iterator[str]:
-    """Report scores that are missing, few or all the same."""
+    """Yield sentences on scores that are missing, few or all the same."""
     score = data.metrics[name]
     missing = ~np.isfinite(score)
     if missing.all():
@@ -353,13 +354,13 @@ def report_missing_scores(data: JudgedOutputs, name: str) -> Iterator[str]:
 
 
 def report_missing_preferences(preferred: Bools) -> Iterator[str]:
-    """Report comparisons that a metric says nothing of."""
+    """Yield a sentence on comparisons that a metric has no verdict on, if any."""
     if missing := int((~preferred).sum()):
         yield f"{missing} of {len(preferred)} comparisons have no preference; left out"
 
 
 def report_trials(trials: ScoredTrials, mixture: Mixture | None) -> Iterator[str]:
-    """Report scores that are missing, and what corruptions stand for."""
+    """Yield sentences on missing scores, and on corruptions as a stand-in for real outputs."""
     both = np.isfinite(trials.original) & np.isfinite(trials.corrupted)
     if missing := int((~both).sum()):
         yield f"{missing} of {len(both)} trials lack a finite score; left out"
@@ -373,7 +374,7 @@ def report_trials(trials: ScoredTrials, mixture: Mixture | None) -> Iterator[str
 
 
 def explain_missing_rates(rates: MetricRates | None, adequacy: Adequacy | None) -> Iterator[str]:
-    """Explain why there is no rho and eta, or that they are worth nothing."""
+    """Yield a sentence where rho and eta are missing, or carry no information."""
     if adequacy is None:
         return
     if rates is None:
@@ -406,7 +407,7 @@ def describe_mixture(mixture: Mixture | None, what: str) -> Iterator[str]:
 
 
 def explain_missing_correlation(correlation: Correlation | None) -> Iterator[str]:
-    """Explain why there is no correlation."""
+    """Yield a sentence where the correlation is missing."""
     if correlation is None:
         yield "the correlation is not identified: too few outputs, or no spread beyond noise"
     elif not math.isfinite(correlation.z_error):

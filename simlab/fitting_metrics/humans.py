@@ -1,4 +1,8 @@
-"""Describe the systems and the raters of a table: how pairs compare, how many outputs are adequate, how raters err."""
+"""Describe the systems and raters of a table: preferences between pairs, shares of adequate outputs, raters' errors.
+
+`count_contests` takes comparisons and `contests_of_scores` scores, both return `Contests`; `adequacy` takes labels and
+returns `Adequacy`.
+"""
 
 from __future__ import annotations
 
@@ -117,7 +121,7 @@ def adequacy(outputs: JudgedOutputs, adequate: Floats) -> Adequacy:
 
 
 def worth(alpha: float, influence: Floats) -> tuple[float, float]:
-    """Return adequate outputs, of so many independent ones as would tell alpha as well."""
+    """Return the number of adequate outputs, and of all, that would give alpha the same error if independent."""
     n, spread = float(len(influence)), alpha * (1 - alpha)
     variance = float(influence.var(ddof=1)) / n if n > 1 else 0.0
     # Never more than there are: few outputs may vary little by chance.

@@ -1,4 +1,7 @@
-"""Estimate how often a metric is right about adequate outputs (rho) and others (eta) at a threshold; call `rates`."""
+"""Estimate how often a binary metric is right about adequate outputs (rho) and about others (eta), at a threshold.
+
+Call `rates` on scores and labels of outputs; it returns `MetricRates`, posteriors of both.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from simlab.rng import stream
 from simlab.types import Array, Bools, Floats, Ints
 
 FOLDS = 10
+"""Folds of items in which the bias of a chosen threshold is estimated."""
 _ALIKE = 1e-9
 # A slope of 20 over the spread of scores is as good as a step.
 _STEPS, _STEEP = 100, 20.0

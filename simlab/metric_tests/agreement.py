@@ -1,9 +1,8 @@
 """Measure the agreement of metrics about which trials pass: share of equal verdicts, and their correlation.
 
-Verdicts are 0 and 1, so that Pearson's correlation is phi. Errors are those of a function of means, with the trials of
-an original sentence as one cluster: a sentence that is corrupted in five ways is no five sentences.
-Source: Boag et al. 2016, table 3 (pairwise correlation between the predictions of metrics), of which only the caption
-is at hand.
+Call `metric_agreement` on `ScorePairs`, the scores of metrics; it returns a `MetricAgreement`. Verdicts are 0 and 1, so
+that Pearson's correlation is phi. Errors take the trials of an original sentence as one cluster. Source: Boag et al.
+2016, table 3 (pairwise correlation between the predictions of metrics), of which only the caption is at hand.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from simlab.types import Bools, Floats, InputError, Ints
 
 
 class TrialVerdicts(NamedTuple):
-    """Verdicts of one metric: `passed[trial]`, `scored[trial]`, `near[trial]`, and the `original[trial]` by number."""
+    """Verdicts of one metric, `[trial]`: passed, scored, near a tie, and the number of the trial's original."""
 
     passed: Bools
     scored: Bools
@@ -105,7 +104,7 @@ def _constant(verdicts: Sequence[tuple[str, Floats]]) -> Iterator[str]:
 
 
 def phi(x: Floats, y: Floats, cluster: Ints) -> tuple[float, float]:
-    """Return the correlation of two verdicts and its error; both must vary.
+    """Return the correlation of two verdicts (0 or 1, both varying) and its error, clustered by `cluster[trial]`.
 
     >>> phi(np.array([1.0, 1, 0, 0]), np.array([1.0, 0, 0, 1]), np.arange(4))[0]
     0.0

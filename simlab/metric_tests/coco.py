@@ -1,7 +1,7 @@
 """Read trials in COCO caption JSON: `NAME_a.json` originals, `NAME_b.json` corruptions, `NAME_r5.json` references.
 
-Captions of the same `image_id` belong to one trial. A file is a list of captions, or a mapping that holds one under
-`annotations`.
+Call `read` on a folder; it returns `CollectedTrials`. NAME is the corruption, 5 the number of references. Captions of
+the same `image_id` belong to one trial. A file is a list of captions, or a mapping that holds one under `annotations`.
 """
 
 from __future__ import annotations
@@ -29,15 +29,17 @@ from simlab.types import InputError
 _NAME = re.compile(r"(?P<corruption>.+)_(?P<part>a|b|r(?P<n>[1-9]\d*))\.json")
 
 MOST_BYTES = 4 * MAX_BYTES
-"""What the files of a folder may hold together."""
+"""Most bytes of the files of a folder together."""
 
 Captions = dict[str, list[str]]
+"""Captions by the name of an image."""
 
 
 def read(folder: Path, n_references: Sequence[int] | None, kinds: Mapping[str, Kind]) -> CollectedTrials:
     """Read the trials of a folder, for each number of references (None: all that are there).
 
-    `kinds` names the kind of corruptions that are not published ones. Raises InputError for what is malformed.
+    `kinds` gives the kind of each corruption that is not a published one, by its name. Raises InputError for malformed
+    files.
     """
     parts, ignored = _parts(folder)
     _check_sizes(folder, parts)

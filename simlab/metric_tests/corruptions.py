@@ -1,7 +1,8 @@
-"""Corrupt plain sentences by rules, as far as rules can: a sentence that a rule does not fit has no corruption of it.
+"""Corrupt plain English sentences by rules; a sentence that a rule does not fit has no corruption of that rule.
 
-The corruptions are the published ones (Boag et al. 2016, section 4), written anew from what they are: they look as
-published trials do, and are not the same sentences.
+Call `corrupt` with a rule of `RULES` (by the name of the corruption); it returns a sentence, or None. The corruptions
+are the published ones (Boag et al. 2016, section 4), written anew from their descriptions: they look like published
+trials, and are not the same sentences.
 """
 
 from __future__ import annotations
@@ -31,12 +32,14 @@ from simlab.metric_tests.lexicon import Lexicon
 from simlab.metric_tests.participles import participle
 
 Words: TypeAlias = tuple[str, ...]
+"""Words of a sentence, without the punctuation at its end."""
 Corrupt: TypeAlias = Callable[[np.random.Generator, Words, Lexicon], Sequence[str] | None]
+"""Function that returns the words of a corrupted sentence, or None where it does not fit."""
 
 
 @dataclass(frozen=True, slots=True)
 class CorruptionRule:
-    """A rule that corrupts the words of a sentence, or returns None; `needs` says what a sentence must have for it."""
+    """Rule that corrupts the words of a sentence, or returns None; `needs` describes sentences that it fits."""
 
     corrupt: Corrupt
     needs: str
@@ -186,7 +189,7 @@ RULES: Mapping[str, CorruptionRule] = {
     "near_syms": CorruptionRule(_swap_for_near_synonym, "a word with a near synonym in the lexicon"),
     "passive": CorruptionRule(_make_passive, "somebody who is doing something to something, in one clause"),
 }
-"""All published corruptions, and what a sentence needs for them."""
+"""Rules by the name of a published corruption, each with the form that a sentence needs."""
 
 
 def _find_be(words: Words) -> int | None:

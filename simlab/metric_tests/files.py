@@ -1,4 +1,7 @@
-"""Read trials from wherever they are: a folder of COCO caption JSON, or a file with one trial per line."""
+"""Read trials from a path: a folder of COCO caption JSON, or a .jsonl or .tsv file with one trial per line.
+
+Call `read`; it returns `CollectedTrials`.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +16,10 @@ from simlab.types import InputError
 def read(
     path: Path, n_references: Sequence[int] | None = None, kinds: Mapping[str, Kind] | None = None
 ) -> CollectedTrials:
-    """Read the trials of a path for each number of references; without numbers, all that are there.
+    """Read the trials of a path for each number of references; without numbers, with all references.
 
-    `kinds` names the kinds of corruptions that nothing else does. Raises InputError for what is missing or malformed.
+    `kinds` gives the kind of a corruption by its name, where neither the file nor the list of published ones does.
+    Raises InputError for a missing or malformed file.
     """
     if not _is_there(path):
         raise InputError(f"{path}: there is no such file or folder; name one that holds trials")

@@ -1,7 +1,8 @@
-"""Part plain English sentences into chunks by words of closed classes: no tagger, no model, nothing to download.
+"""Split plain English sentences into chunks by words of closed classes: no tagger, no model, nothing to download.
 
-It is made for descriptions such as "A girl is feeding the ducks at a pond". Where a sentence has another shape, rules
-that rest on this find nothing to corrupt, which is counted.
+`split` returns the words of a sentence, `chunks` parts these into a list of `Chunk`, `sentence` puts words together
+again. It is made for descriptions such as "A girl is feeding the ducks at a pond". In a sentence of another shape,
+rules find nothing to corrupt; such sentences are counted.
 """
 
 from __future__ import annotations
@@ -10,22 +11,30 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 Part: TypeAlias = Literal["noun", "verb", "preposition", "and", "other"]
+"""Kind of a chunk."""
 
 BE = frozenset(("is", "are", "was", "were"))
+"""Forms of be."""
 ONE = frozenset(("a", "an", "one", "this", "that", "each", "every", "another"))
+"""Determiners of one thing."""
 _MORE = "two three four five six seven eight nine ten several many these those both few"
 MORE = frozenset(_MORE.split())
+"""Determiners of several things."""
 _OTHER = "the some his her its their my your our any no all"
 DETERMINERS = ONE | MORE | frozenset(_OTHER.split())
+"""Words that begin a noun chunk."""
 _PREPOSITIONS = (
     "about above across after against along among around at before behind below beneath beside between beyond by down "
     "during for from in inside into near of off on onto out outside over past through to toward towards under up upon "
     "with within without"
 )
 PREPOSITIONS = frozenset(_PREPOSITIONS.split())
+"""Words that are a chunk of their own before a noun."""
 JOINING = frozenset(("and", "or", "but", "while", "who", "which", "that", "as", "because", "when"))
+"""Words that join chunks."""
 _ADVERBS = "alone apart away back fast here home still there together today upside"
 ADVERBS = frozenset(_ADVERBS.split())
+"""Adverbs of place and time, which a noun chunk may hold by mistake."""
 _PEOPLE = (
     "adult animal baby bear bird boy bull calf cat child chef clown cow crowd dancer deer doctor dog duck elephant "
     "farmer father fish fox friend girl goat goose grandmother horse kangaroo kid kitten lady lamb lion man monkey "
@@ -34,9 +43,10 @@ _PEOPLE = (
     "adults babies boys children dogs cats girls kids men women"
 )
 PEOPLE = frozenset(_PEOPLE.split())
-"""Who can do something to another, so that roles can be swapped."""
+"""Nouns of people and animals, which can do something to each other, so that roles can be swapped."""
 
 SOMEONE = frozenset(("someone", "somebody"))
+"""Subjects without a determiner."""
 
 
 class Chunk(NamedTuple):

@@ -1,4 +1,7 @@
-"""Words that mean nearly the same, or the opposite: a few of simlab's own, and those of a user's file."""
+"""Words with near synonyms and with opposites: a few of simlab's own, and those of a user's file.
+
+Call `read` on a file, or None; it returns a `Lexicon`.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from simlab.metric_tests.trials import read_text
 from simlab.types import InputError
 
 Lexicon: TypeAlias = Mapping[str, Mapping[str, str]]
+"""Replacement of each word, by the name of a corruption (near_syms, sem_opps)."""
 
 _NEAR = (
     "woman:lady girl:lass kid:child child:kid baby:infant big:large large:big small:little little:small "
@@ -29,11 +33,11 @@ OWN: Lexicon = {
     "near_syms": dict(pair.split(":") for pair in _NEAR.split()),
     "sem_opps": dict(pair.split(":") for pair in _OPPOSITE.split()),
 }
-"""Words of a corruption and what stands in their place; few, and of no taste but ours: bring your own."""
+"""simlab's own words; few, and chosen by us: a file can add others."""
 
 
 def read(file: Path | None) -> Lexicon:
-    """Return our own words with those of a file, which come first; raises InputError for what is malformed.
+    """Return simlab's words with those of a file, which win; raises InputError for a malformed file.
 
     A line of the file is a corruption (near_syms, sem_opps), a word, and what stands in its place, parted by tabs.
     """

@@ -1,5 +1,6 @@
-"""Score by METEOR 1.5 as pycocoevalcap runs it: a Java process that reads sentences and answers with scores.
+"""Score sentences by METEOR 1.5 as pycocoevalcap runs it: a Java process that reads sentences and returns scores.
 
+`Meteor.score` takes candidates and references and returns a score for each; `check_java` tests for Java beforehand.
 Source: Denkowski and Lavie 2014, Meteor Universal.
 """
 
@@ -20,7 +21,7 @@ JAVA_OPTIONS = "-Duser.language=en -Duser.country=US -Dfile.encoding=UTF-8"
 
 
 def check_java() -> None:
-    """Raise InputError where no Java runs; some systems have a command `java` that only says where to get it."""
+    """Raise InputError where no Java runs; a command `java` that only says where to get it counts as none."""
     java = shutil.which("java")
     with contextlib.suppress(OSError, subprocess.SubprocessError):
         if java and subprocess.run([java, "-version"], capture_output=True, timeout=60).returncode == 0:  # noqa: S603

@@ -1,7 +1,8 @@
-"""Score sentences against references by common metrics, each as its package computes it.
+"""List common metrics that score sentences against references, each as its package computes it.
 
-A metric of one's own is any function `(candidates, references) -> scores`, one score per candidate; an attribute
-`lower_is_better = True` of the function says that low scores are good.
+`list_built_in_metrics` takes names and returns `TestedMetric`; `wrap_function` makes one of a user's function
+`(candidates, references) -> scores`, one score per candidate. An attribute `lower_is_better = True` of the function
+declares that low scores are good.
 """
 
 from __future__ import annotations
@@ -17,9 +18,13 @@ from simlab.metric_tests.words import words
 from simlab.types import InputError
 
 Candidates: TypeAlias = list[str]
+"""Sentences to score."""
 References: TypeAlias = list[list[str]]
+"""References of each candidate."""
 Scores: TypeAlias = Mapping[str, Any]
+"""Scores of each candidate, by the name of a score."""
 Score: TypeAlias = Callable[[Candidates, References], Scores]
+"""Function that computes all scores of a family of metrics."""
 
 FAMILIES: Mapping[str, tuple[str, ...]] = {
     "bleu": ("bleu_1", "bleu_2", "bleu_3", "bleu_4"),
@@ -31,7 +36,7 @@ FAMILIES: Mapping[str, tuple[str, ...]] = {
     "ter": ("ter",),
     "rouge": ("rouge_1", "rouge_2", "rouge_l_f1"),
 }
-"""The names of the scores that one computation gives."""
+"""Names of the scores that one computation gives, by family."""
 
 # BLEU of pycocoevalcap adds 1e-15 to every count of matches, so that a sentence of four words or more without a match
 # of some length scores up to 2e-4 rather than 0; one match of every length among fifty words scores 2e-2.
@@ -40,9 +45,9 @@ BLEU_ZERO = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class TestedMetric:
-    """A metric under test: the names of the scores wanted of its computation, and how they are read.
+    """Metric under test: the names of the scores wanted, the function that computes them, and their direction.
 
-    Scores up to `zero` are 0 but for what a package adds to keep its logarithms finite.
+    Scores up to `zero` count as 0: packages add a small number to keep logarithms finite.
     """
 
     names: tuple[str, ...]

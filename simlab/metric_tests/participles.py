@@ -1,4 +1,4 @@
-"""Make past participles of verbs that end in -ing."""
+"""Form past participles of English verbs that end in -ing; call `participle`."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ _IRREGULAR = (
     "waking:woken wearing:worn weaving:woven winning:won winding:wound writing:written"
 )
 IRREGULAR = dict(pair.split(":") for pair in _IRREGULAR.split())
+"""Past participles of irregular verbs, by the form in -ing."""
 
 
 def participle(verb: str) -> str | None:

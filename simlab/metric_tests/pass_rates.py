@@ -1,6 +1,7 @@
 """Decide which trials a metric passes, and estimate its pass rates with exact intervals.
 
-Source: Boag et al. 2016, section 6, for both rules; Clopper and Pearson 1934 for the interval.
+Call `pass_rates` on the scores of metrics; it returns `PassRates`. `passes` returns the verdict on each trial. Source:
+Boag et al. 2016, section 6, for both rules; Clopper and Pearson 1934 for the interval.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from simlab.metric_tests.scoring import ScorePairs
 from simlab.types import Bools, Floats
 
 EPSILON = 1e-9
-"""Keeps the relative difference finite where the original scores 0."""
+"""Added to the score of the original in relative differences, so that they stay finite at 0."""
 
 LEVEL = 0.95
+"""Coverage of the intervals."""
 
 # Sums of floating-point numbers depend on their order in the last bits, and so would what is a tie.
 ROUNDING = 1e-13
@@ -30,11 +32,11 @@ NEAR = 1e-6
 
 
 def passes(pairs: ScorePairs, *, tolerance: float, near_tie: float = 0.0) -> Bools:
-    """Return for each trial whether the metric passes it; what has no scores does not.
+    """Return whether the metric passes each trial, `[trial]`; a trial without scores is not passed.
 
     Altering and disrupting corruptions must score worse than their originals, preserving ones must score alike, up to
-    the share `tolerance` of the original's score.
-    Differences up to the share `near_tie` of the scores are ties; with 0, the published rule, rounding alone is.
+    the share `tolerance` of the original's score. Differences up to the share `near_tie` of the scores are ties; with
+    0, the published rule, only differences by rounding are.
     """
     if pairs.trials.kind == "preserving":
         return is_alike(pairs.original, pairs.corrupted, tolerance=tolerance, near_tie=near_tie)

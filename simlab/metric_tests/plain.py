@@ -1,8 +1,9 @@
-"""Read trials of one's own: one JSON record or tab-separated row per trial.
+"""Read a user's own trials: one JSON record or tab-separated row per trial.
 
-`original`, `corruption` and `references` are sentences, references a list in JSON and separated by `|||` in a row.
-`kind` is altering, disrupting or preserving, or a published corruption (`passive`), which has a kind. `type` names the
-corruption, so that those of a kind can be told apart; without it the kind does. `id` names the trial, or else its line.
+Call `read` on a .jsonl or .tsv file; it returns `CollectedTrials`. `original`, `corruption` and `references` are
+sentences, references a list in JSON and separated by `|||` in a row. `kind` is altering, disrupting or preserving, or
+the name of a published corruption (`passive`). `type` names the corruption (default: the kind), `id` the trial
+(default: its line).
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ from simlab.metric_tests.trials import (
 from simlab.types import InputError
 
 NEEDED = ("original", "corruption", "kind", "references")
+"""Keys that every record needs."""
 SEPARATOR = "|||"
+"""Text between two references in a row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +46,10 @@ class _Trial:
 
 
 def read(file: Path, n_references: Sequence[int] | None, kinds: Mapping[str, Kind]) -> CollectedTrials:
-    """Read the trials of a .jsonl or .tsv file; each number of references takes the first so many.
+    """Read the trials of a .jsonl or .tsv file; each number of `n_references` takes that many first references.
 
-    Without numbers every trial keeps all its references. Raises InputError for what is malformed.
+    Without numbers every trial keeps all its references. `kinds` gives the kind of a corruption by its name. Raises
+    InputError for a malformed file.
     """
     trials = [_trial(where, record, kinds) for where, record in records(file, NEEDED, "a trial")]
     if not trials:
@@ -128,7 +132,7 @@ def require_text(where: str, record: Mapping[str, Any], key: str) -> str:
 
 
 def read_references(where: str, value: Any) -> list[str]:
-    """Return the references of a record; raises InputError where none says anything."""
+    """Return the references of a record; raises InputError where all are blank."""
     if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
         raise InputError(f"{where}: references={json.dumps(value)[:40]} must be a list of sentences")
     if not drop_blanks(value):
@@ -137,9 +141,9 @@ def read_references(where: str, value: Any) -> list[str]:
 
 
 def records(file: Path, needed: Sequence[str], what: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield each record, `what`, with the place it stands at; lines that are blank are none.
+    """Yield (place, record) for each line of a file that is not blank; `what` names a record in errors.
 
-    Raises InputError for what is malformed, or has not all that is needed.
+    Raises InputError for a malformed record, and for one that lacks a key of `needed`.
     """
     readers = {".jsonl": _json_records, ".tsv": _rows}
     if file.suffix.lower() not in readers:

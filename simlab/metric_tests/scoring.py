@@ -1,7 +1,8 @@
 """Score originals and corruptions by metrics, and keep the raw pairs of scores.
 
-Whatever a metric does, it is counted: one that raises, or gives too few scores, has none for these trials and the
-others go on; a score that is not a finite number is NaN.
+Call `score` on trials and metrics; it returns `ScorePairs`, one for each corruption, number of references and score. A
+metric that raises, or returns too few scores, has no scores for these trials, with the reason, and the others go on; a
+score that is not a finite number is NaN.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class ScorePairs:
 
 
 def score(trials: Iterable[Trials], metrics: Sequence[TestedMetric]) -> list[ScorePairs]:
-    """Score all trials by all metrics, a batch for each corruption and number of references."""
+    """Score all trials by all metrics; return the scores for each corruption, number of references and metric."""
     return [pairs for own in trials for metric in metrics for pairs in _score(own, metric)]
 
 

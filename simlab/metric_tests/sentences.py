@@ -1,6 +1,7 @@
-"""Make trials that test a metric: plain sentences, each corrupted by every rule that fits it, with its references.
+"""Generate trials that test a metric: plain sentences with references, each corrupted by every rule that fits it.
 
-Call `read`, `make` and `text`; the text is a file of trials as `plain.read` reads them.
+Call `read` on a file of sentences, `make` on the result, and `text`, which returns a file of trials as `plain.read`
+reads them. `summary` counts them.
 """
 
 from __future__ import annotations
@@ -19,11 +20,12 @@ from simlab.rng import stream
 from simlab.types import InputError
 
 NEEDED = ("sentence", "references")
+"""Keys that every record needs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence that is right, and others that say the same."""
+    """Correct sentence, its name, and references that mean the same."""
 
     name: str
     text: str
@@ -69,7 +71,7 @@ def choose_corruptions(names: str) -> tuple[str, ...]:
 
 
 def make(sentences: Sequence[Sentence], corruptions: Sequence[str], lexicon: Lexicon, seed: int) -> CorruptedSentences:
-    """Corrupt each sentence in each way; what a choice falls on depends on seed, corruption and sentence alone."""
+    """Corrupt each sentence in each way that fits it; random choices depend only on seed, corruption and sentence."""
     trials = []
     for name in corruptions:
         for sentence in sentences:
@@ -92,7 +94,7 @@ def _trial(name: str, sentence: Sentence, corrupted: str) -> dict[str, object]:
 
 
 def summary(made: CorruptedSentences) -> list[dict[str, object]]:
-    """Return a record for each corruption: how many sentences it was made of, of how many it was not, and why."""
+    """Return a record for each corruption: the numbers of sentences with and without it, and the form that it needs."""
     counts = {name: sum(trial["type"] == name for trial in made.trials) for name in made.corruptions}
     return [
         {
@@ -107,5 +109,5 @@ def summary(made: CorruptedSentences) -> list[dict[str, object]]:
 
 
 def text(made: CorruptedSentences) -> str:
-    """Return trials as lines of JSON."""
+    """Return the trials as lines of JSON."""
     return "".join(json.dumps(trial, ensure_ascii=False) + "\n" for trial in made.trials)

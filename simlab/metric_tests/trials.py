@@ -1,4 +1,7 @@
-"""Trials of metrics (a sentence, its corruption, references), the kinds of corruptions, and help for their readers."""
+"""Types of trials of metrics (a sentence, its corruption, references), kinds of corruptions, and helpers of readers.
+
+Readers return `CollectedTrials`, which holds `Trials`, one for each corruption and number of references.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,13 @@ from simlab.messages import clip, suggest
 from simlab.types import InputError
 
 Kind: TypeAlias = Literal["altering", "disrupting", "preserving"]
+"""Kind of a corruption; see `KINDS`."""
 
 KINDS: tuple[Kind, ...] = ("altering", "disrupting", "preserving")
 """A corruption alters the meaning, disrupts the fluency, or preserves both."""
 
 MAX_BYTES = 1 << 25
-"""The published trials are some hundred kilobytes a file; what is read here is held in memory, many times its size."""
+"""Most bytes of a file; it is held in memory, many times its size. Published files have some hundred kilobytes."""
 
 KNOWN: Mapping[str, Kind] = {
     "neg_subj": "altering", "neg_verb": "altering", "sem_opps": "altering", "shuffled": "altering",
@@ -46,14 +50,14 @@ class Trials:
 
 @dataclass(frozen=True, slots=True)
 class CollectedTrials:
-    """Trials, and notes on what their reader left out or wants to be known."""
+    """Trials, and notes for the user, such as on trials that their reader left out."""
 
     trials: tuple[Trials, ...]
     notes: tuple[str, ...]
 
 
 def find_kind(word: str, where: str) -> Kind:
-    """Return the kind that a word names, be it a kind or a published corruption; raises InputError for another."""
+    """Return the kind that a word names: a kind itself, or a published corruption; raises InputError for another."""
     for kind in KINDS:
         if word == kind:
             return kind
@@ -79,11 +83,11 @@ def refuse_double_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def read_text(file: Path) -> str:
-    """Return the text of a file of trials; raises InputError for what is no file, too large, or not UTF-8."""
+    """Return the text of a file of trials; raises InputError where it is missing, too large, or not UTF-8."""
     where = clip(file)
     return files.text(files.content(file, where, most=MAX_BYTES, remedy="give trials as text"), where)
 
 
 def drop_blanks(references: Sequence[str]) -> tuple[str, ...]:
-    """Keep the references that say something."""
+    """Keep the references that are not blank."""
     return tuple(reference for reference in references if reference.strip())

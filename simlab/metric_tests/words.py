@@ -1,7 +1,7 @@
-"""Part sentences into words as evaluations of captions do: as a Penn Treebank tokenizer, then without punctuation.
+"""Split sentences into words as evaluations of captions do: by a Penn Treebank tokenizer, then without punctuation.
 
-What is parted follows the tokenizer that pycocoevalcap runs in Java (Stanford's, lower case) and the list of what it
-drops; tests hold the one against the other. Sentences and references must be parted alike, or nothing matches.
+Call `words` on sentences and references alike: words split in different ways would not match. The rules follow the
+tokenizer that pycocoevalcap runs in Java (Stanford's, lower case) and its list of punctuation; tests compare the two.
 """
 
 from __future__ import annotations

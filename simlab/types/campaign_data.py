@@ -1,4 +1,8 @@
-"""Data of a campaign (the collecting of one study): ratings, comparisons or judgements, as an analyst may use them."""
+"""Data of a campaign (the collecting of one study): ratings, comparisons or judgements, as an analyst may use them.
+
+Kinds of studies make `Collected`, whose `seen` holds the answers; tests of ratings take `ScoredRatings`, estimators of
+judgements `Judged`, stopping rules `JudgementSequence`.
+"""
 
 from __future__ import annotations
 
@@ -95,7 +99,7 @@ class Arrived:
 
 
 class Streams(NamedTuple):
-    """Address of a study's random numbers; each word leads to a generator of its own, always the same."""
+    """Address of a study's random numbers; each word gives a generator of its own, always the same."""
 
     seed: int
     path: tuple[str | int, ...]
@@ -109,10 +113,10 @@ class Streams(NamedTuple):
 class Collected:
     """Data of one campaign as an analyst has it: nothing that only the simulated world knows.
 
-    `frame` says what could be rated, `documents[document]` which documents the study has and `asked` whom the design
-    asked (None where a kind of study knows no such thing); `seen` are the answers that came. `metric` is what the
-    metric says of the outputs (None without one), `known` has facts that the kind of study tells an analyst, by name.
-    `paid` has counts (`ratings`, ...) and the `cost`, by name; `streams` are the random numbers of the analysis.
+    `frame` says which outputs could be rated; `documents[document]` marks those of the study, `asked` has the raters of
+    the design (None where a kind of study has neither); `seen` are the answers that came. `metric` has the metric's
+    answers about the outputs (None without one), `known` facts that the kind of study gives an analyst, by name. `paid`
+    has counts (`ratings`, ...) and the `cost`, by name; `streams` are the random numbers of the analysis.
     """
 
     frame: Frame
@@ -136,8 +140,8 @@ class Campaign(NamedTuple):
 class Parts:
     """Sums of the metric's scores of outputs that no human judged, document by document.
 
-    `n[k]` of them belong to document `document[row, k]`, and their scores add up to `total[row, k]`; a row is a system
-    in a campaign.
+    A row is a system in a campaign: `n[k]` outputs belong to document `document[row, k]`, and their scores add up to
+    `total[row, k]`.
     """
 
     document: Ints

@@ -1,4 +1,7 @@
-"""Data of collecting on a clock: tasks, who may do them, and the log of who did what and when."""
+"""Data of collecting on a clock (simulated hours): tasks, who may do them, and the log of who did what and when.
+
+`Work` and its `Tasks` go into the clock, a `Log` comes out; times are hours from the start of the campaign.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ CONTROL = -1
 
 
 class Chances(NamedTuple):
-    """Generators of the clock: `people` draws what people are like, in all studies of a pool; `work` is the study's."""
+    """Generators of the clock: `people` draws properties of people, in all studies of a pool; `work` is the study's."""
 
     people: np.random.Generator
     work: np.random.Generator

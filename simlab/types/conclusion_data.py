@@ -31,7 +31,7 @@ NO_TWIN = -128
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Declaration of an outcome: its dimensions after the axes of a sweep, its type, what fills gaps, and its meaning.
+    """Declaration of an outcome: dimensions after the axes of a sweep, type, value in gaps (`fill`), and meaning.
 
     On the dimension `of_world` an outcome has one row per world (`world` itself is a coordinate of replicates).
     What a campaign that was carried out may answer lies between `low` and `high` (None: any finite number), or is
@@ -182,7 +182,7 @@ class Stops:
     """End of a system's judging by a rule: after `n` judgements, as the interval is `narrow` enough or all are made.
 
     `low` and `high` bound its mean there. Two systems are called different where their intervals from `claim_low` to
-    `claim_high` do not overlap, at the level of the rule's claims; None: a test of means says so, its p-value
+    `claim_high` do not overlap, at the level of the rule's claims; None: a test of means decides, its p-value
     multiplied by `looks` (1: as if there had been one look only).
     """
 
@@ -199,7 +199,7 @@ class Stops:
 class Claims:
     """Claims of a decision rule of ratings, `[pair]`: `verdict` +1 (the first is better), -1, or 0 for none.
 
-    `p_value` is that of a claim, or the least that the rule came across (1: it never held the two against each other).
+    `p_value` is that of a claim, or the smallest of the rule's tests of the pair (1: it never compared the two).
     """
 
     verdict: Array
@@ -208,7 +208,7 @@ class Claims:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Estimate of a performance measure, with what its error needs.
+    """Estimate of a performance measure, with the influence values that give its error.
 
     `influence[cluster]` are jackknife influence values (cluster = world, document set or replicate), so
     `mcse = sqrt(sum(influence**2) / (K (K - 1)))`; `n` is the number of campaigns the value rests on, `telling` that of

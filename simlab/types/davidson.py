@@ -1,4 +1,4 @@
-"""Latent scale with ties: the strengths of systems, and raters who choose by them."""
+"""Parameters of a latent scale with ties: `Davidson`, the strengths of systems, and `RaterPool`, the raters."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""Errors: a user's mistake, a design that could not be carried out, a value that cannot be."""
+"""Exceptions of simlab: `InputError`, a user's mistake; `DesignFailure` and `ImpossibleValue`, of one replicate."""
 
 from __future__ import annotations
 
 
 class InputError(ValueError):
-    """Report what a user can mend, in one line: where, which value, which rule, what to do."""
+    """Report a mistake that a user can mend, in one line: where, which value, which rule, what to do."""
 
 
 class DesignFailure(RuntimeError):
@@ -12,4 +12,4 @@ class DesignFailure(RuntimeError):
 
 
 class ImpossibleValue(DesignFailure):
-    """Report a replicate that gave, or was given, a value that cannot be; it is stored as any other that failed."""
+    """Report a replicate with an impossible value in it; it is stored, as any other that failed."""

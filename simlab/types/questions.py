@@ -1,4 +1,4 @@
-"""Questions that raters are asked."""
+"""Names of the questions that raters are asked, by which kinds of studies are told apart in a config."""
 
 QUESTION = "question"
 """The key, and the group of options, by which a config chooses its kind of study."""

@@ -1,8 +1,9 @@
 """Types of worlds: the true systems, raters' answers about every output, and the metric's.
 
 A `World` joins a `Frame`, who can rate which output, with the `Law` of the answers to each question. Models of systems
-return `Outputs` for ratings, and a `Contest` for comparisons and judgements. A metric follows `MetricLaw` where pairs
-are compared, `OutputMetric` where single outputs are judged. The oracle compares outputs without the errors of raters.
+return `Outputs` for ratings, and a `Contest` (with `Latent` quality, `Documents`) for comparisons and judgements. A
+metric follows `MetricLaw` where pairs are compared, `OutputMetric` where single outputs are judged; an analyst takes
+`KnownRates` or `KnownCorrelation` of it for known. The oracle compares outputs without the errors of raters.
 """
 
 from __future__ import annotations
@@ -37,12 +38,12 @@ class Place(NamedTuple):
 
     @property
     def of_pool(self) -> tuple[str | int, ...]:
-        """Write the address of what belongs to a pool of raters, whichever documents they rate."""
+        """Return the address of draws that belong to a pool of raters, whichever documents they rate."""
         return ("world", self.world, *(("pool", self.pool) if self.pool else ()))
 
     @property
     def of_documents(self) -> tuple[str | int, ...]:
-        """Write the address of what belongs to a draw of documents, whoever rates them."""
+        """Return the address of draws that belong to a draw of documents, whoever rates them."""
         return ("world", self.world, *(("draw", self.draw) if self.draw else ()))
 
     @property
@@ -100,10 +101,10 @@ class Answers(NamedTuple):
 
 
 class Anew(NamedTuple):
-    """Generators of what is drawn anew for a world: raters, documents, or both (None: those are kept).
+    """Generators for redrawing parts of a world: its raters, documents, or both (None: those are kept).
 
-    `both` is for what belongs to a rater and a document together; it is drawn anew with either. Who draws from
-    `raters` takes nothing that depends on documents, and the other way round, so that pools and documents cross.
+    `both` is for effects of a rater and a document together; it is redrawn with either. A draw from `raters` depends on
+    no document, and the other way round, so that pools and documents cross.
     """
 
     raters: np.random.Generator | None
@@ -112,16 +113,19 @@ class Anew(NamedTuple):
 
 
 class Law(Protocol):
-    """Law of the answers to a question, from which studies draw.
+    """Law (distribution) of the answers to a question, from which studies draw.
 
-    All noise is drawn at once, whoever will be asked, so that designs are compared on the same answers.
+    All noise is drawn at once, for every possible answer, so that designs are compared on the same answers.
     """
 
     def draw(self, rng: np.random.Generator, needs: Any) -> Any:
         """Draw all potential noise of a study; `needs` are requirements of its kind, such as numbers of outputs."""
 
     def answer(self, noise: Any, unit: Ints, item: Ints, slot: Ints) -> Answers:
-        """Answer about `item[k]` of `unit[k]` (a system, or a pair) as whoever sits in `slot[k]`; nothing is drawn."""
+        """Return the answers about `item[k]` of `unit[k]` (a system or pair) by the rater in `slot[k]`.
+
+        `noise` comes from `draw`; nothing is drawn here.
+        """
 
 
 class RatingLaw(Law, Protocol):
@@ -157,7 +161,9 @@ class World:
 
 
 RatedWorld: TypeAlias = Annotated[World, RATE]
+"""World whose raters are asked for ratings; a part's return type names the question."""
 ComparedWorld: TypeAlias = Annotated[World, COMPARE]
+"""World whose raters compare two outputs."""
 JudgedWorld: TypeAlias = Annotated[World, JUDGE]
 """What a part returns (or takes) names the question that its world answers."""
 

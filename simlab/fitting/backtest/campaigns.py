@@ -1,4 +1,4 @@
-"""Carry out the same studies in many worlds at once, and measure what they conclude.
+"""Carry out the same studies in many worlds at once, and compute performance measures (power, SRP, ...) of them.
 
 Call `sums` on worlds, `campaigns` on these sums and dealt studies, and `measure_worlds` on the conclusions. A *set* is
 studies of the same documents; a pair is one of systems i < j.
@@ -34,6 +34,7 @@ fewer than 25, with probabilities of .9999 and above.
 SINGLE = 4e-6
 """Rounding of a sum in single precision, beside the sum of absolute values: a few tens of times its precision."""
 PAIRWISE = ("srp", "confirmed", "kendall")
+"""Measures of pairs of studies: the first and its repetition; the others are of single studies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ class Campaigns:
 
 
 def campaigns(sums: DocumentSums, dealt: DealtStudies, normalizations: Sequence[str]) -> dict[str, Campaigns]:
-    """Carry out studies; return their conclusions by normalisation, all of the same ratings."""
+    """Carry out the `dealt` studies with the ratings in `sums`; return their conclusions by normalisation."""
     concluded: dict[str, list[tuple[Floats, Floats]]] = {name: [] for name in normalizations}
     up = -1.0 if sums.frame.lower_is_better else 1.0
     for study in range(len(dealt.document)):
@@ -76,8 +77,8 @@ def _group_by_set(own: Sequence[tuple[Floats, Floats]], per_set: int) -> tuple[A
 class DocumentSums:
     """Sums over the segments of a document: `value[world, system, document, slot]`, of squares, of errors.
 
-    `segments[document]` counts them; a rater who did not rate the whole document has NaN. Systems in truth are worth
-    `truth[world, system]`, None where nobody knows. All worlds have one frame.
+    `segments[document]` counts them; a rater who did not rate the whole document has NaN. `truth[world, system]` is the
+    true mean of a system, None where nobody knows it. All worlds have one frame.
     """
 
     frame: Frame
@@ -90,7 +91,7 @@ class DocumentSums:
 
 @dataclass(frozen=True, slots=True)
 class PickedSums:
-    """Sums of what one study collects in every world: `value[world, system, k, rating]`, squares and errors alike.
+    """Sums of the ratings that one study collects in every world: `value[world, system, k, rating]`, squares, errors.
 
     `rater[system, k, rating]` answered about the k-th document, which has `segments[k]`; `n_raters` are in the pool.
     """
@@ -104,7 +105,7 @@ class PickedSums:
 
 
 def sums(worlds: Sequence[World]) -> DocumentSums:
-    """Add up worlds of one frame, their ratings being fixed."""
+    """Add up the fixed ratings of worlds of one frame by document; the result is what `campaigns` takes."""
     frame = worlds[0].frame
     ratings = [fixed_ratings(world) for world in worlds]
     if any(rating is None for rating in ratings):
@@ -185,6 +186,7 @@ NORMALIZERS: Mapping[str, Callable[[PickedSums], tuple[Floats, Floats | None]]] 
     "error": _error,
     "zscore": _zscore,
 }
+"""Functions by the name of a normalisation: they return normalised sums, and factors where they have any."""
 
 
 def _sum_by_rater(picked: PickedSums, value: Floats) -> Floats:
@@ -200,9 +202,10 @@ def _count(picked: PickedSums) -> Floats:
 
 
 def find_significant_pairs(total: Floats, patterns: Floats, level: float) -> tuple[Bools, Floats]:
-    """Test all pairs of systems; return which differ significantly, and differences of sums, `[world, pair]`.
+    """Test all pairs of systems; return which differ significantly, and differences of sums, both `[world, pair]`.
 
-    `total[world, document, system]` is complete; `patterns[pattern, document]` are the signs of the test.
+    `total[world, document, system]` has no gaps; `patterns[pattern, document]` are the signs (+1, -1) of the
+    permutation test, `level` is its significance level.
     """
     first, second = np.triu_indices(total.shape[2], 1)
     sums = total.sum(1)
@@ -263,7 +266,10 @@ class MeasuredWorlds(NamedTuple):
 
 
 def measure_worlds(campaigns: Campaigns) -> dict[Measure, MeasuredWorlds]:
-    """Measure each world by itself; errors are jackknifed over sets of documents, or over studies of one set."""
+    """Return each measure of every world, by name.
+
+    Errors are jackknifed over sets of documents, or over studies of one set.
+    """
     return {name: _estimate_ratio(measure(campaigns), pairwise=name in PAIRWISE) for name, measure in MEASURES.items()}
 
 
@@ -347,3 +353,4 @@ MEASURES: Mapping[Measure, Callable[[Campaigns], tuple[Floats, Floats]]] = {
     "power": _power,
     "kendall": _kendall,
 }
+"""Functions by measure: they return the numerator and the denominator of its ratio."""

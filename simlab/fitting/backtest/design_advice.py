@@ -1,8 +1,8 @@
 """Choose a design among candidates of equal cost from predictions of a pilot, and compare it with real studies.
 
-All candidates ask for the same number of ratings. The choice is that of a plan for a given budget: the design that
-tells most pairs of systems apart among those whose claims a repetition confirms. Call `advise` for each split of the
-documents, and `summarize_rules` on all that it returns.
+Call `advise` for each split of the documents, which returns `JudgedCandidate`s, and `summarize_rules` on all of them.
+All candidates ask for the same number of ratings. The chosen one is that of a plan for a given budget: the design that
+tells most pairs of systems apart among those whose claims a repetition confirms.
 """
 
 from __future__ import annotations
@@ -36,9 +36,11 @@ from simlab.rng import stream
 from simlab.types import InputError, World
 
 CONFIRMED = 0.9
-"""So large a share of claims is to be confirmed by a repetition."""
+"""Least share of a design's claims that a repetition has to confirm."""
 FULL = SimulationSize(60, 6, 8, 12, 40, (3,), (1, 2), own=False)
+"""Amount of simulation of an advice."""
 QUICK = SimulationSize(30, 4, 6, 6, 20, (3,), (1, 2), own=False)
+"""The same for a quick look."""
 APART = 2 / 3
 """Studies of other documents ask about this share of a table's, so that two of them can differ."""
 THUMBS: Mapping[RuleName, tuple[str, int]] = {
@@ -67,10 +69,10 @@ class Worth(NamedTuple):
 
 
 def candidates(world: World) -> list[AdviceCandidate]:
-    """List the designs that a table allows at one cost: groupings, one or two ratings, normalisations.
+    """List the designs that a table (as a `world`) allows at one cost: groupings, one or two ratings, normalisations.
 
-    One rating of each output of N documents costs what two of each of N/2 cost. Studies that can be repeated with the
-    same documents are not held against others. Raises InputError for a table that leaves nothing to choose.
+    One rating of each output of N documents costs as much as two of each of N/2. Designs are of one kind of repetition:
+    of the same documents or of others. Raises InputError for a table that leaves nothing to choose.
     """
     n = world.frame.n_documents
     # Numbers are even: half of the documents rated twice must cost what all of them rated once cost.
@@ -96,9 +98,9 @@ def _allowed_designs(world: World, n: int) -> list[BacktestDesign]:
 
 
 def choose_candidate(expected: Mapping[AdviceCandidate, Worth], least: float = CONFIRMED) -> AdviceCandidate:
-    """Name the candidate of the largest gain among those whose claims are confirmed; of ties the first.
+    """Return the candidate of the largest gain among those whose confirmed share is `least` or more; of ties the first.
 
-    Where none is confirmed often enough, it is the one that is confirmed most often.
+    `expected` is the predicted worth of each. Where no share is that large, it is the candidate with the largest one.
     """
     sure = [candidate for candidate, worth in expected.items() if worth.confirmed >= least]
     if sure:
@@ -118,7 +120,7 @@ def shortfall(observed: Mapping[AdviceCandidate, Worth], chosen: AdviceCandidate
 def worth_by_candidate(
     result: StudyMeasures, of: Sequence[AdviceCandidate], gain: Measure
 ) -> dict[AdviceCandidate, Worth]:
-    """Average over worlds the measure `gain` and the confirmed share of the candidates `of`."""
+    """Average over worlds the measure `gain` and the confirmed share of the candidates `of`, from measured studies."""
     return {
         candidate: Worth(*(_mean_over_worlds(result, candidate, measure) for measure in (gain, "confirmed")))
         for candidate in of
@@ -141,7 +143,10 @@ def _key(candidate: AdviceCandidate) -> tuple[str, int, str]:
 
 
 def advise(plan: BacktestRun, split: int) -> list[JudgedCandidate]:
-    """Choose a design from a split's pilot; return all candidates with real studies on the other documents."""
+    """Choose a design from the pilot of split number `split`; return all candidates with real studies.
+
+    The real studies are of the documents that the pilot does not have.
+    """
     target = target_world(plan, split, "held_out")
     of, size = candidates(target), plan.size
     effects = fit_effects(plan, PredictionSource(split, "fit"))
@@ -180,7 +185,10 @@ def _judge_candidates(
 
 
 def summarize_rules(candidates: Sequence[JudgedCandidate]) -> tuple[RuleResult, ...]:
-    """Sum up the advice, the rules of thumb that the table allows, and the best, known afterwards only."""
+    """Average over splits, for each rule, the worth of its choice: the advice, the rules of thumb, and the best design.
+
+    The best is known only afterwards. Rules of thumb that the table does not allow are left out.
+    """
     rules = (ADVICE, *THUMBS, BEST)
     by_rule = {rule: [candidate for candidate in candidates if rule in candidate.rules] for rule in rules}
     best = {candidate.split: candidate.significant_share for candidate in by_rule[BEST]}

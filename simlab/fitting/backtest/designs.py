@@ -1,6 +1,7 @@
 """List the study designs that a table of ratings allows, and deal studies of one: documents, raters, signs of tests.
 
-Call `designs` on the table as a world, then `deal_studies` for a design.
+Call `designs` on the table as a world for a list of `BacktestDesign`, then `deal_studies` for one: it returns
+`DealtStudies`.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ GROUPINGS: Mapping[str, Callable[[Frame], Groups]] = {
     "system_balanced": grouping.system_balanced,
     "ungrouped": grouping.ungrouped,
 }
+"""Functions that group documents, by the name of a grouping."""
 NORMALIZATIONS = ("none", "mean", "error", "zscore")
+"""Names of normalisations of scores; `list_normalizations` says which of them a table allows."""
 # As published (Riley et al. 2024).
 LEVEL, PERMUTATIONS = 0.05, 500
 # With five documents the least p of a permutation test is 2 / 2^5 = .0625: nothing could be significant.
@@ -38,10 +41,10 @@ FEWEST_DOCUMENTS = 6
 
 @dataclass(frozen=True, slots=True)
 class BacktestDesign:
-    """One way of asking: who gets what, how many documents, how many ratings of each output.
+    """Design of a backtest's studies: the grouping of outputs, the number of documents, the ratings of each output.
 
-    A `repetition` asks about the same documents, other raters being drawn for them; or, where nobody else rated them,
-    about other documents of the table.
+    A `repetition` asks other raters about the same documents; or, where nobody else rated them, about other documents
+    of the table.
     """
 
     grouping: str
@@ -75,7 +78,7 @@ def list_normalizations(world: World) -> Sequence[str]:
 
 
 def designs(world: World, thirds: Sequence[int], ratings_per_item: Sequence[int]) -> list[BacktestDesign]:
-    """List the designs that are predicted: groupings, thirds of the documents, ratings per item."""
+    """List the designs that a table (`world`) allows: groupings, `thirds` (1 to 3) of its documents, ratings each."""
     n = world.frame.n_documents
     documents = sorted({max(FEWEST_DOCUMENTS, round(n * third / 3)) for third in thirds})
     every = [BacktestDesign(g, d, r) for g in GROUPINGS for d in documents for r in ratings_per_item if d <= n]
@@ -84,7 +87,7 @@ def designs(world: World, thirds: Sequence[int], ratings_per_item: Sequence[int]
 
 
 def repeatable_design(world: World, design: BacktestDesign) -> BacktestDesign | None:
-    """Return how studies of a design can be repeated with the ratings that there are; None where they cannot."""
+    """Return a design with the kind of repetition that the table's ratings allow; None where they allow none."""
     seats = int((world.frame.rater >= 0).any(axis=0).sum(1).min())
     if design.ratings_per_item > seats:
         return None
@@ -99,7 +102,7 @@ def repeatable_design(world: World, design: BacktestDesign) -> BacktestDesign | 
 
 
 def deal_studies(world: World, design: BacktestDesign, *, seed: int, sets: int, per_set: int) -> DealtStudies:
-    """Draw documents and deal them, at the addresses that studies of the engine have: the bits are the same."""
+    """Deal `sets` sets of documents with `per_set` studies each, by the engine's addresses of random numbers."""
     per_set, sets = (per_set, sets) if design.repetition == "same documents" else (1, sets * per_set)
     asking = prepare_studies(design, seed, per_set)
     table = lay(asking, world, Place(0))

@@ -1,8 +1,8 @@
 """Carry out a backtest: fit to pilots, observe real studies, predict them, compare the two, and sum up the errors.
 
 For the tasks of `planning.tasks` call `fit_effects` (once a source), `observe` (once a target), `predict` and `compare`
-in this order, and `build_backtest` on all predictions. Studies are carried out on a target: `all` documents, or those
-`held_out` of the pilot.
+in this order, and `build_backtest` on all predictions, which returns a `Backtest`. Studies are carried out on a target:
+`all` documents, or those `held_out` of the pilot.
 """
 
 from __future__ import annotations
@@ -37,10 +37,13 @@ from simlab.world.laws.fixed import FixedRatings
 BOUNDS: Mapping[str, tuple[float, float]] = {"kendall": (-1.0, 1.0)}
 """What a measure lies between, if not 0 and 1."""
 NO_TRUTH = "which systems truly differ is not known of a real table"
+"""Reason why a measure that needs the truth is not observed."""
 StudyMeasures = Mapping[tuple[BacktestDesign, str, Measure], MeasuredWorlds]
 """A measure of every world, by design, normalisation and measure."""
 Key = tuple[Any, ...]
+"""Values by which predictions are grouped."""
 NUMBERS = ("predicted", "low", "high", "observed", "observed_mcse", "judged_low", "judged_high")
+"""Fields of a `Prediction` that are averaged over splits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +76,7 @@ def target_world(plan: BacktestRun, split: int, target: Target) -> World:
 
 
 def observe(plan: BacktestRun, split: int, target: Target) -> StudyMeasures:
-    """Carry out studies on the real ratings of a target; return their measures, as those of a single world."""
+    """Carry out studies on the real ratings of a target; return their measures as those of one world."""
     return observe_world(target_world(plan, split, target), plan.size, plan.seed + 1)
 
 
@@ -97,7 +100,7 @@ def pilot(plan: BacktestRun, split: int) -> Ratings:
 def compare(
     plan: BacktestRun, task: PredictionTask, expected: StudyMeasures, real: StudyMeasures
 ) -> Iterator[Prediction]:
-    """Yield a prediction beside what was observed, for each design, normalisation and measure of a task."""
+    """Yield a `Prediction` for each design, normalisation and measure: `expected` values beside the `real` one."""
     law = "" if task.source.method == "naive" else plan.law.name
     for (design, name, measure), values in expected.items():
         outcome = real[design, name, measure]
@@ -128,9 +131,10 @@ def compare(
 
 
 def interval(measure: str, values: MeasuredWorlds, noise: float = 0.0) -> tuple[float, float]:
-    """Return the 90 % interval of a measure, the noise of simulated studies taken out, within what is possible.
+    """Return the 90 % interval (low, high) of a measure over worlds, without simulation noise, within its range.
 
-    Worlds in which it is not defined are left out; NaN where fewer than two are left.
+    `noise` is the variance of the observed value's own error. Worlds in which the measure is undefined are left out;
+    NaN where fewer than two are left.
     """
     known = np.isfinite(values.value)
     if known.sum() < 2:
@@ -152,21 +156,22 @@ def _explain_unknown(measure: str, seen: float) -> str:
 
 
 def observe_world(world: World, size: SimulationSize, seed: int) -> StudyMeasures:
-    """Carry out studies on real ratings."""
+    """Carry out studies on the real ratings of `world`; return their measures."""
     return run_studies([world], size, seed, size.observed_sets, size.observed_per_set)
 
 
 def predict_from_worlds(worlds: Sequence[World], target: World, size: SimulationSize, seed: int) -> StudyMeasures:
-    """Carry out the studies that the target allows in worlds of its frame."""
+    """Carry out, in drawn `worlds`, the studies that the `target` allows; all have its frame. Return their measures."""
     return run_studies(worlds, size, seed, size.sets, size.per_set, allowed=target)
 
 
 def run_studies(
     worlds: Sequence[World], size: SimulationSize, seed: int, sets: int, per_set: int, allowed: World | None = None
 ) -> StudyMeasures:
-    """Carry out all studies of a size, and measure them; `allowed` says what can be asked, without it the first world.
+    """Carry out all studies of a size in `worlds` and measure them: `sets` sets of documents, `per_set` studies each.
 
-    All worlds are asked alike: the same documents, raters and signs of the tests.
+    `allowed` is the world whose ratings limit the designs (None: the first one). All worlds are asked alike: the same
+    documents, raters and signs of the tests.
     """
     real = worlds[0] if allowed is None else allowed
     return run_designs(worlds, real, designs(real, size.thirds, size.ratings_per_item), seed, sets, per_set)
@@ -175,7 +180,7 @@ def run_studies(
 def run_designs(
     worlds: Sequence[World], real: World, chosen_designs: Sequence[BacktestDesign], seed: int, sets: int, per_set: int
 ) -> StudyMeasures:
-    """Carry out studies of the chosen designs in all worlds and measure them; `real` says who can rate what."""
+    """Carry out studies of the chosen designs in all worlds; return measures. `real` limits who rates which output."""
     totals, names = sums(worlds), list_normalizations(real)
     measures: dict[tuple[BacktestDesign, str, Measure], MeasuredWorlds] = {}
     for design in chosen_designs:
@@ -188,7 +193,7 @@ def run_designs(
 def fitted_worlds(
     rng: np.random.Generator, law: FittableLaw, effects: Sequence[Any], frame: Frame, n: int
 ) -> Iterator[World]:
-    """Draw worlds for the frame of the target: who rates what is known, the ratings are not."""
+    """Draw n worlds from draws of a fitted law (`effects`) for the frame of the target: its raters, new ratings."""
     for k in range(n):
         yield draw_fixed_world(law, rng, effects[k % len(effects)], frame)
 
@@ -207,7 +212,7 @@ def naive_worlds(rng: np.random.Generator, pilot: Ratings, frame: Frame, n: int)
 
 
 def build_backtest(read: Mapping[str, Any], law: str, splits: int, predictions: Sequence[Prediction]) -> Backtest:
-    """Return the answer that predictions of so many splits give; `read` says what was read of the table."""
+    """Return the answer of a backtest; `read` is the record of how the table was read, `splits` their number."""
     return Backtest(
         read=read_record(ReadTable, read, "read"),
         law=law,

@@ -1,4 +1,7 @@
-"""Choose the law that a backtest fits to a table."""
+"""Choose the law (distribution of answers) that a backtest fits to a table.
+
+Call `choose_law` on the laws, a table and a name; it returns a `FittableLaw`.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from simlab.tables.rating_table import Ratings
 from simlab.types import InputError
 
 AUTO = "auto"
+"""Name that leaves the choice to simlab."""
 ORDER = ("binary", "mqm", "gaussian", "normal_scores", "ordinal")
 """The first of these that a table allows: no documents are asked which law is best, so that none is looked at."""
 

@@ -34,6 +34,7 @@ from simlab.types import Campaign, Floats, Place, World
 from simlab.world.segment_metrics import agreed_quality, segment_metric
 
 LEVEL = 0.05
+"""Level of the test of an effect; its interval covers 95 %."""
 FEWEST_PARTS, MOST_PARTS = 4, 6
 """Into how many parts documents are cut: an error needs several, and a study needs documents."""
 SOME = 2 / 3
@@ -41,7 +42,9 @@ SOME = 2 / 3
 UNEVEN = 0.8
 """Normalised entropy of the loads that an even load is held against."""
 NO_METRIC = "no metric is named (--metric COLUMN)"
+"""Reason why an advice on metrics is not tried."""
 IDLE = "one of the two claims no more than chance does, and then SRP says nothing"
+"""Reason why an advice is not judged by SRP: one of the tests claims as often as chance does."""
 OF_DEFAULT_TEST = "SRP falls where a metric adds claims of small differences: the default test decides"
 ONE_RATER = "an output needs ratings by two people or more"
 
@@ -57,7 +60,7 @@ class Arm(NamedTuple):
     metric: bool = False
 
     def design(self, documents: int) -> BacktestDesign:
-        """Return the design for so many documents at one rating each."""
+        """Return the arm as a `BacktestDesign` of `documents` documents, counted at one rating each."""
         return BacktestDesign(self.grouping, round(self.share * documents), self.ratings_per_item)
 
 
@@ -88,7 +91,9 @@ class Amount(NamedTuple):
 
 
 FULL = Amount(20, {"published": 24, "default": 6}, {"published": 12, "default": 1})
+"""Amount of simulation of a test of all advice."""
 QUICK = Amount(8, {"published": 12, "default": 2}, {"published": 8, "default": 1})
+"""The same for a quick look."""
 
 
 class AdviceSetting(NamedTuple):
@@ -106,9 +111,10 @@ class ArmMeasures(NamedTuple):
 
 
 def cut_parts(plan: BacktestRun, metric: Floats | None = None) -> list[World]:
-    """Cut the documents into parts at random, spread over buckets; fewer than two where there are too few.
+    """Cut the documents into 4 to 6 parts at random, spread over buckets; [] where there are too few documents.
 
-    `metric[system, item]` scores all outputs; each part keeps the scores of its own.
+    Each part is a world of its documents' ratings. `metric[system, item]` has the scores of all outputs (None: no
+    metric); each part keeps its own.
     """
     n = plan.world.frame.n_documents
     number = min(MOST_PARTS, n // FEWEST_DOCUMENTS)
@@ -126,7 +132,7 @@ def cut_parts(plan: BacktestRun, metric: Floats | None = None) -> list[World]:
 
 
 def find_setting(parts: Sequence[World], name: AdviceName) -> AdviceSetting | str:
-    """Find how an advice can be tested on parts, or explain why it cannot."""
+    """Return the number of documents and the kind of repetition by which parts can test an advice, or why none can."""
     if not parts:
         return f"fewer than {FEWEST_PARTS * FEWEST_DOCUMENTS} documents, of which no error can be told"
     if not parts[0].frame.n_raters > 1:
@@ -155,7 +161,7 @@ def _allows_arm(part: World, arm: Arm, documents: int, same: bool) -> bool:
 def measure_arm(
     world: World, arm: Arm, setting: AdviceSetting, test: TestName, seed: int, studies: int
 ) -> ArmMeasures | str:
-    """Carry out studies of an arm on a part or world; return its measures, or why it cannot be carried out."""
+    """Carry out `studies` studies of an arm on a part or world; return its measures, or why this is impossible."""
     design = arm.design(setting.documents)
     world = world if arm.metric else replace(world, metric=None)
     # All documents, or all but one where their number is odd: all studies then share one set.
@@ -196,9 +202,9 @@ def _bind_arm(studies: PreparedRatings, arm: Arm, test: TestName) -> PreparedRat
 
 
 def draw_worlds(plan: BacktestRun, draws: int, metric: Floats | None = None) -> list[World]:
-    """Fit the law to the table; draw worlds like it, two of each draw of the law, side by side.
+    """Fit the law to the table; draw 2 * `draws` worlds like it, two of each draw of the law, side by side.
 
-    With a `metric[system, item]` of the table each world has one that follows its outputs as closely.
+    With a `metric[system, item]` of the table each world has a metric that follows its outputs as closely.
     """
     effects = plan.law.fit(flatten_ratings(plan.world, plan.ratings), seed=plan.seed, draws=draws).effects
     rng = stream(plan.seed, "backtest", "papers", "worlds")
@@ -321,7 +327,7 @@ def report_untried(name: AdviceName, source: AdviceSource, test: TestName, reaso
 
 
 def count_answers(part: World, setting: AdviceSetting) -> int:
-    """Return how many answers a study of a part asks for, about."""
+    """Return about how many answers a study of `part` asks for."""
     frame = part.frame
     return round(setting.documents / frame.n_documents * len(frame.document)) * frame.n_systems
 

@@ -1,7 +1,7 @@
-"""List what a backtest has to fit, observe and predict, and split the documents of its table.
+"""List the steps of a backtest (fits, observations, predictions), and split the documents of its table.
 
-Call `tasks`; `sources` lists the fits that these need. `split_documents` marks a split's pilot, `select_documents` and
-`flatten_ratings` cut the table to it.
+Call `tasks`, which returns predictions to make; `sources` lists the fits that these need. `split_documents` marks the
+pilot of a split, `select_documents` and `flatten_ratings` return its ratings.
 """
 
 from __future__ import annotations
@@ -30,9 +30,11 @@ A_FIT = 6
 
 @dataclass(frozen=True, slots=True)
 class SimulationSize:
-    """Amount of simulation: worlds per prediction, and sets of documents and studies per set in each.
+    """Amount of simulation: `worlds` per prediction; in each, `sets` of documents with `per_set` studies each.
 
-    `own`: fit to the documents held out, too, to tell what is lost because they were not seen.
+    `observed_sets` and `observed_per_set` are those of real ratings; `thirds` of the documents and `ratings_per_item`
+    make up the designs. `own`: fit to the documents held out, too, to measure how much is lost because they were not
+    seen.
     """
 
     worlds: int
@@ -46,9 +48,11 @@ class SimulationSize:
 
 
 FULL = SimulationSize(30, 6, 8, 8, 40, (1, 2, 3), (1, 2), own=True)
+"""Amount of simulation of a backtest."""
 
 
 QUICK = SimulationSize(30, 4, 8, 6, 20, (3,), (1,), own=False)
+"""The same for a quick look."""
 
 
 class PredictionSource(NamedTuple):
@@ -66,9 +70,10 @@ class PredictionTask(NamedTuple):
 
 
 def tasks(world: World, pilot_share: float, splits: int, size: SimulationSize) -> list[PredictionTask]:
-    """List what has to be predicted; every task can be carried out by itself.
+    """List the predictions to make, for `splits` splits; each can be carried out by itself.
 
-    Raises InputError for a table that cannot be split, or that allows no study.
+    `pilot_share` is the share of documents that go to the pilot. Raises InputError for a table that cannot be split, or
+    that allows no study.
     """
     check(world, pilot_share)
     if not designs(world, size.thirds, size.ratings_per_item):
@@ -89,7 +94,7 @@ def sources(wanted: list[PredictionTask]) -> list[PredictionSource]:
 
 
 def steps(size: SimulationSize, what: str) -> int:
-    """Return the steps of progress, about a thousand studies each, of what is `fitted`, `observed` or `predicted`."""
+    """Return the number of progress steps, a thousand studies each; `what`: `fitted`, `observed` or `predicted`."""
     shapes = len(size.thirds) * len(size.ratings_per_item)
     studies = {
         "observed": size.observed_sets * size.observed_per_set * shapes,
@@ -117,14 +122,14 @@ def pilot_documents(n_documents: int, share: float) -> int:
 
 
 def split_documents(world: World, share: float, split: int, seed: int) -> Bools:
-    """Draw the documents of a split's pilot, `[document]`, spread over the buckets as evenly as possible."""
+    """Draw the documents of a split's pilot: `[document]`, True for the pilot, spread over the buckets evenly."""
     n = world.frame.n_documents
     rng = stream(seed, "backtest", "split", split)
     return draw_documents(rng, world.frame.bucket, np.ones(n, bool), pilot_documents(n, share))
 
 
 def select_documents(world: World, documents: Bools) -> World:
-    """Keep some documents of a recorded world; systems and raters keep their indices."""
+    """Keep the documents of a recorded world that `documents[document]` marks; indices of systems, raters stay."""
     frame, ratings = world.frame, fixed_ratings(world)
     if ratings is None:
         raise ValueError("only fixed ratings can be cut")
@@ -141,7 +146,7 @@ def select_documents(world: World, documents: Bools) -> World:
 
 
 def flatten_ratings(world: World, table: Ratings) -> Ratings:
-    """Lay the ratings of a recorded world out flat, as the table has them; systems and raters keep their indices."""
+    """Return the ratings of a recorded world as flat arrays, named as in `table`; indices stay the same."""
     frame, ratings = world.frame, fixed_ratings(world)
     if ratings is None:
         raise ValueError("only fixed ratings can be laid out")

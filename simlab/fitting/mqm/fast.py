@@ -1,12 +1,12 @@
 """Fit the law of MQM error counts to a pilot in seconds: moments, a synthetic likelihood, and shrunken margins.
 
-Call `fit`; it returns a `FastFit`.
+Call `fit` on a pilot; it returns a `FastFit`, draws of all parameters.
 
-What is said of single systems and raters is empirical Bayes: their margins are shrunk towards their mean by the error
+Estimates of single systems and raters are empirical Bayes: their margins are shrunk towards their mean by the error
 that margins of simulated tables have, so that draws of systems spread as far as systems do, not as far as estimates. A
-margin is a unit's truth, normal around a common level, and an error whose variance simulated tables show, as it goes
-with the parameters of the law. The spread is sampled from its marginal posterior on a grid, so that few units give many
-spreads, some of them near 0, and never one that is cut off there.
+margin is a unit's truth, normal around a common level, plus an error whose variance simulated tables show, as a
+function of the law's parameters. The spread is sampled from its marginal posterior on a grid, so that few units give
+many spreads, some near 0.
 """
 
 from __future__ import annotations
@@ -31,16 +31,20 @@ from simlab.world.laws.fitted import Effects, draw_factors, expected_errors, wei
 UNITS = ("system", "rater", "severity", "sharpness", "minor_sharpness")
 """Margins that speak of single systems and raters."""
 SHARPNESS, MOST_MINOR = (0.25, 3.0), 2.0
+"""Bounds of a rater's sharpness; the largest slope of minor errors."""
 OF_KINDS = ("kind_document_sd", "kind_segment_sd", "minor_noise")
+"""Parameters that a table informs only where minor and major errors are told apart."""
 SPREAD = {"system": 0.5, "rater": 1.0, "severity": 1.0, "sharpness": 0.3, "minor_sharpness": 0.35}
 """Scales of the half-normal priors of how far systems, or raters, spread; of minor errors see `MINOR_SLOPE`."""
 MINOR_SLOPE = 0.7
 """Mean of the normal prior of the slope of minor errors on scores; its standard deviation stands in `SPREAD`. A few
 alike systems say nothing of it; in releases of MQM ratings it is .4 to .6."""
 DRAWS = 100
+"""Draws of the parameters that a fit returns."""
 GRID = np.concatenate([[0.0], np.geomspace(0.002, 6.0, 160)])
 """Spreads (standard deviations) that are tried; between them the density hardly changes."""
 STEPS, CLOSE = 40, 1e-6
+"""Newton steps at most, and the move below which they end."""
 MOST = 8.0
 """Logarithms of qualities lie no further than that from the average."""
 
@@ -71,7 +75,7 @@ class FastFit:
 
 
 def fit(pilot: MqmPilot, seed: int = 0, draws: int = DRAWS, rounds: tuple[int, ...] | None = None) -> FastFit:
-    """Fit the law to a pilot; the same seed gives the same draws."""
+    """Fit the law to a pilot; the same seed gives the same draws. `rounds`: tables simulated in each (None: usual)."""
     # Arrays are small: threads that share them cost more than they do.
     with threadpool_limits(1):
         return _fit(pilot, seed, draws, rounds or current_effort().mqm_tables)
@@ -143,9 +147,10 @@ def _prior(rng: np.random.Generator, n: int) -> Floats:
 
 
 def build_effects(pilot: MqmPilot, margins: Margins, theta: Floats) -> Effects:
-    """Put margins of systems and raters and one row of `theta` together to a draw of the law.
+    """Return a draw of the law from margins of systems and raters and one row of parameters, `theta[parameter]`.
 
-    Margins of raters are those of scores; how many errors they mark follows from these and from how many are major.
+    Margins of raters are those of scores; how many errors they mark follows from these and from the share of major
+    errors.
     """
     odds = margins.severity - margins.severity.mean()
     # The log odds of shares of 0 and 1 are infinite.
@@ -179,7 +184,7 @@ def _clear_unknown_kinds(pilot: MqmPilot, theta: dict[str, float]) -> dict[str, 
 
 
 def points(pilot: MqmPilot, log_odds: Floats) -> Floats:
-    """Return the points that an error costs on average, where it is major with such log odds."""
+    """Return the mean points of an error `[...]`, given the log odds that it is major, in the pilot's weights."""
     return np.asarray(pilot.minor_weight + (pilot.major_weight - pilot.minor_weight) * expit(log_odds))
 
 
@@ -202,7 +207,7 @@ def estimate(
 
 
 def leniencies(pilot: MqmPilot, rater: Units, severity: Units) -> Units:
-    """Estimate how many errors raters mark from their scores and how many of their errors are major."""
+    """Estimate how many errors raters mark (leniency), from margins of their scores and of their severity."""
     if not pilot.counts[1].any():
         return rater
     corrected = rater.corrected - np.log(points(pilot, severity.corrected))
@@ -296,7 +301,7 @@ class Units:
 
 
 def build_units(corrected: Floats, error: Floats, features: Floats, prior: float, known: float | None = None) -> Units:
-    """Take margins with the errors of simulated ones; `features[table, feature]` are what their variances go with."""
+    """Return margins with the errors of simulated ones; their variances are fitted to `features[table, feature]`."""
     n = len(corrected)
     mean = error.mean(1, keepdims=True)
     own = error - mean
@@ -345,10 +350,10 @@ def log_posterior(corrected: Floats, noise: Floats, prior: float) -> Floats:
 
 
 def draw(rng: np.random.Generator, units: Units, features: Floats, pick: Ints) -> tuple[Floats, Floats]:
-    """Draw units, `[draw, unit]`, and the spread of units at large for each draw.
+    """Draw units `[draw, unit]`, and the spread of units at large `[draw]`.
 
-    `features[draw]` are those of its parameters, `pick[draw]` says which table's error a draw gets, scaled to them.
-    One unit tells nothing of a spread, which then comes from its prior.
+    `features[draw]` are those of a draw's parameters, `pick[draw]` is the simulated table whose error it gets, scaled
+    to these. A single unit does not inform the spread, which then comes from its prior.
     """
     common = units.error[pick].mean(1, keepdims=True)
     own = units.error[pick] - common
@@ -440,10 +445,9 @@ def minor_power(slope: float, minor_points: float) -> float:
 
 
 def simulate(rng: np.random.Generator, effects: Effects, pilot: MqmPilot) -> MqmPilot:
-    """Draw a world for the pilot's outputs and raters, and its ratings.
+    """Draw a world for the pilot's outputs and raters; return its ratings as a pilot of the same design.
 
-    It is the law of `fitted_law.draw_world`, drawn for the ratings that exist only: a table with one rater per output
-    is not blown up to all raters.
+    The law is that of `fitted_law.draw_world`, drawn only for ratings that the pilot has, to save memory.
     """
     factors = draw_factors(rng, effects, pilot.document)
     expected = expected_errors(effects, factors, pilot.document, pilot.system, pilot.item, pilot.rater)

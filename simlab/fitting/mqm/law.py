@@ -1,4 +1,4 @@
-"""Fit the law of MQM error counts to ratings, draw from it, and list what the ratings do not tell of it.
+"""Fit the law of MQM error counts to ratings, draw from it, and list the parameters that ratings do not identify.
 
 The law is a model of the errors that raters mark, whose weights add up to scores; `MQM` offers it as a `FittableLaw`.
 `fit` returns draws of its parameters given `Ratings`, `answer` draws scores from one of them (`effects`), and `content`
@@ -24,9 +24,13 @@ from simlab.world.files.fitted_world import SINGLE
 from simlab.world.laws.fitted import Effects, draw_world
 
 NAME = "mqm"
+"""Name of the law."""
 POPULATION = ("mean_score", "system_sd", "leniency_sd", "severity_sd")
+"""Parameters of systems and raters at large, in the file of a world."""
 PER_UNIT = ("system_mean", "leniency", "severity", "sharpness", "punctuation")
+"""Parameters of single systems and raters, in the file of a world."""
 INTERVAL = (0.025, 0.5, 0.975)
+"""Quantiles of draws: a 95 % interval and the median."""
 ROUGH = (40, 60)
 """Tables simulated for a fit that is enough to compare laws."""
 FEW = 5
@@ -49,7 +53,7 @@ def mqm_refusal(ratings: Ratings) -> str | None:
 
 
 def fit(ratings: Ratings, *, seed: int = 0, draws: int = fast.DRAWS, rough: bool = False) -> Fitted:
-    """Fit the law to ratings that it does not refuse; the same seed gives the same draws, `rough` ones in less time."""
+    """Fit the law to ratings that it does not refuse; the same seed gives the same draws, `rough` takes less time."""
     pilot = pilot_from_ratings(ratings, "the table")
     fitted = fast.fit(pilot, seed=seed, draws=draws, rounds=ROUGH if rough else None)
     spreads = {
@@ -104,10 +108,11 @@ def _round_digits(value: float) -> float:
 
 
 MQM = FittableLaw(NAME, mqm_refusal, fit, answer, draw_world, content)
+"""The law as `fitting.laws` lists it."""
 
 
 def list_unidentified(pilot: MqmPilot) -> list[str]:
-    """List, in sentences, what a pilot cannot tell and what stands in for it."""
+    """List, in sentences, the parameters that a pilot does not identify, and what their values rest on."""
     return list(_sentences(pilot))
 
 
@@ -130,7 +135,7 @@ def _sentences(pilot: MqmPilot) -> Iterator[str]:
 
 
 def unknown_spreads(pilot: MqmPilot) -> frozenset[str]:
-    """Name the spreads that a pilot says nothing about: what the priors say stands in for them."""
+    """Name the spreads that a pilot does not inform: their draws come from the priors."""
     has = dict(zip(PAIRS, mark_identified(pilot).tolist(), strict=False))
     names: list[str] = []
     if pilot.n_systems == 1:

@@ -1,8 +1,10 @@
-"""Reduce a table of ratings to what tells the parameters of the law: margins, and products of `pairs` of ratings.
+"""Reduce a table of ratings to moments that inform the parameters of the MQM law: margins, and products of pairs.
 
-All factors of the law are independent with mean 1, so the mean product of two ratings, each divided by what is expected
-of its system and its rater, is the product of `exp(sd ** 2)` over the factors that the two share. Kinds of pairs (same
-document? same segment? same system? same rater?) tell the spreads apart. Call `margins` on a pilot.
+Call `margins` on a pilot; it returns `Margins`.
+
+All factors of the law are independent with mean 1, so the mean product of two ratings, each divided by its expectation
+given its system and its rater, is the product of `exp(sd ** 2)` over the factors that the two share. Kinds of pairs
+(same document? same segment? same system? same rater?) tell the spreads apart.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from simlab.fitting.mqm.pilot import MqmPilot, SharingSums
 from simlab.types import Bools, Floats, Ints
 
 ROUNDS, CLOSE = 30, 1e-5
+"""Rounds of the multiplicative fit at most, and the change below which it ends."""
 PAIRS = (
     "same document, other segment, other system, other rater",
     "same document, other segment, other system, same rater",
@@ -46,6 +49,7 @@ PAIRS = (
 Mean products are ruled by high scores. What a study concludes hangs on how raters rank systems, so that is held, too.
 """
 NEXT = {1: (0,), 2: (0,), 3: (1, 2), 4: (0,), 5: (4, 1), 6: (4, 2), 7: (6, 5, 3), 9: (10,), 10: (4,), 11: (0,)}
+"""Kinds of pairs, one of which is subtracted from a kind: the first that a table has; see `contrasts`."""
 # That is 160 MB of scores by rater, document and system; of larger tables agreement is not worked out.
 MAX_CELLS = 20_000_000
 
@@ -157,7 +161,7 @@ def pair_statistics(pilot: MqmPilot, expected: Floats) -> Floats:
 
 
 def mean_products(pilot: MqmPilot, score: Floats, expected: Floats) -> Floats:
-    """Return the logarithm of products of pairs of scores to those of what is expected of them, by kind; see PAIRS.
+    """Return, by kind of pair (`PAIRS`), the log ratio of products of scores to products of their expectations.
 
     Pairs count as much as is expected of them: strict raters and poor systems vary less in proportion than lenient ones
     and good ones, and what a study concludes hangs on how far scores vary, not on how far they do in proportion.
@@ -175,10 +179,9 @@ def _sums_by_kind(sums: tuple[SharingSums, SharingSums, SharingSums]) -> Floats:
 
 
 def contrasts(used: Bools) -> Floats:
-    """Return the matrix `[contrast, kind]` that takes from each of the used kinds of pairs the next one.
+    """Return the matrix `[contrast, kind]` that subtracts from each kind of pairs in `used[kind]` one that shares less.
 
-    All products rise with a few high scores; what pairs that share more have beyond others hardly does, and that is
-    what tells the spreads.
+    All products rise with a few high scores; their differences hardly do, and these inform the spreads.
     """
     matrix = np.eye(len(used))
     for kind, others in NEXT.items():
@@ -189,7 +192,7 @@ def contrasts(used: Bools) -> Floats:
 
 
 def kinds(pilot: MqmPilot) -> Floats:
-    """Return logarithms of mean products of numbers of minor and major errors; NaN where these are not told apart."""
+    """Return logarithms of mean products of numbers of minor and major errors; NaN where these are not known."""
     if not (pilot.counts[0].any() and pilot.counts[1].any()):
         return np.full(9, np.nan)
     counts = [count.astype(float) for count in pilot.counts[:2]]
@@ -251,7 +254,7 @@ def _log_ratio(total: Floats, number: Floats) -> Floats:
 
 
 def mark_identified(pilot: MqmPilot) -> Bools:
-    """Mark the kinds of pairs that a table has; those of mean products only."""
+    """Mark the kinds of pairs that a table has, `[kind]` in the order of `PAIRS`; those of mean products only."""
     return np.asarray(_sums_by_kind(pilot.layout.ones) > 0)
 
 

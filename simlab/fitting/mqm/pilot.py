@@ -1,6 +1,7 @@
 """Turn a table of ratings into a pilot for the MQM law: the errors of each rating, and which ratings share what.
 
-`pilot_from_ratings` takes a table, `pilot_from_world` a recorded world, `lay_out_design` a design without answers.
+`pilot_from_ratings` takes a table, `pilot_from_world` a recorded world, `lay_out_design` a design without answers; each
+returns an `MqmPilot`. `marked_errors` splits scores into minor, major and punctuation errors.
 """
 
 from __future__ import annotations
@@ -23,10 +24,12 @@ from simlab.world.recorded import table
 MINOR, MAJOR, NON_TRANSLATION = 10, 50, 250
 """Points of an error in tenths; what is left over modulo ten is punctuation, worth one tenth each."""
 MAX_RATINGS = 500_000
+"""Most ratings of a pilot."""
 # Where scores do not tell errors apart, an average score above zero is taken for so many errors of one kind: enough
 # that their count adds little noise of its own.
 ERRORS_IN_AVERAGE_SCORE = 20
 MAX_RATER_PAIRS = 500
+"""Most pairs of raters whose agreement is worked out."""
 
 
 class PilotScore(NamedTuple):
@@ -84,7 +87,7 @@ def read(path: Path | None, overrides: ColumnOverrides = NOTHING) -> MqmPilot:
 
 
 def pilot_from_ratings(ratings: Ratings, where: str) -> MqmPilot:
-    """Take the ratings of a table as a pilot; raise InputError, beginning with `where`, for what no errors explain."""
+    """Return a table as a pilot; raise InputError, beginning with `where`, for scores that are no sums of errors."""
     if len(ratings.score) > MAX_RATINGS:
         raise InputError(f"{where}: holds {len(ratings.score):,} ratings; a fit takes at most {MAX_RATINGS:,}")
     if not ratings.lower_is_better:
@@ -145,7 +148,7 @@ def _pilot(
 
 
 def replace_scores(pilot: MqmPilot, counts: Ints, score: Floats) -> MqmPilot:
-    """Put other answers in the place of those that the raters gave."""
+    """Return the pilot with other answers: `counts[kind, rating]` errors and `score[rating]`."""
     return replace(pilot, counts=counts, score=score)
 
 

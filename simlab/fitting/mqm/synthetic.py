@@ -1,10 +1,12 @@
-"""Infer the spreads of a law from what margins and pairs say, by simulating that law at the pilot's own design.
+"""Infer the spreads of the MQM law from a pilot's moments, by simulating the law at the pilot's own design.
 
-A synthetic likelihood (Wood 2010; Price et al. 2018): near the answer, the mean products of pairs are about normal,
-with a mean that is linear in the variances (their logarithm is a sum of them) and a spread that grows with them. Both
-are regressed on simulated tables, so what the design of the pilot does to the moments (few documents, gaps, raters who
-share outputs, estimated margins) is in them. A spread that no pair speaks of keeps its prior. `theta[..., parameter]`
-are parameters in the order of `NAMES`. Call `regress` on simulated tables, then `sample` on the observed moments.
+Call `regress` on simulated tables for a `Surface`, then `sample` on the observed moments, which returns draws.
+`theta[..., parameter]` are parameters in the order of `NAMES`.
+
+A synthetic likelihood (Wood 2010; Price et al. 2018): mean products of pairs are about normal, with a mean that is
+linear in the variances and a spread that grows with them. Both are regressed on simulated tables, so that effects of
+the pilot's design on the moments (few documents, gaps, shared outputs, estimated margins) are in them. A spread that no
+pair informs keeps its prior.
 """
 
 from __future__ import annotations
@@ -38,12 +40,14 @@ PRIOR_SCALE = np.array([0.3, 0.5, 0.2, 0.2, 0.3, 0.2, 0.3, np.inf, 0.2, 0.2, 0.3
 sum of the variances: scales of .5 each would expect scores to vary far more than any table shows."""
 
 MOST = np.array([3, 3, 3, 3, 3, 3, 20, 1, 3, 3, 3, 3, 1, 1])
+"""Upper bounds of the parameters, in the order of `NAMES`."""
 # Of NAMES those that lie between 0 and 1: noise_share, minor_noise and segment_share.
 SHARES = [7, 12, 13]
 SPREADS = [0, 1, 2, 3, 4, 5, 8, 9, 10]
 """Which parameters are spreads of logarithms."""
 
 WALKERS, STEPS = 60, 450
+"""Walkers of the ensemble, and the steps of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +83,7 @@ def sizes(theta: Floats) -> Floats:
 
 
 def regress(theta: Floats, moments: Floats) -> Surface:
-    """Learn the surface from simulated tables: `theta[simulation, parameter]`, `moments[simulation, kind]`."""
+    """Learn the moments as a function of parameters: `theta[simulation, parameter]`, `moments[simulation, kind]`."""
     x = features(theta)
     coefficient = _ridge(x, moments)
     left = moments - x @ coefficient

@@ -1,7 +1,8 @@
-"""Compare predictions from some items of a table of preferences with studies on the others, many tables at once.
+"""Compare predictions from some items of a table of preferences with studies on its other items.
 
-A study asks about some items; of comparisons of the same two outputs it has one. Two studies of a pair of studies share
-no item: the one is repeated by the same raters on other items.
+Call `backtest` on a table; it yields a `Prediction` for each measure, size of study, split and method. A study asks
+about some items, about each two outputs once; its repetition asks the same raters about other items. Many simulated
+tables are computed side by side.
 """
 
 from __future__ import annotations
@@ -26,9 +27,11 @@ from simlab.types import Array, Bools, Floats, InputError, Ints
 FEWEST_ITEMS = 5
 """A study has at least so many items."""
 INTERVAL = (0.05, 0.95)
+"""Quantiles of tables: a 90 % interval."""
 BOUNDS: Mapping[str, tuple[float, float]] = {"kendall": (-1.0, 1.0)}
 """What a measure lies between, if not 0 and 1."""
 LEVEL = 0.05
+"""Significance level of a study's verdicts."""
 Ratio = tuple[Floats, Floats]
 """Numerator and denominator of a measure, `[table]`, of one pair of studies."""
 
@@ -41,6 +44,7 @@ class PreferenceSize(NamedTuple):
 
 
 FULL, QUICK = PreferenceSize(200, 60), PreferenceSize(60, 20)
+"""Amounts of simulation of a backtest, and of a quick look."""
 
 
 def backtest(
@@ -52,7 +56,7 @@ def backtest(
     size: PreferenceSize = FULL,
     chains: ChainEffort | None = None,
 ) -> Iterator[Prediction]:
-    """Split the items, fit to one part, predict what studies on the other conclude; yield predictions and outcomes.
+    """Split the items, fit to one part, predict studies' conclusions on the other; yield predictions and outcomes.
 
     Raises InputError before anything is fitted for a share that leaves too few items, and for a table whose pilots do
     not hold the systems together.
@@ -64,9 +68,9 @@ def backtest(
 
 
 def split(whole: PreferencePilot, share: float, number: int, seed: int) -> Bools:
-    """Draw the items of a pilot; return which comparisons are theirs.
+    """Draw the items of a pilot, a `share` of all; return which comparisons are of these, `[comparison]`.
 
-    Raises InputError where pilot or rest are too small, or the pilot's systems fall into groups.
+    Raises InputError where pilot or rest are too small, or the pilot's systems fall into groups that were not compared.
     """
     if not 0 < share < 1:
         raise InputError(f"--pilot-share {share} must lie between 0 and 1")
@@ -95,7 +99,7 @@ def predict_split(
     size: PreferenceSize,
     chains: ChainEffort | None = None,
 ) -> list[Prediction]:
-    """Fit to a pilot, and predict studies on the other items, by the fit and naively."""
+    """Fit to the comparisons `in_pilot`; predict studies on the other items by the fit and naively."""
     pilot, rest = whole.select_comparisons(in_pilot), whole.select_comparisons(~in_pilot)
     fit = fit_pilot(pilot, seed + 1000 * number, chains=chains)
     methods: Mapping[Method, Callable[..., Ints]] = {"fit": fitted_tables, "naive": naive_tables}
@@ -112,7 +116,7 @@ def fitted_tables(rng: np.random.Generator, fit: PreferenceFit, design: Preferen
 
 
 def naive_tables(rng: np.random.Generator, fit: PreferenceFit, design: PreferencePilot, n: int) -> Ints:
-    """Draw comparisons by each pair's shares in the pilot, as if items and raters were all alike."""
+    """Draw n tables of outcomes, `[table, comparison]`, by each pair's shares in the pilot: all items, raters alike."""
     pilot, n_pairs = fit.pilot, design.n_systems * (design.n_systems - 1) // 2
     # The uniform Dirichlet prior of Deriu et al. 2023: no outcome is impossible.
     counts = np.ones((n_pairs, 3))
@@ -181,7 +185,7 @@ class StudyVerdicts(NamedTuple):
 
 
 class MeasuredTables(NamedTuple):
-    """A measure of each table, and the error that so few pairs of studies leave in it; NaN is not known."""
+    """A measure of each table, and its standard error `[table]` from the number of pairs of studies; NaN: not known."""
 
     value: Floats
     error: Floats
@@ -192,7 +196,8 @@ def measure_tables(
 ) -> Mapping[Measure, MeasuredTables]:
     """Carry out `repetitions` pairs of studies of `n_items` items each on `outcome[table, comparison]`; measure them.
 
-    All tables are asked alike. Verdicts are those of `decision=human_only` with one look at level .05.
+    All tables are asked about the same comparisons. Verdicts are those of `decision=human_only` with one look at level
+    .05. Returns values by measure.
     """
     verdicts = [_two_studies(rng, design, outcome, n_items) for _ in range(repetitions)]
     return {name: _ratio([measure(verdict) for verdict in verdicts]) for name, measure in MEASURES.items()}
@@ -268,6 +273,6 @@ def _ratio(parts: list[Ratio]) -> MeasuredTables:
 
 
 def sizes(n_items: int, fewest: int) -> Iterator[int]:
-    """List how many items studies ask about: a sixth, a third and a half of those that there are."""
+    """Yield numbers of items of a study: a sixth, a third and a half of `n_items`, at least `fewest`."""
     seen = {max(fewest, n_items * part // 6) for part in (1, 2, 3)}
     yield from sorted(size for size in seen if 2 * size <= n_items)

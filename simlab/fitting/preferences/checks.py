@@ -1,6 +1,7 @@
-"""Check fitted preferences against their table, by tables simulated at the same design.
+"""Check fitted preferences against their table of comparisons, by tables simulated at the same design.
 
-`content` writes fit and checks as `systems=fitted_preferences` reads them.
+Call `checks` on a fit; it returns `PreferenceChecks`. `content` returns the file of the fit, which
+`systems=fitted_preferences` reads, `components` its spreads with intervals.
 """
 
 from __future__ import annotations
@@ -21,9 +22,11 @@ from simlab.world.laws.davidson import draw_outcomes
 LEVEL = 0.05
 """How often a law that holds fails some check."""
 TABLES = 400
+"""Simulated tables."""
 SHARE_MARGIN, SPREAD_MARGIN = 0.02, 0.05
 """What a law may miss on a table so large that it shows: a share by two points, a spread by 5 %."""
 INTERVAL = (0.05, 0.95)
+"""Quantiles of draws: a 90 % interval."""
 
 
 class PreferenceCheck(NamedTuple):
@@ -105,7 +108,7 @@ def simulate(rng: np.random.Generator, fit: PreferenceFit, draw: int, design: Pr
 
 
 def traits(pilot: PreferencePilot, outcome: Ints) -> dict[str, float]:
-    """Return the traits, by name, of a pilot's comparisons with `outcome[comparison]`; NaN: there is no such trait."""
+    """Return the traits, by name, of a pilot's comparisons with `outcome[comparison]` (0, 1, 2); NaN: none such."""
     score, tie = 1 - outcome / 2, outcome == 1
     return {
         "share of ties": float(tie.mean()),
@@ -211,7 +214,7 @@ def _rater_traits(pilot: PreferencePilot, score: Floats, tie: Array) -> dict[str
 
 
 def components(fit: PreferenceFit) -> dict[str, dict[str, Any]]:
-    """Return 90 % intervals of what makes comparisons differ; what the pilot says nothing about is marked as assumed.
+    """Return 90 % intervals of ties and spreads by name; those that the pilot does not inform are marked as assumed.
 
     `equal_outputs_tie` is the share of draws between equal outputs, `ties / (ties + 2)`; the others are spreads.
     """
@@ -231,7 +234,7 @@ def _round_digits(value: float) -> float:
 
 
 def content(fit: PreferenceFit, checks: PreferenceChecks | None = None, table: Path | None = None) -> dict[str, Any]:
-    """Return the content of the file; without `checks` it does not say whether the law fits."""
+    """Return the content of the fit's file; without `checks` it does not say whether the law fits."""
     pilot = fit.pilot
     fields: dict[str, Any] = {**schemas.head_of_fitted("preferences"), "about": describe_table(pilot, table)}
     if checks is not None:

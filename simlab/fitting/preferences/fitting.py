@@ -2,10 +2,10 @@
 
 Call `fit` on a table, or `fit_pilot` on a pilot; both return a `PreferenceFit`.
 
-The prior is standard normal in what is sampled, by Hamiltonian Monte Carlo in several chains side by side. Trajectories
-have random lengths, steps are as long as makes most proposals acceptable, and the mass matrix is learnt while warming
-up: dense for the parameters that all data share, diagonal for the others. Sources: Neal 2011 (Handbook of MCMC, chapter
-5); Hoffman and Gelman 2014 (JMLR 15) for the length of steps.
+Chains of Hamiltonian Monte Carlo run side by side; the prior of each entry is standard normal. Trajectories have random
+lengths, steps are as long as makes most proposals acceptable, and the mass matrix is learnt in the warm-up: dense for
+the parameters that all data share, diagonal for the others. Sources: Neal 2011 (Handbook of MCMC, chapter 5); Hoffman
+and Gelman 2014 (JMLR 15) for the length of steps.
 """
 
 from __future__ import annotations
@@ -37,12 +37,15 @@ from simlab.types import Davidson, Floats, Ints, RaterPool
 from simlab.world.laws.davidson import Spreads
 
 DRAWS = 200
+"""Draws of the parameters that a fit returns."""
 CLOSE_ENOUGH = 1.01
 """Chains agree where every R-hat is below."""
 SPREADS = ("system_sd", *OF_ITEMS, *OF_RATERS)
+"""Names of the standard deviations that are sampled."""
 DIMS = {"strength": ("system",), "sharpness": ("rater",), "rater_ties": ("rater",), "taste": ("rater", "system")}
 """What parameters have one of."""
 FEW_RATERS, FEW_SYSTEMS = 4, 4
+"""With fewer raters, or systems, a spread between them is mostly prior."""
 State = tuple[Floats, Floats, Floats]
 """Where chains are, `[entry, chain]`, with the log density there and its gradient."""
 WANTED, LONGEST = 0.7, 30
@@ -105,7 +108,7 @@ def fit(preferences: ComparisonTable, seed: int = 0, draws: int = DRAWS) -> Pref
 def fit_pilot(
     pilot: PreferencePilot, seed: int = 0, draws: int = DRAWS, chains: ChainEffort | None = None
 ) -> PreferenceFit:
-    """Fit the law to a pilot."""
+    """Fit the law to a pilot, a table with ordered pairs (`build_pilot`); `chains` is the effort (None: usual)."""
     used, note = thin_items(stream(seed, "fit", "preferences", "items"), pilot)
     density = build_posterior(used)
     kept, diagnosis = _settle_chains(
@@ -149,7 +152,10 @@ def _pick_evenly(n: int, wanted: int) -> Ints:
 
 
 def extract_parameters(at: ParameterLayout, theta: Floats, pilot: PreferencePilot) -> dict[str, Floats]:
-    """Turn `theta[draw, entry, chain]` into parameters `[draw, chain, ...]`; what the pilot says nothing of is none."""
+    """Turn `theta[draw, entry, chain]` into parameters `[draw, chain, ...]` by name.
+
+    Of those that are not sampled factors are 1, spreads and tastes 0.
+    """
     n_draws, _, n_chains = theta.shape
     flat = np.moveaxis(theta, 1, 0).reshape(theta.shape[1], -1)
     n, r, size = pilot.n_systems, pilot.n_raters, flat.shape[1]
@@ -192,7 +198,7 @@ def rhat(values: Floats) -> float:
 
 
 def list_unidentified(pilot: PreferencePilot) -> Iterator[str]:
-    """Go through sentences on what the pilot cannot tell."""
+    """Yield sentences on the parameters that the pilot does not identify."""
     yield from _sentences_on_items(pilot)
     yield from _sentences_on_raters(pilot)
     ties = float((pilot.outcome == 1).mean())
@@ -208,7 +214,7 @@ def list_unidentified(pilot: PreferencePilot) -> Iterator[str]:
 
 
 def unknown_effects(pilot: PreferencePilot) -> frozenset[str]:
-    """Name the spreads that are sampled, and of which the pilot says nothing: they are what the priors say."""
+    """Name the spreads that are sampled and that the pilot does not inform: their draws come from the priors."""
     return frozenset(OF_ITEMS if pilot.n_items == 1 else ())
 
 
@@ -358,7 +364,7 @@ def begin(
 
 
 def go_on(chains: RunningChains, draws: int, kept: int) -> tuple[Floats, float]:
-    """Run chains on; return draws of the first `kept` entries, `[draw, entry, chain]`, and the share accepted."""
+    """Run chains on for `draws` draws; return the first `kept` entries, `[draw, entry, chain]`, and acceptance."""
     thetas, shares = [], []
     for _ in range(draws):
         chains.state, accepted = _move(chains.rng, chains.density, chains.state, chains.mass, chains.step)

@@ -2,11 +2,10 @@
 
 Call `fit_world` on votes and their fitted strengths; the `VoteWorld` that it returns draws other votes.
 
-
-Votes of one rater on the same systems resemble each other by what the rater prefers, votes on the same outputs by what
-these are worth. What residuals of a strength for each system have in common, over what their law would let them have,
-gives both variances. A chain (`fitting.fit_pilot`) knows more, and takes seconds to minutes; this serves to carry a
-design out again. Source: Davidson 1970; products of residuals as in Cameron, Gelbach and Miller 2011.
+A vote is a comparison: +1, 0 (a tie) or -1. Votes of one rater on the same systems resemble each other by the rater's
+taste, votes on the same outputs by the outputs' worth: products of residuals from the strengths give both variances. A
+chain (`fitting.fit_pilot`) is more exact, and takes seconds to minutes; this serves to carry a design out again.
+Source: Davidson 1970; products of residuals as in Cameron, Gelbach and Miller 2011.
 """
 
 from __future__ import annotations
@@ -36,10 +35,10 @@ _FARTHEST = 8.0
 
 @dataclass(frozen=True, slots=True)
 class VoteWorld:
-    """A world in logits: `strength[system]`, `log_ties`, spreads of raters' tastes and of outputs.
+    """World of votes in logits: `strength[system]`, `log_ties`, spreads of raters' tastes and of outputs.
 
-    `taste[rater, system]` are the tastes of the table's own raters, `output[item, system]` what its own outputs are
-    worth beyond their systems; None where they are drawn anew. `first` is what the first place is worth.
+    `taste[rater, system]` are the tastes of the table's own raters, `output[item, system]` the worth of its own outputs
+    beyond their systems; None where they are drawn anew. `first` is the advantage of the place shown first.
     """
 
     strength: Floats
@@ -55,7 +54,7 @@ class VoteWorld:
         return replace(self, strength=np.zeros_like(self.strength))
 
     def vote(self, rng: np.random.Generator, votes: Votes) -> Ints:
-        """Draw votes in the same places: `[vote]`, +1, 0, -1; raters and outputs are new where none are told."""
+        """Draw votes in the same places, `[vote]`: +1, 0, -1. Raters and outputs are new where the world holds none."""
         first, second = (one[votes.pair] for one in np.triu_indices(votes.n_systems, 1))
         d = self.strength[first] - self.strength[second]
         d = d if votes.place is None else d + self.first * votes.place
@@ -104,7 +103,7 @@ def _first_place(votes: Votes, fitted: Strengths) -> float:
 
 
 def own_effects(rng: np.random.Generator, votes: Votes, of: Ints, sd: float, fitted: Strengths) -> Floats:
-    """Draw what the table's own raters prefer, or its outputs are worth, given votes: `[of, system]`.
+    """Draw the tastes of the table's own raters, or the worth of its outputs, given votes: `[of, system]`.
 
     `of[vote]` numbers raters, or items; `sd` is the spread of their effects. They are normal around one Newton
     step from strengths alone.

@@ -1,4 +1,7 @@
-"""Turn a table of comparisons into the pilot that the law of preferences is fitted to; call `build_pilot`."""
+"""Turn a table of comparisons into a pilot: the comparisons, pairs ordered, that the law of preferences is fitted to.
+
+Call `build_pilot` on a table; it returns a `PreferencePilot`.
+"""
 
 from __future__ import annotations
 
@@ -103,7 +106,7 @@ class Cells:
 
 
 def build_pilot(table: ComparisonTable) -> PreferencePilot:
-    """Turn a table round where a later system comes first, and number what it does not name.
+    """Return the comparisons of a table with each pair in the order of systems, unnamed items numbered one by one.
 
     Raises InputError where there is nothing to fit: fewer than two systems or comparisons, or groups of systems that
     were never compared with each other, so that no scale holds them both.
@@ -128,7 +131,7 @@ def build_pilot(table: ComparisonTable) -> PreferencePilot:
 
 
 def thin_items(rng: np.random.Generator, pilot: PreferencePilot) -> tuple[PreferencePilot, list[str]]:
-    """Keep whole items, drawn at random, of at most `MOST` comparisons together; say so if any are left out.
+    """Keep whole items, drawn at random, of at most `MOST` comparisons; return also sentences on those left out.
 
     Where no item was compared twice comparisons are only counted, however many there are, and all are kept.
     """

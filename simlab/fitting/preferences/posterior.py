@@ -1,13 +1,12 @@
-"""Give the log posterior density of the law of preferences and its gradient, for several chains at once.
+"""Compute the log posterior density of the law of preferences and its gradient, for several chains at once.
 
-The parameters, their priors and the place of each in the vector that is sampled are its layout. A spread is the
-absolute value of its entry times its scale; the entry is standard normal, so that the spread is half-normal and 0 is no
-boundary. Units (systems, raters, outputs, items) differ by `y * spread / root`, where the entry `y` is N(0, root^2) and
-`root^2 = spread^2 + error^2`: with an `error` as large as the data leave it, entries hardly depend on the spread,
-whether the data say much of a unit or little. Call `build_posterior` on a pilot.
+Call `build_posterior` on a pilot; the `PreferencePosterior` is a function of `theta[entry, chain]`, the vector that is
+sampled, whose `ParameterLayout` says which entries belong to which parameter.
 
-A `PreferencePosterior` is a function of `theta[entry, chain]`. A cell is all comparisons of two outputs (or systems) by
-one rater.
+A spread is the absolute value of its entry times its scale; the entry is standard normal, so the spread is half-normal.
+Units (systems, raters, outputs, items) differ by `y * spread / root`, where the entry `y` is N(0, root^2) and `root^2 =
+spread^2 + error^2`: with an `error` as large as the data leave it, entries hardly depend on the spread. A cell is all
+comparisons of two outputs (or systems) by one rater.
 """
 
 from __future__ import annotations
@@ -38,6 +37,7 @@ SCALES: Mapping[str, float] = {
 LOG_TIES = (-0.7, 2.0)
 """Mean and standard deviation of the normal prior of the logarithm of `ties`."""
 OF_ITEMS, OF_RATERS = ("output_sd", "item_sd"), ("sharpness_sd", "tie_sd", "taste_sd")
+"""Spreads of items and outputs; spreads of raters."""
 UNITS: Mapping[str, str] = {
     "strength": "system_sd",
     "sharpness": "sharpness_sd",
@@ -316,7 +316,7 @@ class ParameterLayout:
 
 
 def layout(pilot: PreferencePilot, counts: Mapping[str, Floats]) -> ParameterLayout:
-    """Lay out the parameters that a pilot can say anything about, those of items and outputs last.
+    """Lay out the parameters that a pilot can inform, those of items and outputs last.
 
     `counts[name]` says in how many comparisons each unit takes part.
     """

@@ -1,7 +1,8 @@
-"""Model and state of a chain of draws; many tables of one design are sampled side by side.
+"""Define the model of ratings on a scale that chains sample, the state of a chain, and the priors.
 
-What is thought of parameters before a pilot is seen are `Priors`; scores are seen as bounds of latent values: exact,
-censored at a floor or ceiling, rounded, or in a category.
+`fitting.prepare` makes a `ChainModel` and `LatentBounds` of a table: each score bounds a latent value (exact, censored
+at a floor or ceiling, rounded, or in a category). `start` returns a `ChainState`. Many tables of one design are sampled
+side by side, on the last axis.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ PILED = 0.03
 COARSE = 0.1
 """Steps from this share of the scores' spread count as rounding that has to be undone."""
 MOST_CATEGORIES = 20
+"""Most categories of an ordinal scale."""
 
 
 @dataclass(frozen=True)
@@ -138,7 +140,7 @@ class ChainState:
 
 
 def radius(model: ChainModel, state: ChainState) -> Floats:
-    """Return the standard deviation of each term after the constant, and that of the noise: `[term, table]`."""
+    """Return standard deviations, of each term after the constant and, last, of the noise: `[term, table]`."""
     return np.sqrt(model.parts @ state.sd**2)
 
 
@@ -223,12 +225,12 @@ def precision(model: ChainModel, state: ChainState) -> Floats:
 
 
 def refresh(model: ChainModel, state: ChainState) -> None:
-    """Work out anew what the effects leave of the latent values."""
+    """Compute anew `state.error`: the latent values less the effects."""
     state.error = state.latent - apply_effects(model, factor(model, state), effects(model, state))
 
 
 def start(rng: np.random.Generator, model: ChainModel, seen: LatentBounds, tables: int) -> ChainState:
-    """Return a random start under the priors for so many `tables`, side by side; `seen` bounds latent values."""
+    """Return a random start of `tables` chains under the priors, side by side; `seen` has bounds of latent values."""
     n = len(model.rater)
     sd = np.abs(rng.standard_normal((len(model.terms.names), tables))) * np.where(model.latent, 0.5, 1.0)
     sd *= np.where(np.isfinite(model.scale), model.scale, 0.0)
@@ -335,7 +337,7 @@ def _step(score: Floats, low: float) -> float:
 
 
 def seen_points(score: Floats, scale: Scale) -> LatentBounds:
-    """Return bounds for scores in points, `[rating, table]`; fine steps are taken as exact."""
+    """Return bounds of latent values for `score[rating, table]` in points; fine steps are taken as exact."""
     half = scale.step / 2
     rounded = half if scale.step >= COARSE * np.std(score) else 0.0
     low, high = score - rounded, score + rounded

@@ -1,6 +1,7 @@
-"""Fit a law of ratings on a scale to a table by chains that run until they agree; call `fit`.
+"""Fit a law of ratings on a scale to a table by chains that run until they agree.
 
-How well chains mixed follows Gelman et al., Bayesian Data Analysis, 3rd edition, 11.4 and 11.5.
+Call `fit` on the law's name and a table; it returns `Fitted`, draws of all parameters. Measures of how well chains
+mixed follow Gelman et al., Bayesian Data Analysis, 3rd edition, 11.4 and 11.5.
 """
 
 from __future__ import annotations
@@ -34,12 +35,15 @@ from simlab.types import Floats, Ints
 from simlab.world.laws.scales import Scale, ScaleEffects
 
 LawName = Literal["gaussian", "normal_scores", "ordinal", "binary"]
+"""Names of the laws on a scale."""
 CLOSE_ENOUGH = 1.01
 """Chains run on until every R-hat is below, or as often as they may."""
 DRAWS = 200
+"""Draws of the parameters that a fit returns."""
 SHARPNESS = 0.3
 """Scale of the half-normal prior of how far raters of an ordinal scale differ in sharpness (logarithm)."""
 MOST_RATINGS = 30_000
+"""Most ratings that a fit takes; of larger tables whole documents are drawn."""
 FEW = 5
 """With fewer units a spread between them is mostly prior."""
 WORDS = {
@@ -53,12 +57,13 @@ WORDS = {
     "rater_document": "raters on documents",
     "residual": "the residual",
 }
+"""Effects in words, for sentences on those that are not identified."""
 
 
 def fit(
     law: LawName, ratings: Ratings, *, seed: int = 0, draws: int = DRAWS, rounds: int | None = None, rough: bool = False
 ) -> Fitted:
-    """Fit a law to a table; the same seed gives the same draws. Chains run on for at most so many rounds.
+    """Fit a law to a table; the same seed gives the same draws. Chains run on for at most `rounds` rounds.
 
     `rough` runs few chains for a short time: enough to compare laws.
     """
@@ -136,14 +141,14 @@ def choose_priors(law: LawName, ratings: Ratings) -> Priors:
 def prepare(
     law: LawName, ratings: Ratings, scale: Scale, priors: Priors, tables: int
 ) -> tuple[ChainModel, LatentBounds]:
-    """Return the model and the bounds of latent values, `[rating, table]`: one table in so many chains side by side."""
+    """Return the model, and the bounds of latent values `[rating, table]`: the table once for each of its chains."""
     model = build_model(law, ratings, priors, len(scale.values))
     score = np.repeat(ratings.score[:, None], tables, axis=1)
     return model, seen_scores(score, scale, priors)
 
 
 def build_model(law: LawName, ratings: Ratings, priors: Priors, n_values: int) -> ChainModel:
-    """Set up what is sampled for a design."""
+    """Return the model of a design: its terms, priors and thresholds; `n_values` is the number of different scores."""
     n_thresholds = n_values - 1 if law == "ordinal" else 0
     # Normal scores are latent values between known cuts, so only the bounds differ from the law of points.
     law = "gaussian" if law == "normal_scores" else law
@@ -153,7 +158,7 @@ def build_model(law: LawName, ratings: Ratings, priors: Priors, n_values: int) -
 
 
 def seen_scores(score: Floats, scale: Scale, priors: Priors) -> LatentBounds:
-    """Return what scores `[rating, table]` say of latent values, the prior mean taken off."""
+    """Return the bounds that `score[rating, table]` puts on latent values, the prior mean subtracted."""
     if scale.law == "gaussian":
         seen = seen_points(score, scale)
         return LatentBounds(seen.low - priors.mean, seen.high - priors.mean, seen.category)
@@ -169,7 +174,7 @@ def seen_scores(score: Floats, scale: Scale, priors: Priors) -> LatentBounds:
 
 
 def settle_chains(chains: ResumableChains, rounds: int | None = None) -> tuple[ScaleDraws, dict[str, float]]:
-    """Run chains on until they agree, for at most so many rounds; return their draws and the diagnosis."""
+    """Run chains on until they agree, for at most `rounds` rounds; return their draws and the diagnosis by name."""
     *_, kept, usual = current_effort().scales
     rounds = rounds or usual
     rounds_drawn = [go_on(chains, kept)]
@@ -208,7 +213,7 @@ def _list_parameters(draws: ScaleDraws) -> Iterator[Floats]:
 def assemble_effects(
     rng: np.random.Generator, model: ChainModel, scale_draws: ScaleDraws, scale: Scale, draws: int, n_systems: int
 ) -> list[ScaleEffects]:
-    """Turn so many evenly spaced draws of the chains into draws of the law."""
+    """Turn `draws` evenly spaced draws of the chains into draws of the law."""
     return [_effects(rng, model, scale_draws, scale, n_systems, at) for at in pick_draws(scale_draws, draws)]
 
 
@@ -272,7 +277,7 @@ def _sharpness(
 
 
 def thin_table(rng: np.random.Generator, ratings: Ratings) -> tuple[Ratings, list[str]]:
-    """Keep whole documents, drawn at random, of at most `MOST_RATINGS` ratings together; say so if any are left out."""
+    """Keep whole documents, drawn at random, of at most `MOST_RATINGS` ratings; return also sentences on the rest."""
     where = ratings.document[ratings.item]
     sizes = np.bincount(where, minlength=ratings.n_documents)
     if len(where) <= MOST_RATINGS:
@@ -291,7 +296,7 @@ def thin_table(rng: np.random.Generator, ratings: Ratings) -> tuple[Ratings, lis
 
 
 def unknown_components(ratings: Ratings, terms: Terms, sharpened: bool) -> frozenset[str]:
-    """Name the components of which only the priors speak: what stands behind another, or has one unit only."""
+    """Name the components that only the priors inform: those joined to another, or with a single unit."""
     names = {name for term in terms.terms[1:] for name in term.names[1:]} | set(terms.noise)
     if ratings.n_raters == 1:
         names |= {"leniency", "rater_system", "rater_document"} | ({"sharpness"} if sharpened else set())
@@ -303,7 +308,7 @@ def unknown_components(ratings: Ratings, terms: Terms, sharpened: bool) -> froze
 
 
 def list_unidentified(ratings: Ratings, terms: Terms, sharpened: bool) -> list[str]:
-    """List, in sentences, what a table cannot tell and what stands in for it."""
+    """List, in sentences, the effects that a table does not identify, and what their values rest on."""
     return [
         *_sentences_on_single_units(ratings, sharpened),
         *_sentences_on_joint_effects(ratings, terms),
@@ -371,7 +376,7 @@ def split_rhat(draws: Floats) -> float:
 
 
 def nested_rhat(draws: Floats, per_start: int) -> float:
-    """Return the nested R-hat of `draws[draw, chain]`, so many neighbouring chains of which began at one place.
+    """Return the nested R-hat of `draws[draw, chain]`; each `per_start` neighbouring chains began at one place.
 
     Unlike that of few long chains it asks whether starts are forgotten, and not how long each chain is (Margossian and
     others, Bayesian Analysis 2024, "Nested R-hat").

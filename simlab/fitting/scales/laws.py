@@ -1,4 +1,7 @@
-"""Offer the laws of ratings on a scale as `FittableLaw`: gaussian, normal scores, ordinal and binary."""
+"""Offer the laws of ratings on a scale as `FittableLaw`: gaussian, normal scores, ordinal and binary.
+
+Functions `..._refusal` take a table and return why a law does not suit it; None: it does.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +24,7 @@ LEAST = 3
 # A file of a fitted world holds no more values (`ScaleLimits`).
 MOST_RANKS = 1001
 DIGITS = 6
+"""Significant digits of numbers in a file."""
 
 
 def gaussian_refusal(ratings: Ratings) -> str | None:

@@ -1,4 +1,7 @@
-"""Estimate the effects of a pilot's own outputs, so that the same outputs can be rated again; call `fit_outputs`."""
+"""Estimate the effects of a pilot's own outputs, so that the same outputs can be rated again.
+
+Call `fit_outputs` on a law's name and a table; it returns an `OutputDraw` for each draw of the law.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ class OutputDraw(NamedTuple):
 def fit_outputs(
     law: fitting.LawName, ratings: Ratings, *, seed: int = 0, draws: int = fitting.DRAWS, rough: bool = False
 ) -> list[OutputDraw]:
-    """Fit a law to a table and draw from it, with what the draws say of the table's own outputs.
+    """Fit a law to a table and draw from it, with the effects of the table's own outputs in each draw.
 
     Documents that a large table is thinned by are drawn anew. A `rough` fit takes a quarter of the time.
     """

@@ -43,9 +43,11 @@ JOINTLY = 10
 FARTHEST = 37.0
 """Beyond so many standard deviations a normal probability is no longer a number."""
 CLOSE, MOST = 1e-4, 300
+"""Residual at which conjugate gradients end, relative to the right-hand side, and their steps at most."""
 WORK = 1e6
 """Operations that may go into a block that speeds conjugate gradients up."""
 Map: TypeAlias = Callable[[Floats], Floats]
+"""Linear map of columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ class ResumableChains:
 
 
 def begin(rng: np.random.Generator, model: ChainModel, seen: LatentBounds, warmup: int) -> ResumableChains:
-    """Start a chain for each column of `seen`, the bounds of latent values, and warm it up by so many sweeps."""
+    """Start a chain for each column of `seen`, the bounds of latent values, and run `warmup` sweeps."""
     chains = ResumableChains(model, seen, seen.open, start(rng, model, seen, seen.low.shape[1]), rng)
     for _ in range(warmup):
         sweep(chains, tune=True)
@@ -86,7 +88,7 @@ def begin(rng: np.random.Generator, model: ChainModel, seen: LatentBounds, warmu
 
 
 def multiply_chains(chains: ResumableChains, per_start: int) -> ResumableChains:
-    """Let so many chains, neighbours of each other, go on from where each chain stands."""
+    """Return `per_start` chains, neighbours of each other, for each chain: all go on from its state."""
 
     def repeat_arrays(record: Any) -> dict[str, Any]:
         arrays = {one.name: getattr(record, one.name) for one in fields(record)}
@@ -99,7 +101,7 @@ def multiply_chains(chains: ResumableChains, per_start: int) -> ResumableChains:
 
 
 def go_on(chains: ResumableChains, keep: int, every: int = 1, *, rated: bool = False) -> ScaleDraws:
-    """Run chains on and keep every so many-th draw; `rated` keeps effects of documents and outputs, too: many."""
+    """Run chains on and keep `keep` draws, one every `every` sweeps; `rated` keeps documents and outputs, too."""
     kept = []
     for _ in range(keep):
         for _ in range(every):

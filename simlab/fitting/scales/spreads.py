@@ -1,6 +1,7 @@
 """Draw standard deviations: of the noise, and of each term (effects of one kind) with its effects integrated out.
 
-Functions `draw_...` are steps of a Markov chain that change `state` in place; the last axis is the table, or chain.
+Functions `draw_...` are steps of a Markov chain that change `state`, the chain's latest draw, in place and return
+nothing; the last axis is the table, or chain.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Find the effects that ratings have, and those among them that a table cannot tell apart; call `find_terms`."""
+"""Find the effects (of systems, documents, raters, ...) that ratings have, and those that a table cannot tell apart.
+
+Call `find_terms` on a table; it returns `Terms`: for each term the index of the effect that a rating gets.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +30,7 @@ OF_SEGMENTS = ("segment", "output")
 """Effects of parts of documents: where each document is one segment there are none beside those of documents."""
 
 EFFECTS = (*SHARED, *OWN)
+"""All effects, beside the residual."""
 
 DENSE = 20_000
 """Matrices of so few numbers are faster than sparse ones of the same sums."""
@@ -154,7 +158,7 @@ class Terms:
         return {}
 
     def few_effects(self, most: int) -> Ints:
-        """Return which effects belong to the smallest terms that hold at most so many effects together."""
+        """Return the indices of the effects of the smallest terms that hold at most `most` effects together."""
         sizes = np.diff(self.starts)
         order = np.argsort(sizes, kind="stable")
         chosen = order[np.cumsum(sizes[order]) <= most]
