@@ -1,4 +1,7 @@
-"""Choose the documents of a study."""
+"""Choose the documents of a study at random, spread evenly over buckets (documents that the same raters can rate).
+
+Call `draw_documents` with the bucket of each document, which returns a mask `[document]`.
+"""
 
 from __future__ import annotations
 

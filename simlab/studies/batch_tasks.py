@@ -1,6 +1,7 @@
 """Turn a protocol of batches into tasks on a simulated clock, one answer each, and record the answers as they come.
 
-`Asking` returns the first tasks and, as tasks are handed in, those that follow; `Hearing` records the answers. At
+`Asking` returns the first tasks and, as tasks are handed in, those that follow; `Hearing` records the answers;
+`find_complete_looks` returns the look up to which each unit's answers are complete. At
 a look a rule may end the asking about a unit (a pair that is compared, a system that is judged); a batch leads from one
 look to the next. A batch is complete once its last answer was handed in: waiting for that is what looking often costs.
 """
@@ -38,20 +39,20 @@ class Asking:
 
     @property
     def at(self) -> Ints:
-        """Return about which output of its unit each task is."""
+        """Return the position of each task's output among those of its unit, `[task]`."""
         return np.array(self._at, np.int64)
 
     def locate(self, task: int) -> Batch:
-        """Return the unit of a task, and about which output of it that is."""
+        """Return the unit of a task, and the position of its output in that unit."""
         return self._unit[task], self._at[task]
 
     def begin(self) -> Tasks:
-        """Ask for the first batches."""
+        """Return the tasks of the first batches, behind the `before` tasks of something else."""
         self._tasks(self._rounds.begin(), 0.0)
         return tasks(len(self._unit))
 
     def find_next_tasks(self, numbers: Ints, hour: float) -> Tasks | None:
-        """Return which tasks follow once some were handed in; None: none.
+        """Return the tasks that follow once tasks `numbers` were handed in at an hour; None: none.
 
         What was looked at is not looked at again: a task that is handed in once more, since what its rater had said
         turned out to be void, leads nowhere.

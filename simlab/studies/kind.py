@@ -1,8 +1,7 @@
 """Kinds of studies: the question of each, its keys, and how a campaign of it is carried out.
 
-A kind is one frozen record of functions. Everything that differs between kinds stands in it, so that nothing else has
-to guess: the config chooses one by its `question`, blocks are carried out by its functions, stores are laid by its
-outcomes.
+A `Kind` is one frozen record of functions and declarations, which holds all that differs between kinds: a config
+chooses one by its `question`, blocks of studies are carried out by its functions, stores have its outcomes as arrays.
 """
 
 from __future__ import annotations

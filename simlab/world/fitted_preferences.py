@@ -1,4 +1,8 @@
-"""Draw worlds from a file that `simlab fit` wrote of a table of preferences: its systems and raters, on new items."""
+"""Draw worlds from a file that `simlab fit` wrote of a table of preferences: its systems and raters, on new items.
+
+`fitted_preferences`, an option of `systems`, takes the path and the option's keys, and returns a `World` of
+comparisons; `read_fitted_preferences` returns the content of the file.
+"""
 
 from __future__ import annotations
 
@@ -143,9 +147,8 @@ class PreferenceWorldFile(TypedDict):
 class FittedPreferences:
     """Fitted preferences: people, and draws of the parameters.
 
-    `laws[draw]` is how outputs come about, `at_large[draw]` how much raters differ, `pools[draw]` what the pilot's
-    raters are: `sharpness[rater]`, `ties[rater]`, `taste[rater, system]`. `failed` are the checks that failed, None
-    where nothing was checked.
+    Of each draw `laws` has the law of outputs, `at_large` the spreads of raters, `pools` the pilot's raters:
+    `sharpness[rater]`, `ties[rater]`, `taste[rater, system]`. `failed` are the checks that failed (None: not checked).
     """
 
     system_names: tuple[str, ...]

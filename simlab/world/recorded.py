@@ -1,5 +1,8 @@
 """Make a world of real ratings: those of every rater of a table, with gaps.
 
+`recorded`, an option of `systems`, takes the path and columns of a table and returns a `World`; `table` reads a table
+as `Ratings`, `make_world` makes a world of these.
+
 The built-in table holds the numbers (no sentences) of the English-German general-translation ratings of WMT23 in which
 three raters rated every output, released side by side as `sxs_mqm_generalMT2023_ende` in
 google/wmt-mqm-human-evaluation under the Apache License 2.0; see data/README.md.
@@ -167,7 +170,7 @@ def _state(people: str | None) -> files.FileState | None:
 
 
 def digest(path: Path, people: Path | None) -> str:
-    """Return the digest of a table, and of the file that says who its raters are where there is one."""
+    """Return the SHA-256 digest of a table, combined with that of the file of its raters, `people` (None: no file)."""
     own = files.digest(path)
     return own if people is None else _sha256((own + files.digest(people)).encode()).hexdigest()
 

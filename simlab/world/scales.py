@@ -1,4 +1,8 @@
-"""Draw systems whose outputs are rated on a scale: from 0 to 100, in a few categories, or yes and no."""
+"""Draw systems whose outputs are rated on a scale: from 0 to 100, in a few categories, or yes and no.
+
+Each option of `systems` takes the option's keys and returns `Outputs`: latent quality `[system, item]`, and the scale
+by which raters turn it into a score.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Limit a campaign of comparisons to its money: with the first batch that it does not pay in full, collecting ends."""
+"""Limit a campaign of comparisons to its money: with the first batch that it does not pay in full, collecting ends.
+
+`most_annotations` returns the most comparisons that a bound study pays, `accounts` the account of each campaign.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Bind the parts of a study of ratings, once a cell."""
+"""Bind the parts of a study of ratings, once per cell (one config of a sweep).
+
+Call `prepare` with a config, which returns `PreparedRatings`: design, prices and bound parts.
+"""
 
 from __future__ import annotations
 
@@ -101,8 +104,8 @@ class PreparedRatings(NamedTuple):
     design at once (None: they are judged one by one). `claim` is a decision rule that watches ratings come (None: the
     test's p-values decide).
 
-    `assign` is a rule for who takes which task (None: tasks are dealt beforehand), `in_order`: it takes them as they
-    come.
+    `assign` is a rule for who takes which task (None: tasks are dealt beforehand); `in_order`: it takes them first
+    come, first served.
     """
 
     seed: int
@@ -190,7 +193,7 @@ def _bind_beside(
 
 
 def same_layout(prepared: PreparedRatings) -> str:
-    """Write down what decides who can be asked about what."""
+    """Return as JSON all settings that decide who can be asked about which outputs: equal ones share a layout."""
     settings = [prepared.design.grouping, prepared.design.ratings_per_item]
     # Money may lower the ratings per item, and with fewer documents it lowers them less.
     cut = [*prepared.prices, *prepared.limits, prepared.design.min_documents] if prepared.cuts else []

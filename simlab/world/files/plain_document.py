@@ -1,4 +1,4 @@
-"""Read the YAML of a fitted file: mappings, lists, texts and numbers, every key once, nothing that refers or runs.
+"""Read the YAML of a fitted file safely: mappings, lists, texts and numbers only, every key once, no aliases or tags.
 
 Call `document` for the content, `refuse_other_format` for the first line, `validate_keys` for the keys, which a
 `TypedDict` lists: no other keys are taken, and no text for a number. `where` is the file's name, which errors begin
@@ -45,9 +45,9 @@ def document(text: str, where: str, remedy: str) -> Any:
 
 
 def refuse_other_format(document: object, kind: str, where: str, otherwise: str) -> None:
-    """Raise InputError, saying `otherwise`, for a document of another kind, and for one of another schema.
+    """Raise InputError for a document that is not of a `kind` (`world`, ...) and schema; `otherwise` is the message.
 
-    A file that `simlab fit` or `simlab fit-metric` wrote for another purpose is called what it is.
+    A file that `simlab fit` or `simlab fit-metric` wrote for another purpose is named as such.
     """
     stated = document.get("format") if isinstance(document, dict) else None
     match = re.fullmatch(r"simlab fitted (\w{1,20}) ([0-9]{1,9})", stated) if isinstance(stated, str) else None
