@@ -19,7 +19,7 @@ from simlab.types import Bools, DesignFailure, Floats, Frame, Ints, SlotAssignme
 
 @dataclass(frozen=True, slots=True)
 class DealTable:
-    """Table from which documents are dealt: what a deal needs of a world and a grouping, whatever the documents.
+    """Table from which documents are dealt: the units of a grouping, and the raters who can be asked about each.
 
     `bucket[unit]` is a unit's bucket, `slots[bucket, choice, k]` lists whom a unit can go to (all k-subsets of raters),
     `raters[bucket, choice, k]` the same as raters of the pool, `n_choices[bucket]` how many there are;

@@ -79,7 +79,7 @@ def count_looks(
     """Count outcomes of the first annotations of each pair at each look.
 
     `human[pair, k]` and `metric[pair, k]` are the outcomes of the k-th item asked about (negative: none), and
-    `verdicts[pair, item]` is what the metric says of all items; the last two are None without a metric. With `bins`
+    `verdicts[pair, item]` the metric's outcomes of all items; the last two are None without a metric. With `bins`
     sizes it has 2 * bins + 1 outcomes.
     """
     n = 2 * bins + 1

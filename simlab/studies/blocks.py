@@ -41,6 +41,8 @@ Value = TypeVar("Value")
 Config = Mapping[str, Any]
 Failed = Exception | SystemExit
 KEPT = 4
+"""Most layouts of worlds in the cache of a process.
+"""
 _layouts: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
 
 
@@ -61,8 +63,8 @@ def run_block(config: Mapping[str, Any], places: Sequence[Place]) -> Block:
     """Carry out the studies at these places, of one world or of several.
 
     A study run alone gives the same bits as within any block. Raises ValueError where a kind of study gives an outcome
-    that it does not declare, or in another type; InputError where a part writes into what it was handed;
-    ImpossibleValue where what is true of a world cannot be.
+    that it does not declare, or in another type; InputError where a part writes into its input arrays;
+    ImpossibleValue where a true value of a world is impossible.
     """
     kind = identify_kind(config)
     with notice_writing():

@@ -5,8 +5,8 @@ Call `bind_clock(config, question)` once per cell for the `Clock` (None: the cel
 numbers them), from whom and when, in the order in which they came. `lapses` returns for each answer the one whose value
 it repeats: its own, or another of a person who does not look. `ClockedAnswers.settled` goes into
 `Collected.paid`, `ClockedAnswers.log` into `Collected.known["log"]`. A protocol that asks for more as answers come
-gives `more`; a platform that decides who takes what gives `choose`. The clock has random numbers of its own: what
-people would say, and what is dealt, stays as it is.
+gives `more`; a platform that decides who takes which task gives `choose`. The clock has random numbers of its own, so
+that answers and deals are the same with and without it.
 """
 
 from __future__ import annotations
@@ -63,6 +63,8 @@ from simlab.types import (
 
 SECONDS = 3600.0
 KEYS = ("seconds_per_answer", "rater_sd", "hours_a_day", "days_a_week", "day_begins", "crew_size")
+"""Keys of a clock from which `check_deadline` works out the expected hours; a clock without them is not checked.
+"""
 
 
 class Clock(NamedTuple):
@@ -112,7 +114,7 @@ class ClockedAnswers(NamedTuple):
 
     @property
     def settled(self) -> dict[str, float]:
-        """Return what `Collected.paid` holds of this campaign: its ratings, their cost, and the account."""
+        """Return the entries of `Collected.paid` for this campaign: its ratings, their cost, and the account."""
         account = settle_account(
             planned=self.planned,
             used=len(self.task),
@@ -327,10 +329,9 @@ def count_predecessors(seat: Ints) -> Ints:
 def check_deadline(clock: Clock, world: World, *, answers: float, of: str, seats: int | None) -> None:
     """Raise InputError for a deadline by which the fewest `answers` that make a campaign cannot be expected.
 
-    `of` names these in the message, `seats` people work at once (None: the clock's crew). What people do by a deadline
-    is chance. Refused is one by which so many answers are not even expected of people who all work from the first
-    shift on, neither tire nor leave, and divide the work so that all finish together. Clocks of plug-ins are not
-    checked.
+    `of` names the answers in the message; `seats` people work at once (None: the clock's crew). The expectation is that
+    of people who all work from the first shift on, neither tire nor leave, and finish together. Clocks of plug-ins are
+    not checked.
     """
     keys = getattr(clock.carry, "keywords", {})
     if clock.deadline is None or not clock.own or not all(key in keys for key in KEYS):

@@ -28,7 +28,7 @@ LONGEST = 20
 
 @np.errstate(all="ignore")
 def describe_scope(config: Mapping[str, Any]) -> list[str]:
-    """Return lines on the first world: what an answer covers, how many are asked for, and how money cuts that."""
+    """Return lines of text on the first world: the extent of an answer, the number asked for, and how money cuts it."""
     return identify_kind(config).covers(config, draw_world(config, 0))
 
 

@@ -19,6 +19,8 @@ from simlab.parts import is_own, parameters
 from simlab.types import InputError
 
 SECTIONS = ("systems", "raters", "metric")
+"""Sections of a config whose keys worlds can draw.
+"""
 """Sections of a config that make its worlds."""
 POSTERIOR = "posterior"
 FORMS = {
@@ -36,7 +38,7 @@ MOST = 1e12
 _CALL = re.compile(r"\s*([A-Za-z_]+)\s*\(([^()]*)\)\s*", re.ASCII)
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?", re.ASCII | re.IGNORECASE)
 _DRAWS = re.compile(rf"([0-9a-f]{{12}}):({_NUMBER.pattern}(?:;{_NUMBER.pattern})*)", re.ASCII | re.IGNORECASE)
-"""What stands for a file in a checked config: the beginning of its digest, and what it holds of the key."""
+"""Text of a fitted file in a checked config: the first digits of its digest, and its draws of the key."""
 
 
 class KeyLaw(NamedTuple):

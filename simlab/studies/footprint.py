@@ -4,7 +4,7 @@ Call `read_extent` with a config for the sizes, `measure_array` for the bytes of
 of study adds these up in a `Footprint`, whose `peak` is in bytes. Bytes per entry were measured, at their peak.
 
 Parts are known by the names of their keys, whichever part it is: a system model of one's own that has `n_systems` and
-`n_items` is counted like those that are built in. What has no such key counts as one.
+`n_items` is counted like those that are built in. A size without such a key counts as one.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Footprint(NamedTuple):
 
 
 NOTHING = Footprint((), (), ())
-"""What is forecast of a kind of study that says nothing of its size."""
+"""Forecast of a kind of study that has no `footprint` of its own."""
 
 
 def measure_array(bytes_each: float, *sizes: CountedSize) -> Need:
@@ -82,7 +82,7 @@ def total(needs: Sequence[Need]) -> float:
 
 
 class CountedSize(NamedTuple):
-    """A number, the word for what it counts, and the key that lowers it."""
+    """A number `n` of things, the `word` for them (`systems`), and the `key` of the config that lowers it."""
 
     n: float
     word: str

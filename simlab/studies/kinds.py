@@ -97,7 +97,7 @@ def identify_kind(config: Mapping[str, Any]) -> Kind:
 
 
 def infer_kind(config: Mapping[str, Any]) -> Kind:
-    """Return the kind of study that the options of a config imply, whatever it says itself."""
+    """Return the kind of study that the options of a config imply, whatever its own `question` is."""
     return _infer_kind(tuple(_signature(config)), tuple(config.get("plugins", ())))
 
 

@@ -103,7 +103,7 @@ def bill(
 
 
 def reduce_payment(paid: Mapping[str, float], short: int, prices: Prices) -> Mapping[str, float]:
-    """Return what was paid, by name, without `short` answers, which stay open; metric and people stay paid."""
+    """Return `paid`, amounts and counts by name, without `short` answers; metric and people stay paid."""
     if not short:
         return paid
     price = bill(prices, answers=short)
@@ -242,7 +242,7 @@ def has_account(config: Mapping[str, Any]) -> bool:
 def settle_account(
     *, planned: int, used: int, lost: int, ended_by: int, hours: float = NAN, days: float = NAN
 ) -> dict[str, float]:
-    """Return what `Collected.paid` holds of an accounted campaign beside its ratings and their cost.
+    """Return the account of a campaign: the entries of `Collected.paid` beside its ratings and their cost.
 
     Each planned rating was used, was lost, or is still open. Hours are those of all people together, days those of
     the calendar; NaN without a clock.

@@ -33,7 +33,7 @@ ADJUSTED = {
         ("replicate", "pair"), "float64", NAN, "p-value adjusted for the number of pairs", low=0, high=1
     )
 }
-"""Where `decision.multiplicity` is not none: what is significant follows it."""
+"""Outcome where `decision.multiplicity` is not none; significance then follows this p-value."""
 LOAD = {
     "load_entropy_reached": Outcome(
         ("replicate",), "float64", NAN, "normalised entropy of the raters' load", low=0, high=1, gap=True

@@ -125,9 +125,8 @@ def _refuse_other_raters(drawn: Outputs | World | Contest, at: Mapping[str, Any]
 def numbers(drawn: Any, name: str = "value") -> Iterator[tuple[str, Floats]]:
     """Yield name and array of all numbers of a drawn world or record that must be finite.
 
-    What may be missing, or infinite by design, is left out: ratings where nobody sits, the quality of systems that are
-    always adequate, or never, the ends of a scale that has none. Records that are not simlab's own are known to their
-    plug-in alone.
+    Numbers that may be missing, or infinite by design, are left out: ratings of empty slots, the quality of systems
+    that are always, or never, adequate, the ends of a scale that has none. Records of plug-ins are not checked.
     """
     if isinstance(drawn, World):
         yield from _list_world_numbers(drawn)

@@ -29,6 +29,8 @@ from simlab.world.laws.comparisons import ComparisonLaw, contest_frame
 from simlab.world.laws.davidson import Spreads, probabilities
 
 MAX_BYTES = 50_000_000
+"""Most bytes of the file of fitted preferences.
+"""
 REMEDY = "give what `simlab fit TABLE --out FILE.yaml` wrote of a table of preferences"
 _MOST_DRAWS, _MOST_SYSTEMS, _MOST_RATERS = 2000, 200, 5000
 Sd = Annotated[float, Ge(0), Le(50)]

@@ -37,6 +37,8 @@ from simlab.world.laws.fixed import FixedRatings, fixed_ratings
 BUILT_IN = "sxs_mqm_generalMT2023_ende.tsv"
 # A world is dense in (system, item, slot): a table of outputs that hardly share a system would not fit in memory.
 MAX_CELLS = 50_000_000
+"""Most cells (system, item, slot) of a world that a table makes.
+"""
 
 
 class _Said(NamedTuple):
@@ -101,7 +103,7 @@ def table(path: Path | None, columns: ColumnOverrides = NOTHING) -> Ratings:
 
 
 def holds_averages(world: World) -> bool:
-    """True if a world has averaged scores, not what each rater said."""
+    """True if a world has averaged scores, not the ratings of each rater."""
     return world.frame.rater_names == (segment_scores.AVERAGE,) and not world.frame.lower_is_better
 
 

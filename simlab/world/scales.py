@@ -20,6 +20,8 @@ from simlab.world.systems import spread_segments
 Systems = Annotated[int, Ge(2), Le(10**9)]
 Values = Annotated[list[Value], MaxLen(1000)]
 MOST_STEPS = 10**6
+"""Most steps between floor and ceiling.
+"""
 NONE = np.empty(0)
 YES_OR_NO = Scale("binary", -np.inf, np.inf, 0.0, np.inf, np.zeros(1), np.array([0.0, 1.0]))
 """The scale of yes and no."""

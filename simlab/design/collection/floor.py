@@ -249,7 +249,7 @@ class Piles:
     """Keep the tasks of a campaign in piles, those that were added included: `own[seat]`, and one open to all.
 
     `begins[task]` is the first answer of a task, all answers counted one after the other; `missing[task]` answers have
-    not come yet. What the answers before the k-th take a person of average pace is `efforts()[k]`, in hours.
+    not come yet. The answers before the k-th take a person of average pace `efforts()[k]` hours.
     """
 
     def __init__(self, seats: int, durations: Callable[[Tasks], Floats], choose: Next | None) -> None:
@@ -271,7 +271,7 @@ class Piles:
     def add(self, tasks: Tasks, hour: float) -> list[tuple[float, int]]:
         """Add tasks; return those that have to wait: until when, and which.
 
-        What is dealt to a seat lies on its pile, what is dealt to nobody is open once it is ready.
+        Tasks dealt to a seat go on its pile; tasks dealt to nobody are open once they are ready.
         """
         first, n = len(self.missing), len(tasks.size)
         efforts = self._before[-1] + np.cumsum(self._durations(tasks))
@@ -339,7 +339,7 @@ class Piles:
         return self._give_job(person, job)
 
     def put(self, jobs: Iterable[TaskPart]) -> None:
-        """Open jobs to whoever may do them."""
+        """Open task parts to everybody who may do them."""
         before = len(self._open)
         self._open += jobs
         self.n_open += len(self._open) - before

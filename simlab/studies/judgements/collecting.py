@@ -110,7 +110,7 @@ def collect(
 ) -> list[Campaign | DesignFailure]:
     """Return for each place (a study) its campaign: judgements, metric scores, known facts; or why it failed.
 
-    `noise` yields for each place what `draw` drew.
+    `noise` yields for each place the result of `draw`.
     """
     common = _make_common(prepared, world, laid)
     each = (

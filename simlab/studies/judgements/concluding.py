@@ -26,6 +26,8 @@ from simlab.types import Array, Collected, Contrasts, Estimates, Floats, Ints, J
 
 BASELINE = ("baseline", "baseline_width")
 YOUDEN = ("youden", "youden_low", "youden_high")
+"""Outcomes: the mean of human judgements alone and the width of its interval; a metric's rho + eta - 1 with interval.
+"""
 NOT_DRAWN = np.random.default_rng(0)
 """Handed to estimators that draw nothing: to start a generator takes as long as to estimate ten systems."""
 DOCUMENTS_FOR_BASELINE = 3
@@ -281,7 +283,7 @@ def _judge_overlap(gap: Floats, error: Floats, ended: StoppedJudging) -> dict[st
 def stacks(judged: Sequence[Judged], *, together: bool) -> Iterator[Judged]:
     """Stack campaigns that follow each other, `[campaign times system, ...]`; yield each alone unless `together`.
 
-    Only campaigns that are laid out alike share a stack; what comes in documents is not stacked.
+    Only campaigns that are laid out alike share a stack; outputs in documents are not stacked.
     """
     for _, alike in groupby(judged, key=_layout):
         group = list(alike)

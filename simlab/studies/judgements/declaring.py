@@ -31,7 +31,7 @@ PARTIAL = 6_000_000
 
 
 class JudgementDesign(TypedDict):
-    """Keys of what is asked where single outputs are judged."""
+    """Keys of `design` where single outputs are judged."""
 
     shared_inputs: bool
     replacement: bool
@@ -39,7 +39,7 @@ class JudgementDesign(TypedDict):
 
 
 class JudgementBudget(Money):
-    """Keys of how many outputs are judged, and what it costs."""
+    """Keys of `budget`: how many outputs of each system are judged, and prices."""
 
     human_ratings: Annotated[int, Ge(0), Le(10**7)]
     metric_ratings: Annotated[int, Ge(0), Le(10**7)] | None
@@ -50,7 +50,7 @@ class JudgementBudget(Money):
 
 
 class JudgementDecision(TypedDict):
-    """Keys of when a difference counts as found."""
+    """Keys of `decision`: when a difference counts as found."""
 
     level: Annotated[float, Gt(0), Lt(1)]
     multiplicity: Multiplicity

@@ -122,6 +122,6 @@ def prepare(config: Mapping[str, Any]) -> PreparedJudgements:
 
 
 def same_layout(prepared: PreparedJudgements) -> str:
-    """Write down what the layout of a world depends on beside the world: cells in which it is equal share one."""
+    """Return as text the settings that the layout of a world depends on: cells with equal ones share a layout."""
     sizes = [prepared.seed, prepared.design, prepared.budget, prepared.human_only, prepared.calibrates, prepared.each]
     return repr([*sizes, prepared.prices, prepared.limits, prepared.cuts, prepared.clock is None])

@@ -387,9 +387,8 @@ def follow_on_clock(
 ) -> ClockedPreferences:
     """Follow the protocol as comparisons come, one task each, done by whoever is free; return the answers in time.
 
-    Who is asked about a batch is not asked anew about what was looked at: comparisons that turn out to be void later
-    are made again, and count at the end. A batch that is not complete when the campaign ends was paid, and nobody
-    looks at it.
+    Comparisons that turn out to be void after their look are made again, count at the end, and lead to no new look. A
+    batch that is incomplete when the campaign ends was paid, but is not used.
     """
     can = order.would >= 0
     cost = np.add.reduceat(can, order.looks[:-1], axis=1, dtype=np.int64)
@@ -422,10 +421,10 @@ def follow_on_clock(
 
 
 def account(came: ClockedPreferences, stop: Bools, person: Ints) -> dict[str, float]:
-    """Return `Collected.paid` of a campaign on a clock: comparisons planned, used, lost, left open, and what ended it.
+    """Return `Collected.paid` of a campaign on a clock: comparisons planned, used, lost, left open, and its end.
 
-    What came of a batch that was not completed is lost, for nobody looks at it. A campaign is decided where its rule
-    ended every pair (`stop[pair]`) that lacks something; `person` gave each answer that was used.
+    Answers of a batch that was not completed are lost. The end is `DECIDED` where the rule ended every pair
+    (`stop[pair]`) that lacks answers; `person[k]` gave the k-th answer that was used.
     """
     carried, planned, used = came.carried, came.planned, len(person)
     unread, ended_by = len(carried.task) - used, carried.ended_by

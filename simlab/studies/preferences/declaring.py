@@ -35,7 +35,7 @@ _LOG_BYTES = 160
 
 
 class PreferenceDesign(TypedDict):
-    """Keys of what is asked where outputs are compared pair by pair."""
+    """Keys of `design` where outputs are compared pair by pair."""
 
     shared_order: bool
     pair_order: Literal["random", "fixed"]
@@ -50,7 +50,7 @@ class Analysis(TypedDict):
 
 
 class PreferenceBudget(Money):
-    """Keys of what preferences cost, and how many are collected."""
+    """Keys of `budget`: how many comparisons are collected, and prices."""
 
     annotations_per_pair: Count
     annotations: Count | None

@@ -45,7 +45,7 @@ from simlab.types import (
 from simlab.world.laws.fixed import fixed_ratings
 
 THESE_RATERS = "these_raters"
-"""Estimand: what systems are worth to the raters of the pool alone."""
+"""Value of `design.estimand`: the true value is the mean score by the raters of the pool alone."""
 _PAIR, _TWIN = ("replicate", "pair"), "direction with other raters; -128: not possible"
 OUTCOMES: Mapping[str, Outcome] = {
     **COMMON,

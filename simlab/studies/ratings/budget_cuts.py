@@ -130,7 +130,7 @@ def count_documents_paid(prepared: PreparedRatings, world: World, table: DealTab
 
 
 def refuse_unpaid(prepared: PreparedRatings, world: World, table: DealTable) -> None:
-    """Raise InputError for money that not every campaign meets, however it is cut; say the least that would do."""
+    """Raise InputError for money that does not pay every campaign, however it is cut; the message has the least."""
     money = find_limit(prepared.limits, world.frame.n_systems)
     if money is None or money.amount >= (least := least_money(prepared, world, table)) * (1 - 1e-12):
         return

@@ -129,7 +129,7 @@ def _measure_tested_lead(
 def score_ratings(prepared: PreparedRatings, collected: Collected) -> Seen:
     """Normalise ratings and correct them by the metric.
 
-    Raises ImpossibleValue where the normalisation makes ratings what they cannot be.
+    Raises ImpossibleValue where the normalisation gives impossible values, such as NaN.
     """
     seen = prepared.normalise(collected.seen)
     if not is_in_bounds(seen.value):

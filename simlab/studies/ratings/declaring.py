@@ -29,10 +29,12 @@ from simlab.types.bounds import Count, Price
 LOOKED_AT = 40
 """Most draws of documents of the first world whose sizes `covers` describes."""
 _CHOICES_MOST = 1e18
+"""Most ways to choose the raters of a bucket that the forecast of memory counts.
+"""
 
 
 class RatingDesign(TypedDict):
-    """Keys of what is asked, beside the grouping."""
+    """Keys of `design`, beside the grouping."""
 
     documents: Count
     ratings_per_item: Count
@@ -47,7 +49,7 @@ class RatingDesign(TypedDict):
 
 
 class RatingBudget(Money):
-    """Keys of what ratings cost."""
+    """Keys of `budget`: money and prices of ratings."""
 
     price_per_metric_call: Price | None
 
@@ -57,7 +59,7 @@ class Assignment(TypedDict):
 
 
 class RatingDecision(TypedDict):
-    """Keys of when a difference counts as found."""
+    """Keys of `decision`: when a difference counts as found."""
 
     level: Annotated[float, Gt(0), Lt(1)]
     multiplicity: Multiplicity

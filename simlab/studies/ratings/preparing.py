@@ -44,7 +44,7 @@ FAMILIES: Mapping[Callable[..., Any], Callable[..., FlipFamily | TFamily]] = {
     mixed_model: model_family,
     moderated: moderated_family,
 }
-"""Tests that judge all pairs at once, each with the function that says how."""
+"""Tests that can test all pairs at once (max-T), each with the function that does so."""
 
 DIFFERENCES: Mapping[Callable[..., Any], Callable[..., Floats]] = {
     mixed_model: model_differences,
@@ -56,7 +56,7 @@ STUDIES: Mapping[Callable[..., Any], Callable[..., SimulatedStudies | Judge]] = 
     mixed_model: model_studies,
     moderated: moderated_studies,
 }
-"""Tests that judge many studies of one design at once, each with the function that says what these share."""
+"""Tests that judge many simulated studies of one design at once, each with the function that returns how."""
 
 
 class Further(NamedTuple):

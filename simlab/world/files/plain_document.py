@@ -18,12 +18,14 @@ from simlab.types import InputError
 
 Held = TypeVar("Held")
 MAX_DEPTH = 12
+"""Most levels of mappings and lists within each other.
+"""
 OTHER = {
     "world": "a world fitted to ratings; it is read as systems=fitted systems.path=FILE",
     "preferences": "a world fitted to preferences; it is read as systems=fitted_preferences systems.path=FILE",
     "metric": "a fitted metric; it is read as metric=fitted_mu metric.path=FILE",
 }
-"""What a fitted file of each kind is called where another kind is needed."""
+"""Descriptions of a fitted file of each kind, for messages where another kind is needed."""
 
 
 def document(text: str, where: str, remedy: str) -> Any:
@@ -104,9 +106,9 @@ def _refuse_tricks(tokens: Iterator[Any], where: str) -> None:
 def chosen_file(
     path: str | None, sha256: str | None, *, empty: str, remedy: str
 ) -> tuple[Path, files.FileState] | None:
-    """Return the file at `systems.path` and its state; None where that is null, for what is built in.
+    """Return the file at `systems.path` and its state; None where that is null, for the built-in file.
 
-    Raises InputError for a digest without a path, an empty path, and what is no regular file.
+    Raises InputError for a digest without a path, an empty path (message `empty`), and anything but a regular file.
     """
     if path is None:
         if sha256 is not None:

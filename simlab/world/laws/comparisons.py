@@ -32,6 +32,8 @@ from simlab.types import (
 from simlab.world.laws.davidson import choose, deviates, places, shares
 
 GAP = -1
+"""Code of a missing outcome.
+"""
 
 INDEPENDENT = Documents()
 """Every output is a document of its own."""

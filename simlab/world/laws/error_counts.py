@@ -101,7 +101,7 @@ class ErrorCounts:
 def own_shares(noise_share: float, minor_noise: float) -> Floats:
     """Return the share of noise that is each rating's own by kind of error (minor, major, punctuation): `[kind, 1]`.
 
-    Of what raters share of other errors, they do not share `minor_noise` of minor ones.
+    `minor_noise` is the share that raters do not share, for minor errors, of the noise that they share for others.
     """
     minor = noise_share if minor_noise == 0 else 1 - (1 - noise_share) * (1 - minor_noise)
     return np.array([minor, noise_share, noise_share])[:, None]

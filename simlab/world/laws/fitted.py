@@ -173,8 +173,8 @@ class Effects:
     average segment. `kind_document_sd` and `kind_segment_sd` are spreads of factors that minor and major errors have
     each of their own, `rater_segment_sd` that of such factors of raters on segments; 0: no such factors. Factors of
     segments are lognormal where `segment_skew` is 0, gamma where it is their spread; see `draw_skewed`. `minor_noise`
-    is the share of what raters of an output share elsewhere that they do not share of minor errors, `segment_share`
-    that of what they share which the outputs of all systems for a segment have in common. `rater_weight[rater]` makes
+    is the share of the noise common to an output's raters that is not common for minor errors, `segment_share` the
+    share of that common noise that a segment's outputs of all systems have in common. `rater_weight[rater]` makes
     the mean taste of these raters for each system 1, each counted with its weight (None: tastes are as they come).
     """
 

@@ -33,7 +33,7 @@ class FixedRatings:
         return Answers(self.value[unit, item, slot], self.errors[unit, item, slot])
 
     def expected_ratings(self) -> Floats:
-        """Return what every rater says: `[system, item, slot]`, NaN in gaps."""
+        """Return every rater's score: `[system, item, slot]`, NaN in gaps."""
         return self.value
 
 

@@ -171,7 +171,7 @@ class Judgements:
         return outputs, np.broadcast_to(documents.document_indices(needs.human), outputs.score.shape)
 
     def answer(self, noise: Potential, unit: Ints, item: Ints, slot: Ints) -> Answers:
-        """Look up what is judged of an output of a system (`unit`); nobody marks errors."""
+        """Look up the judgements of outputs `item[k]` of systems `unit[k]`; nobody marks errors."""
         return Answers(noise.y[unit, item], None)
 
     def outputs(self, rng: np.random.Generator, n: int, metric: OutputMetric | None, *, shared: bool) -> OutputSample:

@@ -60,7 +60,7 @@ class ScaledRatings:
 class ScaleSources(NamedTuple):
     """Sources of other raters and documents: callables that draw effects with other raters, and a frame of documents.
 
-    Beside the frame `documents` returns `seen[system, item]`, what documents add to a system's mean (`latent_draw`).
+    `documents` also returns `seen[system, item]`, each output's deviation from its system's mean (`latent_draw`).
     """
 
     raters: Callable[[np.random.Generator], ScaleEffects]
