@@ -1,6 +1,7 @@
 """Choose the open task that whoever is free takes next: options of `design.assignment`.
 
-A rule is called with `Queue` and answers with a place in it. Without one (as_dealt) raters have tasks of their own.
+A rule takes the `Queue` of open tasks and returns the index of one of them. Without a rule (`as_dealt`) tasks are dealt
+to raters beforehand.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from simlab.types import Bools, DesignFailure, Floats, Frame, Ints, SlotAssignme
 
 @dataclass(frozen=True, slots=True)
 class DealTable:
-    """Table from which documents are dealt: what a deal needs of a world and a grouping, whatever the documents.
+    """Table from which documents are dealt: the units of a grouping, and the raters who can be asked about each.
 
     `bucket[unit]` is a unit's bucket, `slots[bucket, choice, k]` lists whom a unit can go to (all k-subsets of raters),
     `raters[bucket, choice, k]` the same as raters of the pool, `n_choices[bucket]` how many there are;
@@ -109,7 +109,7 @@ def deal_to_entropy(
 
 
 def load(frame: Frame, assignment: SlotAssignment) -> Ints:
-    """Count the item ratings that each rater of the pool is asked for."""
+    """Count the item ratings that each rater of the pool is asked for, `[rater]`."""
     slot = assignment.slot[:, frame.document, :]
     system, item, k = np.nonzero(slot >= 0)
     return np.bincount(frame.rater[system, item, slot[system, item, k]], minlength=frame.n_raters)
@@ -258,7 +258,7 @@ def deal_twin(
 
 
 def bar_asked_raters(table: DealTable, assignment: SlotAssignment) -> DealTable:
-    """Return a table without the choices that were asked, so that a further deal shares no rater of any output."""
+    """Return a table without the raters who were asked about each output, so that a further deal asks others."""
     before = np.full((len(table.groups.pile), assignment.slot.shape[2]), -1, np.int64)
     before[table.groups.unit] = assignment.slot
     taken = (table.slots[table.bucket][:, :, :, None] == before[:, None, None, :]).any((2, 3))

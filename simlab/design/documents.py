@@ -1,4 +1,7 @@
-"""Choose the documents of a study."""
+"""Choose the documents of a study at random, spread evenly over buckets (documents that the same raters can rate).
+
+Call `draw_documents` with the bucket of each document, which returns a mask `[document]`.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from simlab.types import Bools, Ints
 def spread_over_buckets(sizes: Ints, n_documents: int, order: Ints) -> Ints:
     """Spread documents over buckets as evenly as possible; return the number per bucket.
 
-    `sizes[bucket]` is what each bucket holds; `order` ranks the buckets that give one more where the number
+    `sizes[bucket]` counts the documents of each bucket; `order` ranks the buckets that give one more where the number
     does not divide, or fill in for an exhausted bucket.
 
     >>> spread_over_buckets(np.array([2, 9, 9]), 12, np.array([2, 0, 1]))

@@ -1,7 +1,8 @@
 """Decide which outputs travel together to the same rater.
 
-A grouping rule is two labellings: `unit[system, document]`, the outputs that go to one rater as a whole (a unit
-stays within a bucket), and `pile[unit]`, the heap from which units are dealt evenly to the raters of the bucket.
+Each rule takes the `Frame` of a world and returns `Groups`: `unit[system, document]`, the outputs that go to one rater
+as a whole (within a bucket, the documents that the same raters can rate), and `pile[unit]`, the heap from which units
+are dealt evenly to the raters of the bucket.
 """
 
 from __future__ import annotations

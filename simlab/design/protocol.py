@@ -16,7 +16,7 @@ from simlab.formulas import grade_preferences
 from simlab.types import Array, Bools, Evidence, Floats, Ints, TestSet, Trail
 
 GAP = -1
-"""Stands where nothing was said."""
+"""Code of a missing answer."""
 
 
 def list_looks(annotations_per_pair: int, batch_size: int, n_items: int) -> Ints:
@@ -79,7 +79,7 @@ def count_looks(
     """Count outcomes of the first annotations of each pair at each look.
 
     `human[pair, k]` and `metric[pair, k]` are the outcomes of the k-th item asked about (negative: none), and
-    `verdicts[pair, item]` is what the metric says of all items; the last two are None without a metric. With `bins`
+    `verdicts[pair, item]` the metric's outcomes of all items; the last two are None without a metric. With `bins`
     sizes it has 2 * bins + 1 outcomes.
     """
     n = 2 * bins + 1
@@ -150,9 +150,9 @@ def make_places(
 def follow(human: Array, item: Ints, verdicts: Array | None, places: Places, bins: int = 1) -> Trail:
     """Follow each pair through the outputs it was asked about; rows are pairs.
 
-    `human[pair, k]` is what was said of the k-th output asked about, `item[pair, k]` which one it is (-1: none came);
-    `verdicts[pair, output]` what the metric says of all outputs (None without one), those that humans can be
-    asked about first; it tells `bins` sizes of its differences apart.
+    `human[pair, k]` is the outcome of the k-th output asked about, `item[pair, k]` its index (-1: none came);
+    `verdicts[pair, output]` are the metric's outcomes of all outputs (None without one), those that humans can be
+    asked about first; `bins` is how many sizes of its differences it tells apart.
     """
     preferences = look_up_preferences(verdicts, item)
     came, document = item >= 0, places.document

@@ -1,6 +1,7 @@
-"""Follow the protocol batch by batch, as batches come: which ones are asked for next, and who waits for whom.
+"""Decide which batches of answers are asked for next, as batches arrive on a clock, and which pairs wait for others.
 
-Where nothing takes time all batches of a round come at once; `protocol.find_last_looks` says how far each pair gets.
+Call `Rounds.begin` for the first batches (pair, look), then `record_arrival` with each pair whose batch is complete,
+which returns the next ones. Without a clock see `protocol.find_last_looks`.
 """
 
 from __future__ import annotations
@@ -41,13 +42,13 @@ class Rounds:
         self.end: Ints = np.zeros(n_pairs, np.int64)
 
     def begin(self) -> list[Batch]:
-        """Ask for the first batches."""
+        """Return the first batches, (pair, look)."""
         if self._wait == "round":
             return self._request_batches(self._order)
         return [batch for pair in self._order for batch in self._request_batches([pair])]
 
     def record_arrival(self, pair: int) -> list[Batch]:
-        """Return which batches are asked for once that of a pair came."""
+        """Return the batches, (pair, look), that are asked for once that of a pair came."""
         self._out.remove(pair)
         self.end[pair] += 1
         if self._wait == "pair":

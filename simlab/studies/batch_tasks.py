@@ -1,8 +1,9 @@
 """Turn a protocol of batches into tasks on a simulated clock, one answer each, and record the answers as they come.
 
-`Asking` returns the first tasks and, as tasks are handed in, those that follow; `Hearing` records the answers. At
+`Asking` returns the first tasks and, as tasks are handed in, those that follow; `Hearing` records the answers;
+`find_complete_looks` returns the look up to which each unit's answers are complete. At
 a look a rule may end the asking about a unit (a pair that is compared, a system that is judged); a batch leads from one
-look to the next. A batch is complete once its last answer was handed in: waiting for that is what looking often costs.
+look to the next. A batch is complete once its last answer was handed in; frequent looks cost this waiting.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ class Asking:
     `can[unit, k]` says whether there is an answer about the k-th output, `looks[look]` how many outputs a unit is asked
     about until then, `rounds` which batches follow. The first `before` tasks are of something else, and nothing waits
     for them: their unit is -1. With `by_output` batches that are asked for together come output by output, not unit by
-    unit. All that is asked can be done by whoever sits in one of the `seats`.
+    unit. Everybody may do every task.
     """
 
     def __init__(self, can: Bools, looks: Ints, rounds: Rounds, *, before: int = 0, by_output: bool = False) -> None:
@@ -38,23 +39,22 @@ class Asking:
 
     @property
     def at(self) -> Ints:
-        """Return about which output of its unit each task is."""
+        """Return the position of each task's output among those of its unit, `[task]`."""
         return np.array(self._at, np.int64)
 
     def locate(self, task: int) -> Batch:
-        """Return the unit of a task, and about which output of it that is."""
+        """Return the unit of a task, and the position of its output in that unit."""
         return self._unit[task], self._at[task]
 
     def begin(self) -> Tasks:
-        """Ask for the first batches."""
+        """Return the tasks of the first batches, behind the `before` tasks of something else."""
         self._tasks(self._rounds.begin(), 0.0)
         return tasks(len(self._unit))
 
     def find_next_tasks(self, numbers: Ints, hour: float) -> Tasks | None:
-        """Return which tasks follow once some were handed in; None: none.
+        """Return the tasks that follow once tasks `numbers` were handed in at an hour; None: none.
 
-        What was looked at is not looked at again: a task that is handed in once more, since what its rater had said
-        turned out to be void, leads nowhere.
+        A task that is handed in once more, since its first answer turned out to be void, leads to no further look.
         """
         done = [unit for task in numbers.tolist() if (unit := self._take(task)) >= 0 and not self._lack[unit]]
         return self._tasks([batch for unit in done for batch in self._rounds.record_arrival(unit)], hour)
@@ -91,7 +91,7 @@ class Asking:
 
 
 def tasks(n: int, hour: float | None = None) -> Tasks:
-    """Ask for n single answers, from an hour on, of whoever is free."""
+    """Return n tasks of one answer each, open to everybody from an hour on (None: from the start)."""
     return Tasks(np.ones(n, np.int64), np.full(n, -1), ready=None if hour is None else np.full(n, hour))
 
 
@@ -116,8 +116,8 @@ class Hearing:
     Until then it is `would[unit, k]`, the answer of somebody who looks. Who does not look (a lapse) repeats their
     answer about another output that they were asked about before, drawn at random; the first answer of a person never
     lapses, since there is no other. So no answer leaves the scale, and people's answers keep their distribution.
-    `turned` is what the repeated answer becomes with a chance of one half: who clicks without looking at a comparison
-    does not know which system stands on which side.
+    `turned` is applied to the repeated answer with a chance of one half: who clicks without looking at a comparison
+    does not know which system stands on which side (None: answers are repeated as they are).
     """
 
     def __init__(

@@ -1,8 +1,8 @@
-"""Carry out a block of campaigns, in one cell or in several that share noise: a pure function of configs and places.
+"""Simulate a block of studies, in one cell or in several that share random noise; only configs and places matter.
 
-A cell is one config of a sweep, a block the studies that are carried out in one go. Call `run_block` for one cell, or
-`run_blocks` for several; both return outcomes as `Block`. `prepared`, `laid` and noise are what the functions
-`prepare`, `lay` and `draw` of a `Kind` return.
+A cell is one config of a sweep; a `Place` is the world, rater pool, draw of documents and number of a study. Call
+`run_block` with a config and the places of a block, which returns the outcomes as a `Block`; `run_blocks` takes several
+configs. `prepared`, `laid` and noise are returned by the functions `prepare`, `lay` and `draw` of a `Kind`.
 """
 
 from __future__ import annotations
@@ -41,6 +41,8 @@ Value = TypeVar("Value")
 Config = Mapping[str, Any]
 Failed = Exception | SystemExit
 KEPT = 4
+"""Most layouts of worlds in the cache of a process.
+"""
 _layouts: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
 
 
@@ -61,8 +63,8 @@ def run_block(config: Mapping[str, Any], places: Sequence[Place]) -> Block:
     """Carry out the studies at these places, of one world or of several.
 
     A study run alone gives the same bits as within any block. Raises ValueError where a kind of study gives an outcome
-    that it does not declare, or in another type; InputError where a part writes into what it was handed;
-    ImpossibleValue where what is true of a world cannot be.
+    that it does not declare, or in another type; InputError where a part writes into its input arrays;
+    ImpossibleValue where a true value of a world is impossible.
     """
     kind = identify_kind(config)
     with notice_writing():

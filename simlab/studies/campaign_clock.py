@@ -1,12 +1,12 @@
-"""Carry a campaign out on a clock, for every kind of study, and end it when its time or its money runs out.
+"""Simulate a campaign on a clock, where people take time to answer, and end it when its time or money runs out.
 
-How a kind uses it: `bind_clock(config, question)` binds the clock once a cell (None: there is none). In *collect* the
-kind lays out its `Tasks`, calls `carry_out`, and gets `ClockedAnswers`: which answers came (task and part, as the kind
-has numbered them), from whom, when, in the order in which they came. It reveals those and no others; `lapses` says
-which of them are to be what the same person says of another output. `ClockedAnswers.settled` goes into
+Call `bind_clock(config, question)` once per cell for the `Clock` (None: the cell has none), then `carry_out` with the
+`Tasks` of each campaign, which returns `ClockedAnswers`: the answers that came (task and part, as the kind of study
+numbers them), from whom and when, in the order in which they came. `lapses` returns for each answer the one whose value
+it repeats: its own, or another of a person who does not look. `ClockedAnswers.settled` goes into
 `Collected.paid`, `ClockedAnswers.log` into `Collected.known["log"]`. A protocol that asks for more as answers come
-gives `more`; a platform that decides who takes what gives `choose`. The clock has random numbers of its own: what
-people would say, and what is dealt, stays as it is.
+gives `more`; a platform that decides who takes which task gives `choose`. The clock has random numbers of its own, so
+that answers and deals are the same with and without it.
 """
 
 from __future__ import annotations
@@ -63,6 +63,8 @@ from simlab.types import (
 
 SECONDS = 3600.0
 KEYS = ("seconds_per_answer", "rater_sd", "hours_a_day", "days_a_week", "day_begins", "crew_size")
+"""Keys of a clock from which `check_deadline` works out the expected hours; a clock without them is not checked.
+"""
 
 
 class Clock(NamedTuple):
@@ -89,10 +91,10 @@ class Clock(NamedTuple):
 class ClockedAnswers(NamedTuple):
     """Answers of a campaign: flat arrays, one entry per answer that counts, in the order in which they came.
 
-    `task[k]`, `part[k]`, `person[k]`, `at[k]` hours from the start, `lapsed[k]`. `seat[person]`, `turn[person]` how
-    many sat there before. `log` is what happened until the campaign ended; `end` the hour at which it did, `ended_by`
-    why (such as `MONEY`). People worked `hours` in all and were `paid` so much; `planned` answers were asked for in
-    all, `lost` ones were void or abandoned and not given again.
+    `part[k]` counts within `task[k]`, `at[k]` is in hours from the start, `lapsed[k]`: given without looking.
+    `turn[person]` people sat in `seat[person]` before. The `log` has all events until the campaign ended at hour `end`;
+    `ended_by` is a code such as `MONEY`. `hours` of work and the amount `paid` are of all people together; `planned`
+    answers were asked for in all, `lost` ones were void or abandoned and not given again.
     """
 
     task: Ints
@@ -112,7 +114,7 @@ class ClockedAnswers(NamedTuple):
 
     @property
     def settled(self) -> dict[str, float]:
-        """Return what `Collected.paid` holds of this campaign: its ratings, their cost, and the account."""
+        """Return the entries of `Collected.paid` for this campaign: its ratings, their cost, and the account."""
         account = settle_account(
             planned=self.planned,
             used=len(self.task),
@@ -233,7 +235,7 @@ def _collect_answers(
 
 
 def load_entropy(carried: ClockedAnswers, person: Ints) -> float:
-    """Return the normalised entropy of the loads of all people, 1 where equal; NaN without answers.
+    """Return the normalised entropy of the loads of all people of a campaign, 1 where equal; NaN without answers.
 
     `person[k]` gave the k-th answer that counts.
     """
@@ -245,7 +247,7 @@ def load_entropy(carried: ClockedAnswers, person: Ints) -> float:
 def lapses(clock: Clock, place: Place, person: Ints, lapsed: Bools) -> Ints:
     """Return the index of the answer that each one repeats: its own, or, of a lapse, another of the same person.
 
-    `person[k]` gave answer k. Return numbers of answers, `[k]`; who gave one only says what they would have said.
+    `person[k]` gave answer k, `lapsed[k]` marks lapses; a lapse of somebody with no other answer repeats itself.
     """
     whose = np.arange(len(person))
     where = np.flatnonzero(lapsed)
@@ -317,7 +319,7 @@ def ending(deadline: float | None, log: Log, ran_out: float | None, *, all_came:
 
 
 def count_predecessors(seat: Ints) -> Ints:
-    """Count for each person who sat in their seat before them."""
+    """Count the people who sat in each person's seat before them, `[person]`, given `seat[person]`."""
     order = np.argsort(seat, kind="stable")
     turn = np.empty(len(seat), np.int64)
     turn[order] = np.arange(len(seat)) - np.searchsorted(seat[order], seat[order])
@@ -327,10 +329,9 @@ def count_predecessors(seat: Ints) -> Ints:
 def check_deadline(clock: Clock, world: World, *, answers: float, of: str, seats: int | None) -> None:
     """Raise InputError for a deadline by which the fewest `answers` that make a campaign cannot be expected.
 
-    `of` names these in the message, `seats` people work at once (None: the clock's crew). What people do by a deadline
-    is chance. Refused is one by which so many answers are not even expected of people who all work from the first
-    shift on, neither tire nor leave, and divide the work so that all finish together. Clocks of plug-ins are not
-    checked.
+    `of` names the answers in the message; `seats` people work at once (None: the clock's crew). The expectation is that
+    of people who all work from the first shift on, neither tire nor leave, and finish together. Clocks of plug-ins are
+    not checked.
     """
     keys = getattr(clock.carry, "keywords", {})
     if clock.deadline is None or not clock.own or not all(key in keys for key in KEYS):

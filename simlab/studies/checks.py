@@ -1,6 +1,7 @@
 """Check the keys of a cell (one config) against each other and against its first world, before anything is run.
 
-`check` makes all checks and returns the shape of the worlds; `describe_scope` says what an answer covers, a line each.
+`check` takes a config, makes all checks and returns the `Shape` of its worlds (numbers of systems, documents, items,
+raters); `describe_scope` returns lines of text on what one answer covers and how many answers are asked for.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ OF_THE_WORLD = ("seconds_per_answer", "rater_sd", "screen_sd")
 """Keys of a clock that are null where they are those of the world."""
 CLOCKS = "choose design.collection=team, experts or crowd"
 LONGEST = 20
-"""Letters of the name of a currency: it stands behind every amount."""
+"""Most letters in the name of a currency: it stands behind every amount."""
 
 
 @np.errstate(all="ignore")
 def describe_scope(config: Mapping[str, Any]) -> list[str]:
-    """Return lines on the first world: what an answer covers, how many are asked for, and how money cuts that."""
+    """Return lines of text on the first world: the extent of an answer, the number asked for, and how money cuts it."""
     return identify_kind(config).covers(config, draw_world(config, 0))
 
 
@@ -51,7 +52,7 @@ def check(config: Mapping[str, Any]) -> Shape:
 
 
 def check_speeds(config: Mapping[str, Any], world: World) -> None:
-    """Raise InputError where the world knows nothing of the speeds that the clock wants of it."""
+    """Raise InputError where keys of the clock are null, so taken from the world, and the world has no speeds."""
     clock = config["design"].get("collection") or {}
     wanted = [key for key in OF_THE_WORLD if key in clock and clock[key] is None]
     if wanted and world.speeds is None:

@@ -1,6 +1,7 @@
 """Check the log that a clock returns against the tasks of its campaign; errors name the part of the clock.
 
-`refuse_misfit` checks a log, `name_failures` guards the call of a plug-in's clock, `CampaignTasks` tracks the tasks.
+`refuse_misfit` raises InputError for a log that does not fit, `name_failures` does so where a plug-in's clock fails or
+takes too long; `CampaignTasks` tracks the tasks that the campaign asked for.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ FLAT = ("task", "part", "person", "began", "ended", "seconds", "on_task", "lapse
 """The columns of a log that have one entry per answer."""
 
 MOST_ANSWERS = 5_000_000
-"""A campaign that asks for more than this asks for ever."""
+"""Most answers that a campaign may ask for: one that asks for more would never end."""
 
 MOST_SECONDS = 60
-"""For ever: a campaign of a part takes milliseconds, seconds at most."""
+"""Most seconds that a clock may take for a campaign, which usually takes milliseconds."""
 
 ROUNDING = 1e-6
 """Hours by which the log of a campaign may be off."""
@@ -73,7 +74,7 @@ class CampaignTasks:
         return len(np.unique(pairs, axis=0)) < len(pairs)
 
     def number(self, log: Log, which: Bools) -> Ints:
-        """Return the numbers of the answers `which` of a log, counting those asked for one task after the other."""
+        """Return the numbers of the entries `which[k]` of a log among all answers asked for, task after task."""
         size = self.size
         return (np.cumsum(size) - size)[log.task[which]] + log.part[which]
 

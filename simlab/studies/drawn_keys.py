@@ -1,9 +1,9 @@
-"""Draw values of a world's keys world by world, by a law that the config names: `raters.leniency_sd=uniform(0.1,0.5)`.
+"""Draw values of keys, world by world, from distributions that the config names: `raters.leniency_sd=uniform(0.1,0.5)`.
 
-A law is a name and numbers, and nothing is executed. Each key of each world has an address of its own in the stream,
-and one uniform number there whose quantile is taken: designs meet the same values, also where they name other laws, and
-neither more worlds nor more keys move a value. Keys that take draws of one fitted file have one address, so that they
-take those of the same draw: what a fit leaves open of one parameter hangs on the others.
+Call `draw_keys` with a config and the index of a world, which returns the config with numbers in place of such laws;
+`read_law` parses one. Each key of each world has a random stream of its own, and one uniform number there whose
+quantile is taken: neither more worlds nor more keys nor another law of another key move a value. Keys that take draws
+of one fitted file share a stream, so that they take those of the same draw: parameters of a fit are correlated.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from simlab.parts import is_own, parameters
 from simlab.types import InputError
 
 SECTIONS = ("systems", "raters", "metric")
+"""Sections of a config whose keys worlds can draw.
+"""
 """Sections of a config that make its worlds."""
 POSTERIOR = "posterior"
 FORMS = {
@@ -30,24 +32,24 @@ FORMS = {
 """How laws are written; the SD of a lognormal one is that of the logarithm."""
 HOW = f"{', '.join(list(FORMS.values())[:-1])} or {list(FORMS.values())[-1]}"
 LEAST = 2.0**-54
-"""No share of a law is smaller or nearer to 1, so that the range of its values is known."""
+"""Smallest probability whose quantile is taken, and distance from 1 of the largest: so values have a known range."""
 MOST = 1e12
 """No lognormal law reaches further; no key takes more."""
 _CALL = re.compile(r"\s*([A-Za-z_]+)\s*\(([^()]*)\)\s*", re.ASCII)
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?", re.ASCII | re.IGNORECASE)
 _DRAWS = re.compile(rf"([0-9a-f]{{12}}):({_NUMBER.pattern}(?:;{_NUMBER.pattern})*)", re.ASCII | re.IGNORECASE)
-"""What stands for a file in a checked config: the beginning of its digest, and what it holds of the key."""
+"""Text of a fitted file in a checked config: the first digits of its digest, and its draws of the key."""
 
 
 class KeyLaw(NamedTuple):
-    """Law of a key that worlds draw, by its name and two numbers, see `FORMS`."""
+    """Law of a key that worlds draw: its name and its two numbers, in the order of `FORMS` (such as mean and sd)."""
 
     name: str
     first: float
     second: float
 
     def quantile(self, share: float) -> float:
-        """Return the value below which a share of all lies."""
+        """Return the value below which a `share` (0 to 1) of all draws lies."""
         # Just below 1 doubles are 2^-53 apart, twice LEAST.
         share = min(max(share, LEAST), 1 - LEAST * 2)
         if self.name == "uniform":
@@ -100,7 +102,7 @@ AnyLaw: TypeAlias = KeyLaw | PosteriorDraws
 
 
 def name_file(text: object) -> str | None:
-    """Return the file that a law draws from, as it is typed; None for other laws, and where its draws are there.
+    """Return the file that a law draws from, as it is typed; None for other laws, and where the text lists the draws.
 
     >>> name_file("posterior(mine.yaml)"), name_file("posterior(0123456789ab:1;2)"), name_file("uniform(1,2)")
     ('mine.yaml', None, None)
@@ -181,9 +183,9 @@ def takes_number(annotation: Any) -> bool:
 
 
 def read_key_laws(config: Mapping[str, Any], plugins: Sequence[str] = ()) -> dict[str, AnyLaw]:
-    """Return the laws of the keys of a checked config that worlds draw, by key in full.
+    """Return the laws of the keys of a checked config that worlds draw, by key in full (`raters.leniency_sd`).
 
-    What keys of a plug-in may be is asked of those in `plugins`; of others, which are not imported, each law counts.
+    `plugins` are the packages that may be imported to see which keys take numbers; of others each law counts.
     """
     return {
         f"{section}.{name}": read_law(f"{section}.{name}", value)
@@ -207,7 +209,7 @@ def _calls(section: object, plugins: Sequence[str]) -> Iterator[tuple[str, str]]
 
 
 def draw_value(law: AnyLaw, seed: int, world: int, key: str) -> float:
-    """Draw the value that a key has in a world."""
+    """Draw the value of a key (in full) in the world of an index, by its law and the study's seed."""
     # Reading how laws are written, which each verb does, loads no numpy.
     from simlab.rng import stream
 
@@ -227,7 +229,7 @@ def draw_keys(config: Mapping[str, Any], world: int) -> dict[str, Any]:
 
 
 def refuse_drawn(config: Mapping[str, Any], what: str) -> None:
-    """Raise InputError where a key is drawn world by world for a verb that takes one value."""
+    """Raise InputError where a key is drawn world by world; `what` names the command that takes one value (`plan`)."""
     for key, law in read_key_laws(config, config.get("plugins", ())).items():
         raise InputError(
             f"{key}={law.label}: {what} takes one value of each key; give {key} a number (`simlab run` and "

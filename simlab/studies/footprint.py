@@ -1,10 +1,10 @@
 """Estimate from a config alone the size of its worlds, and the memory that worlds and campaigns take.
 
-What is large is an array over systems, items and raters, or over pairs. Numbers of bytes per entry were measured (the
-test beside this holds them against what a process takes); they are of peaks, so what a formula needs on its way counts.
+Call `read_extent` with a config for the sizes, `measure_array` for the bytes of an array over some of them; each kind
+of study adds these up in a `Footprint`, whose `peak` is in bytes. Bytes per entry were measured, at their peak.
 
 Parts are known by the names of their keys, whichever part it is: a system model of one's own that has `n_systems` and
-`n_items` is counted like those that are built in. What has no such key counts as one.
+`n_items` is counted like those that are built in. A size without such a key counts as one.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Need(NamedTuple):
 
     @property
     def of(self) -> str:
-        """Return what it is made of: `3 systems x 2 items`."""
+        """Return the sizes as text: `3 systems x 2 items`."""
         return " x ".join(f"{size.n:,.0f} {size.word}" for size in self._counted)
 
     @property
@@ -43,27 +43,27 @@ class Need(NamedTuple):
 
 
 class Footprint(NamedTuple):
-    """Memory that a world takes, that drawing it takes beyond that, and a block of campaigns beyond it."""
+    """Memory that a world takes, and that drawing it, or a block of campaigns, takes in addition."""
 
     world: Sequence[Need]
     drawing: Sequence[Need]
     campaigns: Sequence[Need]
 
     def peak(self, kept: int = 1) -> float:
-        """Return the most bytes that are held at a time, where a process keeps so many worlds."""
+        """Return the most bytes that are held at a time, where a process keeps `kept` worlds."""
         return kept * total(self.world) + max(total(self.drawing), total(self.campaigns))
 
     def find_largest(self) -> Need:
-        """Return what takes most of it, smaller counts before larger ones."""
+        """Return the array, or arrays of one kind, that takes most bytes."""
         return max((*self.world, *self.drawing, *self.campaigns), key=lambda need: need.bytes)
 
 
 NOTHING = Footprint((), (), ())
-"""What is forecast of a kind of study that says nothing of its size."""
+"""Forecast of a kind of study that has no `footprint` of its own."""
 
 
 def measure_array(bytes_each: float, *sizes: CountedSize) -> Need:
-    """Return the bytes of an array over these sizes.
+    """Return the bytes of an array over these sizes, with `bytes_each` bytes per entry.
 
     >>> systems, items = CountedSize(3, "systems", "systems.n_systems"), CountedSize(2, "items", "systems.n_items")
     >>> measure_array(8, systems, items).bytes
@@ -82,7 +82,7 @@ def total(needs: Sequence[Need]) -> float:
 
 
 class CountedSize(NamedTuple):
-    """A number, the word for what it counts, and the key that lowers it."""
+    """A number `n` of things, the `word` for them (`systems`), and the `key` of the config that lowers it."""
 
     n: float
     word: str
@@ -90,7 +90,7 @@ class CountedSize(NamedTuple):
 
 
 class Extent(NamedTuple):
-    """Numbers of systems, items, documents, raters of a bucket and of the pool, and bytes of a table."""
+    """Numbers of systems, items, documents, raters of a bucket (`seats`) and of the `pool`; `table` counts bytes."""
 
     systems: CountedSize
     items: CountedSize

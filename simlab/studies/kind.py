@@ -1,8 +1,7 @@
 """Kinds of studies: the question of each, its keys, and how a campaign of it is carried out.
 
-A kind is one frozen record of functions. Everything that differs between kinds stands in it, so that nothing else has
-to guess: the config chooses one by its `question`, blocks are carried out by its functions, stores are laid by its
-outcomes.
+A `Kind` is one frozen record of functions and declarations, which holds all that differs between kinds: a config
+chooses one by its `question`, blocks of studies are carried out by its functions, stores have its outcomes as arrays.
 """
 
 from __future__ import annotations
@@ -35,31 +34,31 @@ class Shape:
 class Kind:
     """A kind of study: its config, its outcomes, and the functions that carry out a campaign.
 
-    What a config of it looks like (its file of defaults in conf/ names its `question`): `groups` of options that only
-    it has, `sections` the keys of its sections that are no parts, `parts` what the parts of a group may return (a group
-    that is not named is open to all), `brings` which raters a group of systems brings along (None: it cannot be had),
-    `suits` which raters it has unless others are chosen, where those of the defaults would not fit.
+    Its config (the file of defaults in conf/ names its `question`): `groups` of options that only it has, `sections`
+    the keys of its sections that are no parts, `parts` the types that the parts of a group may return (a group that is
+    not named is open to all), `brings` which raters a group of systems brings along (None: it cannot be had), `suits`
+    which raters it has unless others are chosen, where those of the defaults would not fit.
 
-    What its campaigns conclude: `outcomes`; `sizes(config)` counts their dimensions beside system and pair, `names`
-    says what lies along them.
+    Its outcomes: `outcomes` declares them by name; `sizes(config)` counts their dimensions beside system and pair,
+    `names` lists the entries along these.
 
     How one is carried out, from the world to the outcomes, in one straight line:
 
     `check(config, world)` raises InputError where keys contradict each other or the world;
     `prepare(config)` binds the parts once a cell; nothing of a world is in it, and it can be pickled;
-    `lay(prepared, world, place)` works out what all studies of a world share;
+    `lay(prepared, world, place)` returns the layout that all studies of a world share;
     `draw(prepared, world, laid, place)` draws all noise of a study;
     `collect(prepared, world, laid, noise, places)` deals and reveals: for each place a campaign, or why it failed;
     `conclude(prepared, collected)` analyses: outcomes, campaigns first. It never sees a world;
-    `appraise(prepared, world, laid, campaigns, outcomes)` adds what no analyst can know;
-    `truth(prepared, world, laid)` says what is true, one row for the world;
+    `appraise(prepared, world, laid, campaigns, outcomes)` returns outcomes that no analyst can know;
+    `truth(prepared, world, laid)` returns true values by outcome, one row for the world;
     `blank(prepared, world, laid)` fills in the outcomes of one campaign that could not be carried out, or gave, or was
     given, a value that cannot be.
 
-    `limits(config, world)` says of keys that are sizes the greatest value that a recorded world has;
-    `covers(config, world)` says, a line each, what one answer covers, how many outputs are asked about, and how the
+    `limits(config, world)` returns, by key of a size, the greatest value that a recorded world has;
+    `covers(config, world)` returns lines on what one answer covers, how many outputs are asked about, and how the
     money cuts that; `footprint(config)` forecasts, before anything is drawn, the memory that worlds and campaigns take;
-    `same_layout(prepared)` writes down what a layout depends on beside the world, so that cells can share it; `batch`
+    `same_layout(prepared)` returns as text the settings that a layout depends on, so that cells can share it; `batch`
     campaigns are carried out at a time (None: all of a block); `shares_noise` says that `draw` looks at nothing but the
     world and the place (the seed is the world's), so that cells of the same worlds can share what it draws.
     """
@@ -92,5 +91,5 @@ class Kind:
     suits: Mapping[str, str] = field(default_factory=dict)
 
     def accepts(self, world: World) -> bool:
-        """True if a world answers what this kind of study asks."""
+        """True if a world can answer the question of this kind of study."""
         return self.question in world.answers

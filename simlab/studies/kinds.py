@@ -1,8 +1,8 @@
-"""Register the kinds of studies, built in and of plug-ins, and tell which kind a config declares.
+"""List the kinds of studies, built in and of plug-ins, and identify the kind that a config declares.
 
-A kind asks one `question`: rate, compare, judge, or a plug-in's own. Where a config has no such key its sections tell:
-each leaves the kinds that fit the return type of the part that it names (`_target_`), else its keys. `question` stands
-in a config only where it differs from what the other options imply.
+Call `identify_kind` with a config, which returns its `Kind`. A kind asks one `question`: rate, compare, judge, or a
+plug-in's own. A config without that key is identified by its sections: each fits the kinds that take the return type of
+the part that it names (`_target_`), else those that have its keys.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _VALUES = frozenset((str, int, float, bool, type(None), list))
 
 
 def kinds(plugins: Sequence[str] = ()) -> tuple[Kind, ...]:
-    """List the kinds of studies; a plug-in offers its own as `KINDS` in its module `kinds`."""
+    """List the kinds of studies; a plug-in (a user's package) offers its own as `KINDS` in its module `kinds`."""
     return _kinds(tuple(plugins))
 
 
@@ -97,7 +97,7 @@ def identify_kind(config: Mapping[str, Any]) -> Kind:
 
 
 def infer_kind(config: Mapping[str, Any]) -> Kind:
-    """Return the kind of study that the options of a config imply, whatever it says itself."""
+    """Return the kind of study that the options of a config imply, whatever its own `question` is."""
     return _infer_kind(tuple(_signature(config)), tuple(config.get("plugins", ())))
 
 
@@ -114,7 +114,7 @@ def find_built_in(config: Mapping[str, Any]) -> Kind | None:
 
 
 def list_kinds_of_section(group: str, section: Mapping[str, Any], plugins: Sequence[str] = ()) -> tuple[Kind, ...]:
-    """List the kinds of studies that a section of a group can belong to."""
+    """List the kinds of studies to which a `section` of the config, of a group such as `design`, can belong."""
     keys = tuple(key for key, value in section.items() if not isinstance(value, Mapping) and key != "_target_")
     return _list_kinds_of_section(group, section.get("_target_"), keys, tuple(plugins))
 

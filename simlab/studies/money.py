@@ -1,7 +1,8 @@
-"""Costs of a campaign, what its money pays, and its deadline; the same for every kind of study.
+"""Work out the costs of a campaign, the answers that its money pays, and its deadline, for every kind of study.
 
-People are paid by the answer, by the hour of work, and once each for being taken on; a platform takes its fee on top
-of that. A metric is paid by the call. Whatever runs out first ends a campaign.
+Call `read_prices` and `read_money_limits` with a config's `budget`; `bill` returns a cost, `count_payable` a number of
+answers, `deadline_hours` hours. Amounts are in the study's currency. People are paid by the answer, by the hour of
+work, and once each for being taken on; a platform takes its fee on top. A metric is paid by the call.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ Amount = Annotated[float, Gt(0), Le(1e12)]
 NAN = float("nan")
 
 CENT = 1e-9
-"""Of an answer, how much may lack for it to be paid: a tenth is no binary number, and ten of them are one."""
+"""Share of an answer's price that may be missing for it to be paid: absorbs floating-point rounding."""
 
 _SPAN = re.compile(r"(\d{1,6}(?:\.\d{1,6})?)([hd])")
 _HOURS = {"h": 1.0, "d": 24.0}
@@ -102,7 +103,7 @@ def bill(
 
 
 def reduce_payment(paid: Mapping[str, float], short: int, prices: Prices) -> Mapping[str, float]:
-    """Return what was paid, by name, without `short` answers, which stay open; metric and people stay paid."""
+    """Return `paid`, amounts and counts by name, without `short` answers; metric and people stay paid."""
     if not short:
         return paid
     price = bill(prices, answers=short)
@@ -121,7 +122,7 @@ def count_payable(prices: Prices, money: float) -> float:
 
 
 class MoneyLimits(NamedTuple):
-    """Most that a study may cost in all, and for each system (None: whatever), in a currency that may have a name."""
+    """Most that a study may cost in all, and for each system (None: no limit), and the name of the currency."""
 
     total: float | None = None
     per_system: float | None = None
@@ -141,7 +142,10 @@ def limit(limits: MoneyLimits, n_systems: int) -> float | None:
 
 
 class Binding(NamedTuple):
-    """Limit on a study's money in all, and the key that says so: `setting` is `budget.total=500 EUR`."""
+    """Limit on the money of a whole study, and the key that sets it: `setting` is `budget.total=500 EUR`.
+
+    `systems` counts those that an amount of the key is divided by: 1 where the key is `total`.
+    """
 
     amount: float
     setting: str
@@ -156,7 +160,7 @@ class Binding(NamedTuple):
 
 
 def find_limit(limits: MoneyLimits, n_systems: int) -> Binding | None:
-    """Return the limit of a study's money and which key sets it; None where nothing does."""
+    """Return the limit of a study's money and the key that sets it; None: there is no limit."""
     money, each = limit(limits, n_systems), limits.per_system
     if money is None:
         return None
@@ -173,7 +177,7 @@ def find_currency(configs: Iterable[Mapping[str, Any]]) -> str:
 
 
 def start_of(budget: Mapping[str, Any]) -> datetime | None:
-    """Return when a campaign starts: a day from midnight on, or an hour; raise InputError for what is no date."""
+    """Return when a campaign starts (a day: at midnight; None: not given); raise InputError for what is no date."""
     start = budget.get("start")
     return None if start is None else _date("start", start)
 
@@ -225,12 +229,12 @@ def _date(key: str, text: str) -> datetime:
 
 
 def has_clock(config: Mapping[str, Any]) -> bool:
-    """True if a study has hours: people who come, work and go."""
+    """True if a study is simulated on a clock, with people who come, work and go."""
     return "_target_" in config.get("design", {}).get("collection", {})
 
 
 def has_account(config: Mapping[str, Any]) -> bool:
-    """True if a study says what it planned, lost and left open: it has a clock, or money that can run out."""
+    """True if a study accounts for ratings planned, lost and left open: it has a clock, or money that can run out."""
     budget = config.get("budget", {})
     return has_clock(config) or budget.get("total") is not None or budget.get("per_system") is not None
 
@@ -238,7 +242,7 @@ def has_account(config: Mapping[str, Any]) -> bool:
 def settle_account(
     *, planned: int, used: int, lost: int, ended_by: int, hours: float = NAN, days: float = NAN
 ) -> dict[str, float]:
-    """Return what `Collected.paid` holds of an accounted campaign beside its ratings and their cost.
+    """Return the account of a campaign: the entries of `Collected.paid` beside its ratings and their cost.
 
     Each planned rating was used, was lost, or is still open. Hours are those of all people together, days those of
     the calendar; NaN without a clock.

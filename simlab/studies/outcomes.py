@@ -1,7 +1,7 @@
-"""Declare the outcomes of studies of every kind, and tell values that can be from those that cannot.
+"""Declare the outcomes that all kinds of studies share, and find impossible values in outcomes and answers.
 
-A part that returns no number must not end as a measure: comparisons with NaN are false, so that a campaign of them
-looks like one that found nothing.
+Call `find_impossible` with declared outcomes and their arrays, which returns (row, reason) for each campaign with an
+impossible value: NaN, too large, or out of range. Else a campaign full of NaN would look like one that found nothing.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ ADJUSTED = {
         ("replicate", "pair"), "float64", NAN, "p-value adjusted for the number of pairs", low=0, high=1
     )
 }
-"""Where `decision.multiplicity` is not none: what is significant follows it."""
+"""Outcome where `decision.multiplicity` is not none; significance then follows this p-value."""
 LOAD = {
     "load_entropy_reached": Outcome(
         ("replicate",), "float64", NAN, "normalised entropy of the raters' load", low=0, high=1, gap=True
@@ -64,11 +64,11 @@ RATED = {
 """Of accounted studies of ratings."""
 POOL, DRAW = "pool", "draw"
 IDENTITY = ("world", POOL, DRAW, "study")
-"""What every block gives beside outcomes: where its campaigns live."""
+"""Arrays that every block has beside outcomes: the indices of each campaign's world, pool, draw and study."""
 LARGEST = 1e15
 """Numbers beyond this are no scores: sums of them in double precision lose the tenths that tell systems apart."""
 ROUNDING = 1e-9
-"""By so much a share may leave its range."""
+"""Amount by which a share may leave its range through rounding."""
 NO_NUMBER = "a part of this study returns what is no number"
 
 
@@ -81,7 +81,7 @@ def blank(outcomes: Mapping[str, Outcome], names: tuple[str, ...], sizes: Mappin
 
 
 def omit_account(names: Iterable[str], *, accounted: bool, load: bool = True) -> tuple[str, ...]:
-    """Leave out of outcomes the account where there is none, and the load where nobody knows who answered."""
+    """Return names of outcomes without the account if not `accounted`, and without the raters' load if not `load`."""
     left_out = {**({} if accounted else {**ACCOUNT, **RATED}), **({} if load else LOAD)}
     return tuple(name for name in names if name not in left_out)
 
@@ -92,20 +92,20 @@ def of_campaigns(outcomes: Mapping[str, Outcome]) -> tuple[str, ...]:
 
 
 def refuse_impossible(collected: Collected) -> None:
-    """Raise ImpossibleValue where an answer that came, or a metric's score, is no number or too large to be one."""
+    """Raise ImpossibleValue where an answer that came, or a metric's score, is NaN or beyond `LARGEST`."""
     for what, array in (("a rating", collected.seen.value), ("a score of the metric", collected.metric)):
         if isinstance(array, np.ndarray) and not is_in_bounds(array):
             raise ImpossibleValue(f"{what} is {find_worst(array):g}; {explain_impossible(find_worst(array))}")
 
 
 def is_in_bounds(array: Array) -> bool:
-    """True if all numbers are finite, and small enough to be held against each other."""
+    """True if all numbers are finite, and within `LARGEST` in size."""
     # The least and the greatest of numbers with a NaN among them are NaN, and no comparison with that holds.
     return array.dtype.kind != "f" or not array.size or bool(array.min() >= -LARGEST and array.max() <= LARGEST)
 
 
 def find_worst(array: Array) -> float:
-    """Return the worst number of an array with impossible ones: NaN, else the largest in size."""
+    """Return the worst number of an array that has impossible ones: NaN, else the largest in size."""
     numbers = array[~np.isfinite(array)] if not np.isfinite(array).all() else array.ravel()
     return float(numbers[np.argmax(np.where(np.isnan(numbers), np.inf, np.abs(numbers)))])
 
@@ -131,9 +131,9 @@ def probabilities(p_value: Array, part: str) -> Array:
 
 
 def find_impossible(declared: Mapping[str, Outcome], arrays: Mapping[str, Array]) -> Iterator[tuple[int, str]]:
-    """List (row, reason) for each campaign that was carried out and has an outcome that cannot be.
+    """List (row, reason) for each campaign that was carried out and has an impossible value of an outcome.
 
-    Raises ImpossibleValue where what is said to be true of a world cannot be.
+    Raises ImpossibleValue where a true value of a world is impossible.
     """
     reasons: dict[int, str] = {}
     carried_out = arrays["status"] == OK

@@ -1,4 +1,8 @@
-"""Hand parts what they may read and not write: a part that changes its input would change what others are given."""
+"""Make arrays read-only before parts get them: a part that changed its input would change that of other parts.
+
+Call `seal` with a record (dataclass, tuple, list or mapping), which returns it with all of its arrays read-only; run
+parts within `notice_writing`, which names the part that tries to write.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,7 @@ from simlab.types import Frame, InputError, Streams
 Held = TypeVar("Held")
 
 _LEAVES = frozenset([int, float, str, bool, type(None), np.float64, np.int64, Streams, Frame])
-"""What holds no arrays; and frames, which are their world's and sealed with it, not with each of its campaigns."""
+"""Types that hold no arrays; and frames, which are sealed with their world, not with each of its campaigns."""
 
 
 def seal(record: Held) -> Held:

@@ -1,6 +1,7 @@
-"""Draw the worlds of a config: systems first, then who judges them, then the metric; refuse numbers that cannot be.
+"""Draw the worlds of a config: first systems, then raters, then a metric; refuse impossible numbers.
 
-Call `draw_world`. An address is the part of a config that determines its worlds, as JSON.
+Call `draw_world` with a config and the indices of world, rater pool and draw of documents, which returns the `World`.
+An address is the part of a config that determines its worlds, as JSON.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from simlab.world.laws.scales import Scale
 
 Drawn = TypeVar("Drawn")
 KEPT = 4
-"""Worlds that a process keeps."""
+"""Most worlds in the cache of a process."""
 _ASK = {RATE: "rate outputs", COMPARE: "compare outputs", JUDGE: "judge single outputs"}
 _NOTHING_ANEW = (
     "pools and document_draws: of this world neither raters nor documents can be drawn anew (a recorded table has its "
@@ -33,9 +34,9 @@ _NOTHING_ANEW = (
 
 
 def draw_world(config: Mapping[str, Any], world: int, pool: int = 0, draw: int = 0) -> World:
-    """Draw a world, with other raters and documents than its first; the same for every design (the last are kept).
+    """Draw world number `world`, with rater pool number `pool` and documents number `draw` (0: the world's first).
 
-    Raises InputError for a world of which raters, or documents, cannot be drawn anew.
+    The same for every design; the last few are kept. Raises InputError where raters or documents cannot be drawn anew.
     """
     return draw_at(address(config), world) if pool == draw == 0 else draw_again(address(config), world, pool, draw)
 
@@ -47,14 +48,14 @@ def forget() -> None:
 
 
 def address(config: Mapping[str, Any]) -> str:
-    """Write down all of a config that determines its worlds."""
+    """Return as JSON all of a config that determines its worlds."""
     parts = {name: config.get(name, {}) for name in ("seed", "systems", "raters", "metric")}
     return json.dumps(parts | {"plugins": config.get("plugins", [])}, sort_keys=True)
 
 
 @lru_cache(maxsize=KEPT)
 def draw_at(written: str, world: int) -> World:
-    """Draw the world of an address; its raters decide which questions it answers."""
+    """Draw the world of an address (JSON of a config) and an index, with its first raters and documents."""
     at = draw_keys(json.loads(written), world)
     drawn = bind(at["systems"], at["plugins"])(stream(at["seed"], "world", world, "systems"))
     drawn = _check(drawn, "systems", at["systems"])
@@ -124,9 +125,8 @@ def _refuse_other_raters(drawn: Outputs | World | Contest, at: Mapping[str, Any]
 def numbers(drawn: Any, name: str = "value") -> Iterator[tuple[str, Floats]]:
     """Yield name and array of all numbers of a drawn world or record that must be finite.
 
-    What may be missing, or infinite by design, is left out: ratings where nobody sits, the quality of systems that are
-    always adequate, or never, the ends of a scale that has none. Records that are not simlab's own are known to their
-    plug-in alone.
+    Numbers that may be missing, or infinite by design, are left out: ratings of empty slots, the quality of systems
+    that are always, or never, adequate, the ends of a scale that has none. Records of plug-ins are not checked.
     """
     if isinstance(drawn, World):
         yield from _list_world_numbers(drawn)

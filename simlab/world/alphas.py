@@ -1,4 +1,8 @@
-"""Draw systems by their share of adequate outputs: an output is adequate if its latent score is positive."""
+"""Draw systems by their share of adequate outputs: an output is adequate if its latent score is positive.
+
+`alpha_optimal`, an option of `systems`, takes the option's keys and returns a `Contest`: systems, numbers of items, and
+the law by which outputs compare, or are judged. `share_of_adequate_outputs` returns alpha, `[system]`.
+"""
 
 from __future__ import annotations
 

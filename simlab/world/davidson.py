@@ -1,4 +1,8 @@
-"""Draw systems with strengths on a latent scale, and raters who compare their outputs, each in their own way."""
+"""Draw systems with strengths on a latent scale (logits), and raters who compare their outputs, each in their own way.
+
+`davidson`, an option of `systems`, returns a `Contest`; `choosing_raters`, one of `raters`, takes it and returns a
+`World` of comparisons.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Draw worlds from a file of `simlab fit`: the systems and raters of its pilot, the fitted table, on new documents."""
+"""Draw worlds from a file of `simlab fit`: the systems and raters of its pilot, the fitted table, on new documents.
+
+`fitted`, an option of `systems`, takes the file and the option's keys, and returns a `World` of ratings.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ Spread: TypeAlias = Annotated[float, Ge(0), Le(1e6)]
 MOST_LOG = 10.0
 """The largest standard deviation of a logarithm that the file of a fitted world may hold."""
 USUAL_SEATS = 3
-"""Raters who sit together where in the pilot each document had one: else a design would have nobody to choose from."""
+"""Raters of a bucket where each document of the pilot had one: else a design would have nobody to choose from."""
 
 
 def fitted(
@@ -166,7 +169,7 @@ def assumptions_for_counts(assumed: Mapping[str, float]) -> dict[str, float]:
 
 
 def replace_spreads(effects: scales.ScaleEffects, assumed: Mapping[str, Any]) -> scales.ScaleEffects:
-    """Put other spreads in the place of a pilot's; its own raters' leniency and taste are stretched to them."""
+    """Return effects with the `assumed` spreads, by name; the pilot raters' leniency and taste are scaled to them."""
     own = effects
     for name, of_raters in (("leniency_sd", "leniency"), ("rater_system_sd", "taste")):
         if name in assumed and (spread := getattr(effects, name)) > 0:
@@ -243,9 +246,9 @@ def _list_kept(world: AnyWorld, names: Sequence[str] | None) -> Ints:
 def new_raters(
     rng: np.random.Generator, effects: Effects, leniency_sd: float, severity_sd: float, n_raters: int | None = None
 ) -> Effects:
-    """Draw raters anew, as many as in the pilot or `n_raters`.
+    """Return effects with raters drawn anew, as many as in the pilot (None) or `n_raters`.
 
-    How sharp they are and how they mark punctuation is taken from the pilot's raters.
+    Their sharpness and punctuation errors are taken from the pilot's raters.
     """
     n = n_raters or len(effects.leniency)
     like = rng.integers(len(effects.leniency), size=n)

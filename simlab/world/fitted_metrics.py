@@ -1,7 +1,7 @@
-"""Give a world a metric that was fitted to data: each world draws its parameters from what the data left open.
+"""Give a world a metric that was fitted to data: each world draws the metric's parameters from their posterior.
 
-The file is what `simlab fit-metric TABLE` writes: counts of Beta and Dirichlet posteriors, and a correlation with its
-standard error. Nothing in it is run; it is read up to a size, and held against the schema that its comments explain.
+Each option of `metric` takes a world and the path of a file, and returns the world with the metric. `simlab fit-metric
+TABLE` writes the file: counts of Beta and Dirichlet posteriors, and a correlation with its standard error.
 mu is the mixture matrix of a metric that compares outputs (see `MetricLaw`); rho and eta are the true positive and the
 true negative rate of one that calls single outputs adequate or not (see `OutputMetric`).
 """
@@ -37,7 +37,7 @@ from simlab.world.output_metrics import draw_shares
 
 REMEDY = "give what `simlab fit-metric TABLE` wrote"
 MAX_BYTES = 1 << 20
-"""A file of 60 systems takes some hundred kilobytes; reading a megabyte of YAML takes seconds."""
+"""Most bytes of a file: 60 systems take some hundred kilobytes, and reading a megabyte of YAML takes seconds."""
 
 Parameters: TypeAlias = Literal["drawn", "estimated"]
 Spread: TypeAlias = Literal["own", "shared"]

@@ -1,4 +1,8 @@
-"""Draw worlds from a file that `simlab fit` wrote of a table of preferences: its systems and raters, on new items."""
+"""Draw worlds from a file that `simlab fit` wrote of a table of preferences: its systems and raters, on new items.
+
+`fitted_preferences`, an option of `systems`, takes the path and the option's keys, and returns a `World` of
+comparisons; `read_fitted_preferences` returns the content of the file.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +29,8 @@ from simlab.world.laws.comparisons import ComparisonLaw, contest_frame
 from simlab.world.laws.davidson import Spreads, probabilities
 
 MAX_BYTES = 50_000_000
+"""Most bytes of the file of fitted preferences.
+"""
 REMEDY = "give what `simlab fit TABLE --out FILE.yaml` wrote of a table of preferences"
 _MOST_DRAWS, _MOST_SYSTEMS, _MOST_RATERS = 2000, 200, 5000
 Sd = Annotated[float, Ge(0), Le(50)]
@@ -143,9 +149,8 @@ class PreferenceWorldFile(TypedDict):
 class FittedPreferences:
     """Fitted preferences: people, and draws of the parameters.
 
-    `laws[draw]` is how outputs come about, `at_large[draw]` how much raters differ, `pools[draw]` what the pilot's
-    raters are: `sharpness[rater]`, `ties[rater]`, `taste[rater, system]`. `failed` are the checks that failed, None
-    where nothing was checked.
+    Of each draw `laws` has the law of outputs, `at_large` the spreads of raters, `pools` the pilot's raters:
+    `sharpness[rater]`, `ties[rater]`, `taste[rater, system]`. `failed` are the checks that failed (None: not checked).
     """
 
     system_names: tuple[str, ...]

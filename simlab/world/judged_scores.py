@@ -1,4 +1,7 @@
-"""Make a world of judgements from a table of ratings, whose judgements are drawn again; add a metric to it."""
+"""Make a world of judgements from a table of ratings, whose judgements are drawn again; add a metric to it.
+
+`judged_scores`, an option of `raters`, takes a world of recorded ratings and returns one of judgements.
+"""
 
 from __future__ import annotations
 

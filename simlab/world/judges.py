@@ -1,4 +1,8 @@
-"""Raters who judge single outputs, by the scale of their answers."""
+"""Raters who judge single outputs: as adequate or not, or by a score.
+
+`judges`, an option of `raters`, takes the systems (`Contest`) and the option's keys, and returns a `World` of
+judgements.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Give a world of preferences its metric: one that confuses the oracle's outcomes, or one that scores outputs."""
+"""Give a world of preferences its metric: one that confuses the oracle's outcomes, or one that scores outputs.
+
+Each option of `metric` takes a world and the option's keys, and returns the world with a `MetricLaw`. The oracle
+compares outputs without errors of raters; outcomes are `>`, `=`, `<`.
+"""
 
 from __future__ import annotations
 
@@ -73,7 +77,10 @@ def scalar(
 
 
 def dirichlet_columns(rng: np.random.Generator, weight: Floats) -> Floats:
-    """Draw columns from Dirichlet(weight), outcomes on the last axis but one; no weight, no probability."""
+    """Draw columns of probabilities from Dirichlet(weight), same shape, outcomes on the last axis but one.
+
+    An outcome with weight 0 has probability 0.
+    """
     drawn = rng.standard_gamma(weight)
     total = drawn.sum(-2, keepdims=True)
     mean = weight / weight.sum(-2, keepdims=True)

@@ -1,4 +1,7 @@
-"""Raters who compare outputs: the oracle, which makes no errors, raters who confuse its outcomes, a table's scores."""
+"""Raters who compare outputs: the oracle, which makes no errors, raters who confuse its outcomes, a table's scores.
+
+Each option of `raters` takes the systems (`Contest`, or a world of ratings) and returns a `World` of comparisons.
+"""
 
 from __future__ import annotations
 

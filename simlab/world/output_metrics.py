@@ -1,4 +1,8 @@
-"""Give a world of judgements a metric that speaks of single outputs."""
+"""Give a world of judgements a metric that scores single outputs, or calls them adequate or not.
+
+Each option of `metric` takes a world and the option's keys, and returns the world with an `OutputMetric`. rho and eta
+are the true positive and the true negative rate.
+"""
 
 from __future__ import annotations
 
@@ -135,7 +139,10 @@ def thresholded(
 
 
 def draw_shares(rng: np.random.Generator, mean: float, concentration: float | None, n: int | None) -> Floats:
-    """Draw n shares (one number if n is None) from a Beta distribution with a mean; its ends are what they are."""
+    """Draw n shares (one number if n is None) from Beta(concentration * mean, concentration * (1 - mean)).
+
+    A mean of 0 or 1, or no concentration, gives the mean itself.
+    """
     if concentration is None or mean in (0.0, 1.0):
         return np.full(n or (), mean)
     return np.asarray(rng.beta(concentration * mean, concentration * (1 - mean), n))

@@ -1,4 +1,8 @@
-"""Draw systems whose outputs are compared pair by pair."""
+"""Draw systems whose outputs are compared pair by pair: by a latent quality, or by rates of win, draw and loss.
+
+Each option of `systems` takes the option's keys and returns a `Contest`: systems, number of items, and probabilities
+`p[pair, outcome]` of win, draw and loss.
+"""
 
 from __future__ import annotations
 
@@ -136,7 +140,7 @@ def probabilities(law: Latent) -> Floats:
 
 
 def item_factors(law: Latent) -> tuple[Floats, Floats]:
-    """Give factors of items and their weights, exact to rounding unless the tie margin exceeds 100 output_sd.
+    """Return quadrature nodes and weights of the item factor, exact unless the tie margin exceeds 100 output_sd.
 
     Equally spaced nodes converge exponentially for a smooth integrand under a normal density. Gauss-Hermite nodes stand
     too far apart for outputs that hardly vary (output_sd far below tie_margin): they miss p by several hundredths.

@@ -1,4 +1,8 @@
-"""Draw pools of raters who mark errors, seat them in buckets, documents that the same few rate, and let them rate."""
+"""Draw pools of raters who mark errors, and seat them in buckets: sets of documents that the same few raters rate.
+
+`mqm_raters`, an option of `raters`, takes the systems' `Outputs` and returns a `World` of ratings; `seat_pool` returns
+the `Frame` with raters in their seats.
+"""
 
 from __future__ import annotations
 
@@ -128,7 +132,10 @@ def redraw_documents(outputs: Outputs, rng: np.random.Generator) -> Outputs:
 def seat_pool(
     outputs: Outputs, pool_size: int, raters_per_bucket: int, buckets_per_rater: int | None, per_bucket: int | None
 ) -> Frame:
-    """Seat a pool of raters in buckets of documents; raise InputError for buckets that it cannot fill."""
+    """Return the frame of outputs with a pool of raters seated in buckets of documents (keys as in `count_buckets`).
+
+    Raises InputError for buckets that the pool cannot fill.
+    """
     n_systems, n_documents = len(outputs.quality), int(outputs.document.max()) + 1
     n_buckets = count_buckets(n_documents, pool_size, raters_per_bucket, buckets_per_rater, per_bucket)
     bucket = np.sort(np.arange(n_documents) % n_buckets) if per_bucket is None else np.arange(n_documents) // per_bucket

@@ -1,5 +1,8 @@
 """Make a world of real ratings: those of every rater of a table, with gaps.
 
+`recorded`, an option of `systems`, takes the path and columns of a table and returns a `World`; `table` reads a table
+as `Ratings`, `make_world` makes a world of these.
+
 The built-in table holds the numbers (no sentences) of the English-German general-translation ratings of WMT23 in which
 three raters rated every output, released side by side as `sxs_mqm_generalMT2023_ende` in
 google/wmt-mqm-human-evaluation under the Apache License 2.0; see data/README.md.
@@ -34,6 +37,8 @@ from simlab.world.laws.fixed import FixedRatings, fixed_ratings
 BUILT_IN = "sxs_mqm_generalMT2023_ende.tsv"
 # A world is dense in (system, item, slot): a table of outputs that hardly share a system would not fit in memory.
 MAX_CELLS = 50_000_000
+"""Most cells (system, item, slot) of a world that a table makes.
+"""
 
 
 class _Said(NamedTuple):
@@ -98,7 +103,7 @@ def table(path: Path | None, columns: ColumnOverrides = NOTHING) -> Ratings:
 
 
 def holds_averages(world: World) -> bool:
-    """True if a world has averaged scores, not what each rater said."""
+    """True if a world has averaged scores, not the ratings of each rater."""
     return world.frame.rater_names == (segment_scores.AVERAGE,) and not world.frame.lower_is_better
 
 
@@ -167,7 +172,7 @@ def _state(people: str | None) -> files.FileState | None:
 
 
 def digest(path: Path, people: Path | None) -> str:
-    """Return the digest of a table, and of the file that says who its raters are where there is one."""
+    """Return the SHA-256 digest of a table, combined with that of the file of its raters, `people` (None: no file)."""
     own = files.digest(path)
     return own if people is None else _sha256((own + files.digest(people)).encode()).hexdigest()
 

@@ -1,4 +1,8 @@
-"""Give a world of recorded ratings the scores that a real metric gave its outputs."""
+"""Give a world of recorded ratings the scores that a real metric gave its outputs.
+
+`recorded`, an option of `metric`, takes a world and the file of a metric's scores, and returns the world with scores
+`[system, item]`, or with a `MetricLaw` where outputs are compared; `source` finds the file.
+"""
 
 from __future__ import annotations
 
@@ -81,7 +85,7 @@ def recorded(
 
 
 def describe_recorded_metric(section: Mapping[str, Any], world: World) -> tuple[str, str, str]:
-    """Describe a recorded metric in three texts: its file, its name, how many segments it scores and what is better.
+    """Describe a recorded metric in three texts: its file, its name, its number of segments and direction of scores.
 
     `section` has the keys of `recorded`; `world` has the metric.
     """

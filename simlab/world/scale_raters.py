@@ -1,4 +1,8 @@
-"""Draw pools of raters who rate on a scale."""
+"""Draw pools of raters who rate on a scale: points, categories, or yes and no.
+
+`scale_raters`, an option of `raters`, takes the systems' `Outputs` and the option's keys, and returns a `World` of
+ratings.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Draw systems whose outputs are rated on a scale: from 0 to 100, in a few categories, or yes and no."""
+"""Draw systems whose outputs are rated on a scale: from 0 to 100, in a few categories, or yes and no.
+
+Each option of `systems` takes the option's keys and returns `Outputs`: latent quality `[system, item]`, and the scale
+by which raters turn it into a score.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +20,8 @@ from simlab.world.systems import spread_segments
 Systems = Annotated[int, Ge(2), Le(10**9)]
 Values = Annotated[list[Value], MaxLen(1000)]
 MOST_STEPS = 10**6
+"""Most steps between floor and ceiling.
+"""
 NONE = np.empty(0)
 YES_OR_NO = Scale("binary", -np.inf, np.inf, 0.0, np.inf, np.zeros(1), np.array([0.0, 1.0]))
 """The scale of yes and no."""

@@ -1,4 +1,8 @@
-"""Give a world of rated documents a metric that scores every segment of every system."""
+"""Give a world of rated documents a metric that scores every segment of every system.
+
+`segment_metric`, an option of `metric`, takes a world and a correlation and returns the world with scores
+`[system, item]` as its metric; `agreed_quality` is the quality with which these correlate.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +56,7 @@ def _score_segments(world: World, rho: Floats, noise: Floats) -> World:
 
 
 def agreed_quality(world: World) -> Floats:
-    """Average over the raters of a segment what they expect, or gave: `[system, item]`; gaps are the system's mean."""
+    """Average the expected, or fixed, ratings of each output over its raters: `[system, item]`; gaps: system's mean."""
     by_rater = cast(RatingLaw, world.answers[RATE]).expected_ratings()
     known = np.isfinite(by_rater) & (world.frame.rater >= 0)
     n = known.sum(2)

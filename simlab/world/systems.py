@@ -1,4 +1,7 @@
-"""Draw the systems that are compared and the quality of their outputs."""
+"""Draw systems with true mean MQM scores and the expected score of each of their outputs; draw lognormal factors.
+
+`mqm`, an option of `systems`, takes the option's keys and returns `Outputs`: expected scores `[system, item]`.
+"""
 
 from __future__ import annotations
 
@@ -96,7 +99,7 @@ def draw_skewed(rng: np.random.Generator, sd: float, skew: float, shape: int | t
 
 
 def spread_segments(rng: np.random.Generator, n_documents: int, n_segments: int, max_segments: int) -> Ints:
-    """Give each document one segment, then spread the others over the places that are left."""
+    """Return the document of each segment, `[item]`: one segment each, the others spread at random over free places."""
     if not n_documents <= n_segments <= n_documents * max_segments:
         raise InputError(
             f"systems.n_segments={n_segments} does not fit {n_documents} documents of 1 to {max_segments} segments; "

@@ -1,7 +1,8 @@
 """Let a crew of people work at the tasks of a campaign, at their own pace and in their own hours.
 
-`crew` takes the campaign's `Work` and returns the `Log`. `floor` decides who does which task; what happens within a
-task, answer by answer, is worked out here (`log_of`). *Effort* is explained in `people`.
+`crew`, an option of `design.collection`, takes the campaign's `Work` (its tasks and seats) and returns the `Log` (who
+answered when). `floor` decides who does which task; `log_of` works out the answers within each task. *Effort* is the
+hours that work would take a person who never tires, see `people`.
 """
 
 from __future__ import annotations

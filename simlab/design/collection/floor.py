@@ -1,8 +1,8 @@
-"""Let people work at tasks on SimPy's clock: one event per task, whatever it is made of.
+"""Simulate on SimPy's clock who does which task of a campaign and when: one event per task.
 
-What happens inside a task follows from when it began, so it is worked out afterwards, for all tasks at once
-(`crew.log_of`). Here it is decided who does what: people do what is dealt to them, in its order, then what is open to
-them; what somebody leaves behind becomes open as a whole, or goes to who comes in their place.
+Call `Floor.run`; then `Floor.stints` lists who worked on which task. `crew.log_of` works out the answers inside tasks
+afterwards, for all at once. People do the tasks dealt to their seat, in order, then open ones; tasks that somebody
+leaves behind become open, or go to the person who comes in their place.
 """
 
 from __future__ import annotations
@@ -22,11 +22,14 @@ from simlab.types import DID_THEIRS, FAILED_CONTROLS, LEFT, STAYED, Bools, Float
 NONE, COLLEAGUES, NEWCOMERS = "none", "colleagues", "newcomers"
 Replacement = Literal["none", "colleagues", "newcomers"]
 MOMENT = 1e-9
-"""Hours that nobody waits."""
+"""Hours: nobody waits for a shift that begins sooner than this."""
 
 
 class ControlRules(NamedTuple):
-    """Rules of control items: how often they are asked, how many may fail, how likely somebody who looks passes one."""
+    """Rules of control items: their number per answer (`share`), and how many failures are `allowed` (None: any).
+
+    `passes` is the chance that somebody who looks passes one, `takes` the hours that one takes at average pace.
+    """
 
     share: float
     passes: float
@@ -47,7 +50,7 @@ class Rules(NamedTuple):
 
 
 class Stint(NamedTuple):
-    """Work of a person on a task in one go: its answers up to `last`, from an effort on.
+    """Work of a person on a task in one go: its answers from `first` up to `last`, from an `effort` (hours) on.
 
     `quit` is the effort at which they left amid the answer `last` (NaN: they did not); `controls` control items closed
     it, of which the first `failed` count as failed.
@@ -246,7 +249,7 @@ class Piles:
     """Keep the tasks of a campaign in piles, those that were added included: `own[seat]`, and one open to all.
 
     `begins[task]` is the first answer of a task, all answers counted one after the other; `missing[task]` answers have
-    not come yet. What the answers before the k-th take a person of average pace is `efforts()[k]`, in hours.
+    not come yet. The answers before the k-th take a person of average pace `efforts()[k]` hours.
     """
 
     def __init__(self, seats: int, durations: Callable[[Tasks], Floats], choose: Next | None) -> None:
@@ -268,7 +271,7 @@ class Piles:
     def add(self, tasks: Tasks, hour: float) -> list[tuple[float, int]]:
         """Add tasks; return those that have to wait: until when, and which.
 
-        What is dealt to a seat lies on its pile, what is dealt to nobody is open once it is ready.
+        Tasks dealt to a seat go on its pile; tasks dealt to nobody are open once they are ready.
         """
         first, n = len(self.missing), len(tasks.size)
         efforts = self._before[-1] + np.cumsum(self._durations(tasks))
@@ -336,7 +339,7 @@ class Piles:
         return self._give_job(person, job)
 
     def put(self, jobs: Iterable[TaskPart]) -> None:
-        """Open jobs to whoever may do them."""
+        """Open task parts to everybody who may do them."""
         before = len(self._open)
         self._open += jobs
         self.n_open += len(self._open) - before

@@ -1,9 +1,9 @@
-"""Draw who works: how quick people are, when they come, how long they stay.
+"""Draw the people who work (pace, arrival, leaving), and convert their hours of effort into hours on the calendar.
 
-Three scales run side by side, all in hours. *Effort* is what the work would take a person who never tires; *work* is
-what it does take; the *calendar* has nights, weekends and pauses as well. All days of work are alike, and a day is
-made of blocks without a rest, so that each of the three follows from the others in closed form: nobody has to be woken
-at the end of a shift. `x` hours into a block the pace is `exp(-drift * x)`.
+`Seats.bring` returns a `Person` for a seat, `lay_out_shifts` the `Shifts` of a week, `moment` the time of an effort.
+Three scales, in hours: *effort* is the time that work would take a person who never tires, *work* the time that it does
+take; the *calendar* has nights, weekends and pauses as well. Days of work are alike, and made of blocks without a rest,
+so that each scale follows from the others in closed form. `x` hours into a block the pace is `exp(-drift * x)`.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ import numpy as np
 from simlab.types import STAYED, Array, Chances, DesignFailure, Floats
 
 MOST_IN_A_SEAT = 1000
-"""So many people one after the other sit in a seat at most: where nobody stays, no campaign ends."""
+"""Most people who sit in a seat one after the other: where nobody stays, no campaign would end."""
 SLACK = 1e-9
-"""What ends so close to the end of a block, as a share of it, ends with it: rounding puts nothing off to the morrow."""
+"""Share of a block: what ends this close to the end of a block ends with it, so that rounding opens no new day."""
 ALMOST = 1.0 - 1e-15
-"""The share of all the effort that a person who never rests could ever make which is looked at: it takes for ever."""
+"""Largest share used of the total effort that a tiring person without rest could ever make: all takes infinite time."""
 HOURS_A_DAY, DAYS_A_WEEK = 24.0, 7
 
 
@@ -39,9 +39,9 @@ class Habits(NamedTuple):
 class Person:
     """A person who works, hours throughout.
 
-    `pace` is the factor on the time that an answer takes (1 on average), `offset` when their first day begins;
-    `arrives`, and `leaves` after so much work. `effort` and `work` are where they stand on the scales of their shifts;
-    they have `worked` so many hours, given so many `answers` and `failed` so many control items. They `left` at an hour
+    `pace` is the factor on the time that an answer takes (1 on average), `offset` the hour when their first day begins;
+    they come at hour `arrives` and drop out after `leaves` hours of work. `effort` and `work` are positions on the
+    scales of their shifts; `worked` hours, `answers` and `failed` control items are counted. They `left` at an hour
     (NaN: they did not), and `why` is a code such as `LEFT`.
     """
 
@@ -193,7 +193,7 @@ def cumulate_effort(shifts: Shifts, hour: float) -> float:
 
 
 def effort_for_work(shifts: Shifts, work: float) -> float:
-    """Return how much effort so many hours of work, counted from the first shift, make."""
+    """Return the effort (hours) of `work` hours of work, counted from the first shift."""
     day, rest = divmod(work, shifts.work)
     block, rest = divmod(rest, shifts.block)
     return day * shifts.effort + block * shifts.of_block + _effort(rest, shifts.drift)

@@ -1,4 +1,8 @@
-"""Declare the outcomes of studies of judgements; `truth` fills in those that only the world knows."""
+"""Declare the outcomes of studies of judgements; `truth` fills in those that only the world knows.
+
+Call `truth` with the bound study (`prepared`), a world and its layout (`laid`, from `lay`), which returns arrays by
+outcome name. `blank` returns the empty outcomes of a campaign that failed.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Check the keys of a study of judgements, and its stopping rule, against each other and against its world."""
+"""Check the keys of a study of judgements, and its stopping rule, against each other and against its world.
+
+Call `check` with a config and its first world; it returns the world's `Shape`, or raises InputError.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +24,11 @@ from simlab.world.laws.recorded_judgements import RecordedJudgements
 LIMITS = ("cost", "per_system", "total")
 """Keys that limit the money, which a small campaign does without."""
 ENOUGH = 100
-"""Ratings that suffice for the parts to say what they cannot work with."""
+"""Most ratings of a system in the trial campaign, in which parts raise their own errors."""
 
 
 def check(config: Mapping[str, Any], world: World) -> Shape:
-    """Carry out one small campaign, so that the parts say what they cannot work with; return the world's shape."""
+    """Return the shape of the world; raise InputError for keys that do not fit, or fail in one small trial campaign."""
     law = require_judgements(world)
     _refuse_made_up(config, world, law)
     _refuse_unpaid(config, world)
@@ -102,7 +105,7 @@ def _try(config: Mapping[str, Any], world: World) -> None:
 
 
 def check_stopping(config: Mapping[str, Any], law: Judgements) -> None:
-    """Raise InputError where a stopping rule does not hold, or would not use a chosen estimator, metric or budget."""
+    """Raise InputError where a stopping rule is not valid, or would ignore the chosen estimator, metric or budget."""
     plugins, decision = config.get("plugins", ()), config["decision"]
     estimator, choice = config["analysis"]["estimator"], f"decision={name_of(decision)}"
     if get_type_hints(resolve(decision["_target_"], plugins)).get("return") not in (Stops, None):

@@ -1,7 +1,8 @@
-"""Collect judgements of single outputs, and what a metric says.
+"""Collect human judgements, and a metric's scores, of single outputs.
 
-Outputs are judged one after the other, those of all systems in turn, by whoever is free; calibration comes first, since
-the metric is to be known. A rule that ends the judging of a system looks once its batch has come, and frees its raters.
+Call `lay` once per world, `draw` once per study, then `collect`, which returns a `Campaign` for each place (a study).
+`prepared` is the bound study. On a clock the outputs of all systems are judged in turn, by whoever is free, calibration
+first; a rule that ends the judging of a system is asked after each batch, and frees its raters.
 """
 
 from __future__ import annotations
@@ -40,13 +41,13 @@ from simlab.types import (
 from simlab.world.laws.judgements import Needs, OutputSample, Potential, Quality, require_judgements
 
 LEAST = 3
-"""Judgements of a system, from documents of their own, of which an interval can be told: those of a baseline, too."""
+"""Fewest judgements of a system, from documents of their own, that give an interval; also of a baseline."""
 _REACH = 3.0
-"""What a metric that scores says beyond so many standard deviations is cut off: what it bets must not ruin."""
+"""Standard deviations beyond which a metric's scores are cut off, so that no single bet of a rule ruins it."""
 
 
 class JudgingBasis(NamedTuple):
-    """Data shared by all studies of a world: how much is judged, and how good judges and metric truly are."""
+    """Data shared by all studies of a world: numbers of outputs (`needs`), true quality of judges and metric."""
 
     needs: Needs
     quality: Quality
@@ -55,7 +56,7 @@ class JudgingBasis(NamedTuple):
 def lay(prepared: PreparedJudgements, world: World, place: Place) -> JudgingBasis:
     """Work out the numbers of ratings, and draw the test set if it is finite.
 
-    Raises InputError where the budget pays none, or outputs lack.
+    Raises InputError where the budget pays none, or the world has too few outputs.
     """
     law = require_judgements(world)
     needs = plan(prepared, world)
@@ -66,7 +67,7 @@ def lay(prepared: PreparedJudgements, world: World, place: Place) -> JudgingBasi
 
 
 def plan(prepared: PreparedJudgements, world: World) -> Needs:
-    """Read the numbers of ratings from the budget; raise InputError where it pays none, or outputs lack."""
+    """Read the numbers of ratings from the budget; raise InputError where it pays none, or outputs are too few."""
     budget, design, contest = prepared.budget, prepared.design, require_judgements(world).contest
     # What an estimator does not look at is not paid.
     metric = world.metric is not None and not prepared.human_only
@@ -93,7 +94,7 @@ def plan(prepared: PreparedJudgements, world: World) -> Needs:
 
 
 def draw(prepared: PreparedJudgements, world: World, laid: JudgingBasis, place: Place) -> Potential:
-    """Draw as many outputs as the budget asks, their judgements, and what the metric says."""
+    """Draw as many outputs as the budget asks, their judgements, and the metric's scores."""
     others = recall(prepared.seed, *place.of_study, "raters") if place.pool else None
     # Many cells draw these numbers alike, so that they are held (see `rng.Remembered`).
     return require_judgements(world).draw(recall(prepared.seed, *place.of_inputs, "outputs"), laid.needs, others)
@@ -107,9 +108,9 @@ def document_set(prepared: PreparedJudgements, world: World, study: int) -> int:
 def collect(
     prepared: PreparedJudgements, world: World, laid: JudgingBasis, noise: Iterator[Potential], places: Sequence[Place]
 ) -> list[Campaign | DesignFailure]:
-    """Return for each place its campaign, or why it failed: judgements, metric scores, what is known beforehand.
+    """Return for each place (a study) its campaign: judgements, metric scores, known facts; or why it failed.
 
-    `noise` yields for each place what `draw` drew.
+    `noise` yields for each place the result of `draw`.
     """
     common = _make_common(prepared, world, laid)
     each = (
@@ -222,7 +223,7 @@ def _describe_study(potential: Potential) -> dict[str, Any]:
 
 
 def count_extras(needs: Needs, n_systems: int) -> Beside:
-    """Return what is paid beside judgements."""
+    """Return the numbers of metric calls and calibration ratings that are paid beside judgements."""
     return Beside(n_systems, needs.metric, n_systems // needs.payers * needs.calibration)
 
 
@@ -245,7 +246,7 @@ def reveal_in_time(
 ) -> Collected | DesignFailure:
     """Return the part of a `whole` campaign (without a clock) that came in time; fail where it is too little.
 
-    `beside` counts what is paid beside judgements.
+    `beside` counts metric calls and calibration ratings, which are paid beside judgements.
     """
     n_systems = whole.frame.n_systems
     would = whole.seen.value.reshape(n_systems, -1)
@@ -405,7 +406,7 @@ def _account(
 def stopping_facts(
     needs: Needs, potential: Potential, g: Floats | None, scale: tuple[float, float] | None
 ) -> dict[str, Any]:
-    """Return what a rule may know before it sees a judgement, by the names of `JudgementSequence`.
+    """Return the facts that a stopping rule may use before any judgement, by field of `JudgementSequence`.
 
     `g[system, n]` are the metric's scores of the judged outputs (None: no metric), `scale` the ends of the judgements'.
     """
@@ -432,6 +433,6 @@ def stopping_facts(
 
 
 def scale_of(world: World) -> tuple[float, float] | None:
-    """Return the ends of the scale of judgements; None where it has none, or nobody says where they are."""
+    """Return the least and the largest judgement of the scale; None where it has no ends, or they are not known."""
     law = require_judgements(world)
     return law.ends() if law.judges.scale == "binary" else None

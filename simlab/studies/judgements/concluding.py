@@ -1,6 +1,6 @@
 """Conclude from judgements: estimate every system, test every pair of systems. No world is known here.
 
-`conclude` takes the collected campaigns and returns the outcomes.
+`conclude` takes the bound study and its collected campaigns, and returns arrays by outcome name, campaigns first.
 Where a rule ended the judging of each system, each has judgements of its own number. Campaigns are stacked, so that an
 estimator of single systems is called once for many of them.
 """
@@ -26,16 +26,18 @@ from simlab.types import Array, Collected, Contrasts, Estimates, Floats, Ints, J
 
 BASELINE = ("baseline", "baseline_width")
 YOUDEN = ("youden", "youden_low", "youden_high")
+"""Outcomes: the mean of human judgements alone and the width of its interval; a metric's rho + eta - 1 with interval.
+"""
 NOT_DRAWN = np.random.default_rng(0)
 """Handed to estimators that draw nothing: to start a generator takes as long as to estimate ten systems."""
 DOCUMENTS_FOR_BASELINE = 3
-"""Documents, or judgements of outputs that are documents of their own, from which a mean is told without any metric."""
+"""Fewest documents (or judgements, where each output is a document) for a mean without any metric."""
 MOST = 2**16
-"""Judgements in a stack: few enough to stay in the processor's cache."""
+"""Most judgements in a stack: few enough to stay in the processor's cache."""
 
 
 def conclude(prepared: PreparedJudgements, campaigns: Sequence[Collected]) -> dict[str, Array]:
-    """Return the outcomes of campaigns, `[campaign, ...]`."""
+    """Return the outcomes of campaigns by name, `[campaign, ...]`."""
     if prepared.stops is not None:
         stopped = [conclude_stopped(prepared, collected) for collected in campaigns]
         return {name: np.stack([outcome[name] for outcome in stopped]) for name in stopped[0]} | account(campaigns)
@@ -78,7 +80,7 @@ def _gather_paid(campaigns: Sequence[Collected], name: str, dtype: type | None =
 
 
 def lay_out_judgements(prepared: PreparedJudgements, collected: Collected) -> Judged:
-    """Lay judgements out as `y[system, n]`, with what the metric says of the same outputs.
+    """Lay judgements out as `y[system, n]`, with the metric's scores of the same outputs.
 
     An output whose judgement never came is left out: for all systems where these share their inputs, else each system
     keeps as many as the one that has fewest.
@@ -114,7 +116,7 @@ def _choose_outputs(came: Array, *, shared: bool) -> Ints:
 
 
 def is_enough_for_baseline(human: int, outputs_per_document: int) -> bool:
-    """True if so many judgements come from three documents at least, whichever of them are drawn."""
+    """True if `human` judgements come from three documents at least, whichever of them are drawn."""
     return human > (DOCUMENTS_FOR_BASELINE - 1) * outputs_per_document
 
 
@@ -165,7 +167,7 @@ def _rates(estimates: Estimates) -> dict[str, Array]:
 
 
 def conclude_stopped(prepared: PreparedJudgements, collected: Collected) -> dict[str, Array]:
-    """Estimate each system from the judgements up to its end, with the rule's interval; compare them."""
+    """Return the outcomes of a campaign that a rule ended: estimates with the rule's intervals, and comparisons."""
     ended = collected.known.get("ended")
     ended = apply_stopping_rule(prepared, collected) if ended is None else ended
     y, g = lay_out_scores(collected.seen, collected.metric, collected.frame.n_systems)
@@ -199,7 +201,7 @@ def conclude_stopped(prepared: PreparedJudgements, collected: Collected) -> dict
 
 
 def combine_estimates(parts: list[Estimates]) -> Estimates:
-    """Put estimates of single systems together, although they rest on different numbers of judgements.
+    """Join estimates of single systems into one of all, although they rest on different numbers of judgements.
 
     Influence values are stretched and followed by zeros, so that each row's variance over the common number is that of
     its mean; of two rows what they share cancels as far as both were judged.
@@ -281,7 +283,7 @@ def _judge_overlap(gap: Floats, error: Floats, ended: StoppedJudging) -> dict[st
 def stacks(judged: Sequence[Judged], *, together: bool) -> Iterator[Judged]:
     """Stack campaigns that follow each other, `[campaign times system, ...]`; yield each alone unless `together`.
 
-    Only campaigns that are laid out alike share a stack; what comes in documents is not stacked.
+    Only campaigns that are laid out alike share a stack; outputs in documents are not stacked.
     """
     for _, alike in groupby(judged, key=_layout):
         group = list(alike)

@@ -1,4 +1,7 @@
-"""Declare studies of judgements: their keys, parts, outcomes, what a judgement covers and their memory."""
+"""Declare studies of judgements: `KIND` lists their keys, parts, outcomes and the functions that carry them out.
+
+`covers` describes one judgement in lines of text, `footprint` forecasts the memory; both take a config.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +25,13 @@ from simlab.types.bounds import Price
 from simlab.world.laws.judgements import require_judgements
 
 _LOG_BYTES = 160
-"""What is kept of each answer on a clock, that it was asked for and that it came."""
+"""Bytes kept of each answer on a clock: that it was asked for, and that it came."""
 PARTIAL = 6_000_000
 """Bytes of a system's evidence at all hyperparameters of partial pooling, with few calibration outputs."""
 
 
 class JudgementDesign(TypedDict):
-    """Keys of what is asked where single outputs are judged."""
+    """Keys of `design` where single outputs are judged."""
 
     shared_inputs: bool
     replacement: bool
@@ -36,7 +39,7 @@ class JudgementDesign(TypedDict):
 
 
 class JudgementBudget(Money):
-    """Keys of how many outputs are judged, and what it costs."""
+    """Keys of `budget`: how many outputs of each system are judged, and prices."""
 
     human_ratings: Annotated[int, Ge(0), Le(10**7)]
     metric_ratings: Annotated[int, Ge(0), Le(10**7)] | None
@@ -47,14 +50,14 @@ class JudgementBudget(Money):
 
 
 class JudgementDecision(TypedDict):
-    """Keys of when a difference counts as found."""
+    """Keys of `decision`: when a difference counts as found."""
 
     level: Annotated[float, Gt(0), Lt(1)]
     multiplicity: Multiplicity
 
 
 def covers(config: Mapping[str, Any], world: World) -> list[str]:
-    """Count the outputs of each system that are judged, and those that the metric rates."""
+    """Describe in lines of text how many outputs of each system are judged, and how many the metric rates."""
     prepared, systems = prepare(config), world.frame.n_systems
     needs = plan(prepared, world)
     size = int(require_judgements(world).contest.documents.size)
@@ -68,7 +71,7 @@ def covers(config: Mapping[str, Any], world: World) -> list[str]:
 
 
 def footprint(config: Mapping[str, Any]) -> Footprint:
-    """Forecast the outputs that humans and the metric judge, drawn anew for each campaign of a block."""
+    """Forecast the memory of worlds and of the outputs that each campaign of a block draws anew."""
     size, budget, systems = read_extent(config), config["budget"], config["systems"]
     human = CountedSize(_count_judgements(budget), "judgements", _human_key(budget))
     metric = CountedSize(budget["metric_ratings"] or 0, "ratings by the metric", "budget.metric_ratings")

@@ -1,4 +1,7 @@
-"""Bind the parts of a study of judgements, once a cell."""
+"""Bind the parts of a study of judgements, once per cell (one config of a sweep).
+
+Call `prepare` with a config, which returns `PreparedJudgements`: design, budget, bound estimator and rule.
+"""
 
 from __future__ import annotations
 
@@ -50,9 +53,9 @@ class PreparedJudgements(NamedTuple):
     `estimate_at(level)` is the same estimator at another level.
 
     `stops` is the rule by which the judging of a system ends (None: once the budget is spent), and `each` says that it
-    wants to know what the metric says of outputs that it alone has rated, one by one. `tests`: differences are judged
-    by a test of means; else a rule says which systems differ. `by_row`: what is said of a system follows from its own
-    judgements and from no random number, so that systems of many campaigns can be estimated at once.
+    needs the metric's scores of outputs that no human judged, one by one. `tests`: differences are judged by a test of
+    means; else a rule says which systems differ. `by_row`: the estimate of a system depends on its own judgements and
+    on no random number, so that systems of many campaigns can be estimated at once.
 
     On a `clock` (None: nothing takes time) a rule that ends judging looks once a `batch` has come. `accounted`: the
     study says what was planned, lost and left open; `cuts`: money limits the numbers beforehand, without a clock.
@@ -119,6 +122,6 @@ def prepare(config: Mapping[str, Any]) -> PreparedJudgements:
 
 
 def same_layout(prepared: PreparedJudgements) -> str:
-    """Write down what the layout of a world depends on beside the world: cells in which it is equal share one."""
+    """Return as text the settings that the layout of a world depends on: cells with equal ones share a layout."""
     sizes = [prepared.seed, prepared.design, prepared.budget, prepared.human_only, prepared.calibrates, prepared.each]
     return repr([*sizes, prepared.prices, prepared.limits, prepared.cuts, prepared.clock is None])

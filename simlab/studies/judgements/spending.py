@@ -17,9 +17,9 @@ from simlab.types.collection import ALL_CAME, DECIDED, MONEY
 
 
 class Beside(NamedTuple):
-    """Numbers that are paid beside judgements: outputs that the metric rates, per system, and calibration ratings.
+    """Numbers that are paid beside judgements: outputs that the metric rates, and calibration ratings.
 
-    There are so many `systems`, and `calibration` counts the ratings of all of them together.
+    `metric` counts the outputs of each of the `systems`, `calibration` the ratings of all systems together.
     """
 
     systems: int
@@ -27,7 +27,7 @@ class Beside(NamedTuple):
     calibration: int
 
     def price(self, prepared: PreparedJudgements, human: int = 0) -> float:
-        """Add up what all of a study costs that has so many judgements of each system."""
+        """Return the cost of a whole study with `human` judgements of each system."""
         return bill(
             prepared.prices,
             answers=human * self.systems,

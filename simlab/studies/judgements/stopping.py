@@ -1,6 +1,7 @@
-"""Follow judgements as they come, system by system, until a rule ends them.
+"""Apply a stopping rule to the judgements of each system, in the order in which they came.
 
-What a rule is told follows from what was collected, so that whoever concludes finds the same end.
+Call `apply_stopping_rule` with the bound study and a collected campaign, which returns `StoppedJudging`. The rule sees
+collected data only, so that the analysis finds the same end as the collection.
 """
 
 from __future__ import annotations
@@ -15,7 +16,11 @@ from simlab.types import Bools, Collected, Floats, Ints, Judged, JudgementSequen
 
 
 class StoppedJudging(NamedTuple):
-    """End of judging, `[system]`; see `Stops`. Claims are NaN where a test of means makes them."""
+    """End of judging, `[system]`: after `n` judgements, as the interval was `narrow` enough or all were made.
+
+    `low` and `high` bound the mean; systems whose intervals `claim_low` to `claim_high` do not overlap differ (NaN: a
+    test of means decides). P-values are multiplied by `looks`.
+    """
 
     n: Ints
     narrow: Bools
@@ -92,7 +97,7 @@ def one_system(collected: Collected, y: Floats, g: Floats | None, k: int, chosen
 
 
 def lay_out_scores(seen: Seen, metric: Floats | None, n_systems: int) -> tuple[Floats, Floats | None]:
-    """Return judgements `y[system, n]`, NaN where none came, and what the metric says of the same outputs."""
+    """Return judgements `y[system, n]`, NaN where none came, and the metric's scores of the same outputs."""
     n = int(seen.item.max(initial=-1)) + 1 if metric is None else metric.shape[1]
     y = np.full(n_systems * n, np.nan)
     y[seen.unit * n + seen.item] = seen.value

@@ -1,4 +1,8 @@
-"""Appraise comparisons by what no analyst can know: the truth, and the answers of all raters together."""
+"""Appraise comparisons by data that no analyst has: the true win rates, and the answers of all raters together.
+
+Call `appraise` with the bound study (`prepared`), its world and campaigns, `truth` with the bound study and a world:
+both return arrays by outcome name. `shared` is the test set from `lay` (None: each study has its own).
+"""
 
 from __future__ import annotations
 
@@ -55,7 +59,7 @@ def _reference(prepared: PreparedPreferences, human: Sequence[Array]) -> dict[st
 
 
 def truth(prepared: PreparedPreferences, world: World, shared: TestSet | None) -> dict[str, Array]:
-    """Return how often each system truly wins, and who of each two wins more often; nothing where nobody knows.
+    """Return true rates `[1, pair, outcome]` and directions `[1, pair]` by outcome; nothing where they are not known.
 
     A rule that decides about its test set is not held against the population: `reference_verdict` is the truth there.
     """

@@ -1,4 +1,7 @@
-"""Check the keys of a study of preferences against each other and against its world."""
+"""Check the keys of a study of preferences against each other and against its world.
+
+Call `check` with a config and its first world; it returns the world's `Shape`, or raises InputError.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ _OF_DOCUMENTS = ("fixed", "group_sequential", "betting")
 
 
 def check(config: Mapping[str, Any], world: World) -> Shape:
-    """Check the budget and the worlds of a study of preferences against the outputs that there are."""
+    """Return the shape of the world; raise InputError where budget, rules or metric do not fit its outputs."""
     contest, budget = require_contest(world), config["budget"]
     if contest.p is None and config["worlds"] > 1:
         raise InputError(f"worlds={config['worlds']}: a recorded table is one world; set worlds=1 and raise studies")

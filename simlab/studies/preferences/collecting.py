@@ -1,7 +1,8 @@
-"""Collect comparisons in batches: an order of the items, a decision rule that is asked after each batch, a budget.
+"""Collect comparisons in batches; a decision rule, asked after each batch, or the budget ends the pairs of systems.
 
-`collect` returns the campaigns. A look is one such question to the rule. Without a clock the rule is asked about all
-looks at once; on a clock batches are followed as they come, and a lapse may give answers other than expected.
+Call `lay` once per world, `draw` once per study, then `collect`, which returns a `Campaign` for each place (a study).
+`prepared` is the bound study, `shared` the test set of all studies of a world (None: each draws its own). A look is one
+question to the rule: without a clock it is asked about all looks at once, on a clock as batches come.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ def _refuse_other_codes(who: str, verdicts: Array, last: int = LOSS) -> None:
 
 
 def draw(prepared: PreparedPreferences, world: World, shared: TestSet | None, place: Place) -> TestSet:
-    """Draw what raters and metric would say of the test set of a study."""
+    """Draw the answers that raters and metric would give about the test set of a study."""
     if shared is not None:
         return shared
     others = stream(prepared.seed, *place.of_study, "raters") if place.pool else None
@@ -114,7 +115,7 @@ def collect(
     noise: Iterator[TestSet],
     places: Sequence[Place],
 ) -> list[Campaign | DesignFailure]:
-    """Return for each place its campaign, or why it failed; `noise` yields for each what `draw` drew.
+    """Return for each place (a study) its campaign, or why it failed; `noise` yields for each its test set, see `draw`.
 
     The protocol is followed in all studies together, since decisions are cheaper together; see `find_last_looks`.
     Source: Deriu et al. 2023, algorithm 2.
@@ -386,9 +387,8 @@ def follow_on_clock(
 ) -> ClockedPreferences:
     """Follow the protocol as comparisons come, one task each, done by whoever is free; return the answers in time.
 
-    Who is asked about a batch is not asked anew about what was looked at: comparisons that turn out to be void later
-    are made again, and count at the end. A batch that is not complete when the campaign ends was paid, and nobody
-    looks at it.
+    Comparisons that turn out to be void after their look are made again, count at the end, and lead to no new look. A
+    batch that is incomplete when the campaign ends was paid, but is not used.
     """
     can = order.would >= 0
     cost = np.add.reduceat(can, order.looks[:-1], axis=1, dtype=np.int64)
@@ -421,10 +421,10 @@ def follow_on_clock(
 
 
 def account(came: ClockedPreferences, stop: Bools, person: Ints) -> dict[str, float]:
-    """Return `Collected.paid` of a campaign on a clock: comparisons planned, used, lost, left open, and what ended it.
+    """Return `Collected.paid` of a campaign on a clock: comparisons planned, used, lost, left open, and its end.
 
-    What came of a batch that was not completed is lost, for nobody looks at it. A campaign is decided where its rule
-    ended every pair (`stop[pair]`) that lacks something; `person` gave each answer that was used.
+    Answers of a batch that was not completed are lost. The end is `DECIDED` where the rule ended every pair
+    (`stop[pair]`) that lacks answers; `person[k]` gave the k-th answer that was used.
     """
     carried, planned, used = came.carried, came.planned, len(person)
     unread, ended_by = len(carried.task) - used, carried.ended_by

@@ -1,4 +1,8 @@
-"""Conclude from comparisons: verdicts, estimates, a partial order. No world is known here."""
+"""Conclude from comparisons: verdicts on pairs of systems, estimated win rates, a partial order of the systems.
+
+Call `conclude` with the bound study and its collected campaigns, which returns arrays by outcome name, campaigns first.
+No world is known here.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +63,7 @@ def count_outputs_read(collected: Collected) -> int:
 
 
 def count_outputs(pair: Ints, item: Ints, n_systems: int) -> int:
-    """Count the outputs (system and item) in comparisons of pairs."""
+    """Count the different outputs (system and item) in comparisons of pairs `pair[k]` on items `item[k]`."""
     first, second = np.triu_indices(n_systems, 1)
     return len(np.unique(np.concatenate([item * n_systems + first[pair], item * n_systems + second[pair]])))
 

@@ -1,4 +1,7 @@
-"""Declare studies of preferences: their keys, parts, outcomes, what a comparison covers, and their memory."""
+"""Declare studies of preferences: `KIND` lists their keys, parts, outcomes and the functions that carry them out.
+
+`covers` describes one comparison in lines of text, `footprint` forecasts the memory; both take a config.
+"""
 
 from __future__ import annotations
 
@@ -24,15 +27,15 @@ from simlab.world.laws.comparisons import require_contest
 _LOOK_BYTES = {"bayes": 600, "equivalence": 2800}
 _LOOK_BYTES_WITH_METRIC = {"bayes": 6000, "anytime": 2600}
 _USUAL_LOOK_BYTES = 350
-"""What a decision rule takes of each pair at each look; those that integrate take more."""
+"""Bytes that a decision rule takes for each pair at each look; rules that integrate take more."""
 _STEP_BYTES, _USUAL_STEP_BYTES = {"betting": 240}, 60
-"""What is kept of each output that is asked about, and what a rule that goes through them takes beside it."""
+"""Bytes kept of each output that is asked about, and more for a rule that goes through them one by one."""
 _LOG_BYTES = 160
-"""What is kept of each answer on a clock, that it was asked for and that it came."""
+"""Bytes kept of each answer on a clock: that it was asked for, and that it came."""
 
 
 class PreferenceDesign(TypedDict):
-    """Keys of what is asked where outputs are compared pair by pair."""
+    """Keys of `design` where outputs are compared pair by pair."""
 
     shared_order: bool
     pair_order: Literal["random", "fixed"]
@@ -47,7 +50,7 @@ class Analysis(TypedDict):
 
 
 class PreferenceBudget(Money):
-    """Keys of what preferences cost, and how many are collected."""
+    """Keys of `budget`: how many comparisons are collected, and prices."""
 
     annotations_per_pair: Count
     annotations: Count | None
@@ -61,7 +64,7 @@ def sizes(config: Mapping[str, Any]) -> dict[str, int]:
 
 
 def covers(config: Mapping[str, Any], world: World) -> list[str]:
-    """Count the inputs about which each pair of systems is compared at most."""
+    """Describe in lines of text on how many inputs each pair of systems is compared at most."""
     prepared, systems, contest = prepare(config), world.frame.n_systems, require_contest(world)
     n = min(int(config["budget"]["annotations_per_pair"]), contest.n_items)
     pairs = systems * (systems - 1) // 2
@@ -75,7 +78,7 @@ def covers(config: Mapping[str, Any], world: World) -> list[str]:
 
 
 def footprint(config: Mapping[str, Any]) -> Footprint:
-    """Forecast the outcomes of every pair on every item, drawn anew for each campaign of a block."""
+    """Forecast the memory of worlds and of the outcomes that each campaign of a block draws anew."""
     size = read_extent(config)
     systems, items, pairs = size.systems, size.items, size.pairs
     budget, metric = config["budget"], config.get("metric", {})

@@ -64,7 +64,7 @@ def decide(prepared: PreparedPreferences, evidence: Evidence) -> Verdicts:
 
 
 def decide_in_the_end(prepared: PreparedPreferences, evidence: Evidence, verdicts: Verdicts, end: Ints) -> RuleOutcome:
-    """Take the verdicts where collecting ended, `end[row]`; of rows judged together, ask again with what came."""
+    """Take the verdicts at looks `end[row]`, where collecting ended; of rows judged together, ask the rule again."""
     return RuleOutcome.take_at(decide(prepared, truncate_evidence(evidence, end)) if verdicts.joint else verdicts, end)
 
 
@@ -91,7 +91,7 @@ def _joined_trails(trails: Sequence[Trail | None]) -> Trail | None:
 
 
 def count_evidence(prepared: PreparedPreferences, collected: Collected) -> Evidence:
-    """Count the comparisons that came, and what the metric says, at every planned look; rows are pairs.
+    """Count the comparisons that came, and the metric's outcomes, at every planned look; rows are pairs.
 
     After the last comparison of a pair its counts stay as they are.
     """

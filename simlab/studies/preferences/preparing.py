@@ -1,4 +1,7 @@
-"""Bind the parts of a study of preferences, once a cell, and declare what it concludes."""
+"""Bind the parts of a study of preferences, once per cell (one config of a sweep), and declare its outcomes.
+
+Call `prepare` with a config, which returns `PreparedPreferences`: protocol, budget and bound rules.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +65,7 @@ class PreferencesDesign(NamedTuple):
 
 
 class PreferencesBudget(NamedTuple):
-    """Numbers of comparisons that are asked for of each pair, and of all (None: no limit), in batches of so many."""
+    """Most comparisons of each pair, and of all pairs together (None: no limit), and those in a batch of a pair."""
 
     annotations_per_pair: int
     annotations: int | None

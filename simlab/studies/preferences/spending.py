@@ -1,4 +1,7 @@
-"""Limit a campaign of comparisons to its money: with the first batch that it does not pay in full, collecting ends."""
+"""Limit a campaign of comparisons to its money: with the first batch that it does not pay in full, collecting ends.
+
+`most_annotations` returns the most comparisons that a bound study pays, `accounts` the account of each campaign.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from simlab.types.collection import ALL_CAME, DECIDED, MONEY
 
 
 def most_annotations(prepared: PreparedPreferences, n_systems: int) -> int | None:
-    """Return how many comparisons a campaign has at most: as many as are asked for, and paid; None: no limit."""
+    """Return the most comparisons of a campaign, all pairs together, by design and money; None: no limit."""
     limit, paid = prepared.budget.annotations, count_affordable(prepared, n_systems)
     return limit if paid == math.inf else int(min(paid, math.inf if limit is None else limit))
 
@@ -46,7 +49,7 @@ def accounts(prepared: PreparedPreferences, stop: Bools, cost: Ints, order: Ints
 
 
 def count_requests(cost: Ints, annotations: int | None, order: Ints) -> Ints:
-    """Count what a protocol asks for that no rule ends, `[campaign]`: whole batches, until annotations run out."""
+    """Count the comparisons asked for if no rule ends a pair, `[campaign]`: whole batches up to `annotations`."""
     return _sum_to(cost, find_last_looks(np.zeros(cost.shape, bool), cost, annotations, order))
 
 
@@ -62,7 +65,7 @@ def _open(stop: Bools, end: Ints) -> Bools:
 
 
 def refuse_unpaid(prepared: PreparedPreferences, n_systems: int) -> None:
-    """Raise InputError for money that does not pay a batch of every pair; say the least that would."""
+    """Raise InputError for money that does not pay a batch of every pair; the message has the least that would."""
     money, pairs = find_limit(prepared.limits, n_systems), n_systems * (n_systems - 1) // 2
     if money is None:
         return
@@ -76,7 +79,7 @@ def refuse_unpaid(prepared: PreparedPreferences, n_systems: int) -> None:
 
 
 def cut_said(prepared: PreparedPreferences, n_systems: int, n_items: int) -> list[str]:
-    """Return how far the money reaches; nothing where it pays all that could be asked."""
+    """Return a sentence on how far the money reaches; nothing where it pays all that could be asked."""
     money, paid = find_limit(prepared.limits, n_systems), count_affordable(prepared, n_systems)
     per_pair = min(prepared.budget.annotations_per_pair, n_items)
     wanted = n_systems * (n_systems - 1) // 2 * per_pair

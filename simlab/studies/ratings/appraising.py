@@ -1,6 +1,8 @@
 """Declare the outcomes of studies of ratings; add those that only the world knows: the truth, and twin campaigns.
 
-A twin is a campaign repeated with other raters for every output; `appraise` concludes from it.
+A twin is a campaign repeated with other raters for every output. `appraise` returns conclusions from twins, `truth` the
+true values of a world, `blank` empty outcomes, all by outcome name. `prepared` is the bound study, `table` (from `lay`)
+says which raters can be asked about which outputs.
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ from simlab.types import (
 from simlab.world.laws.fixed import fixed_ratings
 
 THESE_RATERS = "these_raters"
-"""Estimand: what systems are worth to the raters of the pool alone."""
+"""Value of `design.estimand`: the true value is the mean score by the raters of the pool alone."""
 _PAIR, _TWIN = ("replicate", "pair"), "direction with other raters; -128: not possible"
 OUTCOMES: Mapping[str, Outcome] = {
     **COMMON,
@@ -63,7 +65,7 @@ def appraise(
 ) -> dict[str, Array]:
     """Return the conclusions of twins of the campaigns, by outcome, `[campaign, pair]`.
 
-    There are none unless ratings are fixed and every output can be rated by somebody else.
+    Empty unless ratings are fixed and every output can be rated by somebody else.
     """
     if not allows_twins(world, table):
         return {}

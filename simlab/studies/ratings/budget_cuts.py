@@ -1,6 +1,7 @@
 """Cut a design of ratings to what its money pays: documents first, then ratings per item.
 
-The rule, where nobody works on a clock. Documents are cut in the order in which they are drawn, down to
+Call `count_ratings_per_item` for the ratings of each item in a world, then `choose_paid_documents`, which returns the
+documents of a study. The rule, without a clock: documents are cut in the order in which they are drawn, down to
 `design.min_documents`: a campaign has as many as the money pays, so that studies whose documents are longer have fewer.
 Where not even that is enough for the longest documents of a world, `design.ratings_per_item` is lowered until it is,
 and what is left buys documents again, but no more ratings than one rating more of the fewest documents would be: more
@@ -64,10 +65,9 @@ def count_ratings_per_item(prepared: PreparedRatings, world: World, table: DealT
 def choose_paid_documents(
     prepared: PreparedRatings, world: World, table: DealTable, drawn: Callable[[int], Bools]
 ) -> Bools:
-    """Return the documents that a study has: of those that were drawn for so many, as many as the money pays.
+    """Return a mask of the documents that a study has, as many as the money pays; `drawn(n)` masks n, nested.
 
-    `drawn(n)` are nested. Where the money does not pay the fewest of this draw, they are returned all the same, for
-    the campaign to say so.
+    Where the money does not pay the fewest of this draw, they are returned all the same; the campaign then fails.
     """
     wanted, paid = prepared.design.documents, allowance(prepared, world)
     each = int(table.slots.shape[2])
@@ -89,7 +89,7 @@ def choose_paid_documents(
 
 
 def count_ratings(frame: Frame, table: DealTable, documents: int, *, longest: bool) -> int:
-    """Count the ratings of so many documents, the longest or the shortest, with one of each segment of every system.
+    """Count the ratings of `documents` documents, the `longest` or the shortest, with one rating of each output.
 
     Documents are drawn as evenly from buckets as these allow, so that it is the longest of each bucket that count.
     """
@@ -112,7 +112,7 @@ def _sum_first(sizes: Ints, n: int, sign: int) -> int:
 
 
 def count_documents_paid(prepared: PreparedRatings, world: World, table: DealTable) -> tuple[int, int]:
-    """Return the fewest and the most documents that money pays in campaigns of a world: the longest, the shortest."""
+    """Return the fewest and the most documents that money pays in a world: if they are the longest, or the shortest."""
     wanted, paid = prepared.design.documents, allowance(prepared, world)
     each, least = table.slots.shape[2], count_fewest_documents(prepared)
     if not prepared.cuts or paid == math.inf:
@@ -130,7 +130,7 @@ def count_documents_paid(prepared: PreparedRatings, world: World, table: DealTab
 
 
 def refuse_unpaid(prepared: PreparedRatings, world: World, table: DealTable) -> None:
-    """Raise InputError for money that not every campaign meets, however it is cut; say the least that would do."""
+    """Raise InputError for money that does not pay every campaign, however it is cut; the message has the least."""
     money = find_limit(prepared.limits, world.frame.n_systems)
     if money is None or money.amount >= (least := least_money(prepared, world, table)) * (1 - 1e-12):
         return

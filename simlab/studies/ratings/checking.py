@@ -1,4 +1,8 @@
-"""Check the keys of a study of ratings against each other and against its world."""
+"""Check the keys of a study of ratings against each other and against its world.
+
+Call `check` with a config and its first world; it returns the world's `Shape`, or raises InputError. `find_limits`
+returns the largest sizes that a recorded table allows, by key.
+"""
 
 from __future__ import annotations
 

@@ -1,11 +1,12 @@
-"""Collect ratings on a clock: lay out what is dealt as tasks, let people work, reveal what came.
+"""Collect ratings on a clock: lay out the ratings of a design as tasks, let people work, reveal the ratings that came.
 
-A task is what the grouping puts together (all systems' outputs of a document, or one of them) for one of its raters; a
-screen is one output, with all its segments. In which order somebody gets their tasks, and a task shows its outputs, is
-the clock's chance, so that a deadline does not always cost the same systems.
+Call `collect_on_clock` with the bound study, a world and an assignment of documents to raters, which returns
+`Collected`. A task is a unit of the grouping (all systems' outputs of a document, or one of them) for one rater; a
+screen is one output, with all its segments. The orders of a rater's tasks, and of outputs in a task, are random, so
+that a deadline does not always cost the same systems.
 
-What a platform knows while people work are the scores of tasks that were handed in. It takes these for the answers of
-the seat's first person without lapses: that somebody lapsed, or has come in their place, is seen afterwards.
+While people work, a `Platform` knows the scores of tasks that were handed in, as the seat's first person would give
+them without lapses: that somebody lapsed, or has come in their place, shows only afterwards.
 """
 
 from __future__ import annotations
@@ -46,9 +47,9 @@ from simlab.types import (
 from simlab.world.laws.fixed import UNMARKED
 
 WORDS = {MONEY: "the money ran out", DEADLINE: "the deadline came", NOBODY: "nobody was left to work"}
-"""What ended a campaign that was not finished."""
+"""Reasons in messages, by the code of what ended an unfinished campaign."""
 KEPT = 4
-"""Worlds of newcomers that a process keeps."""
+"""Most worlds of newcomers in the cache of a process."""
 _drawn: OrderedDict[tuple[int, int, tuple[int, ...], int], tuple[World, World]] = OrderedDict()
 
 
@@ -249,9 +250,9 @@ def is_as_dealt(campaign: Collected) -> bool:
 
 
 def newcomers(seed: int, world: World, place: Place, turn: int) -> World:
-    """Return the world with those in the seats who come after `turn` others; the last worlds are kept.
+    """Return the world whose raters are the people who sit down after `turn` others; the last worlds are kept.
 
-    They are the same people in all studies of a pool.
+    They are the same people in all studies of a pool of raters.
     """
     key = (id(world), seed, place[:3], turn)
     # An id is that of another world once the first is gone, so the world is held with it.
@@ -277,7 +278,7 @@ def _draw_newcomers(seed: int, world: World, place: Place, turn: int) -> World:
 def add_overlap(
     prepared: PreparedRatings, table: DealTable, documents: Bools, assignment: SlotAssignment, place: Place
 ) -> SlotAssignment:
-    """Ask second raters about a share of the documents."""
+    """Return an assignment with second raters for the share `design.overlap` of the documents."""
     share = prepared.design.further.overlap
     if share == 0:
         return assignment

@@ -1,4 +1,8 @@
-"""Collect ratings: draw the documents, deal them to raters, reveal what these say."""
+"""Collect ratings: draw the documents, deal them to raters, reveal the ratings of these.
+
+Call `lay` once per world, `draw` once per study, then `collect`, which returns a `Campaign` for each place (a study).
+`prepared` is the bound study, `table` (from `lay`) says which raters can be asked about which outputs.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +40,7 @@ def lay(prepared: PreparedRatings, world: World, place: Place) -> DealTable:
 
 
 def draw(prepared: PreparedRatings, world: World, table: DealTable, place: Place) -> Any:
-    """Draw the noise of every potential rating of a study."""
+    """Draw the noise of every potential rating of a study, in the form that the world's law of ratings takes."""
     return world.answers[RATE].draw(stream(prepared.seed, *place.of_study, "noise"), None)
 
 
@@ -48,7 +52,7 @@ def document_set(prepared: PreparedRatings, world: World, study: int) -> int:
 def collect(
     prepared: PreparedRatings, world: World, table: DealTable, noise: Iterator[Any], places: Sequence[Place]
 ) -> list[Campaign | DesignFailure]:
-    """Return for each place its campaign, or why it failed; `noise` yields for each what `draw` drew."""
+    """Return for each place (a study) its campaign, or why it failed; `noise` yields for each the result of `draw`."""
     return [_campaign(prepared, world, table, own, place) for own, place in zip(noise, places, strict=True)]
 
 
@@ -92,7 +96,7 @@ def _account(
 
 
 def chosen_documents(prepared: PreparedRatings, world: World, table: DealTable, place: Place) -> Bools:
-    """Draw the documents of a study; studies of a document set have the same."""
+    """Draw the documents of a study, a mask `[document]`; studies of a document set have the same."""
     if not prepared.cuts:
         return _draw_documents(prepared, world, table, place, prepared.design.documents)
     return choose_paid_documents(prepared, world, table, partial(_draw_documents, prepared, world, table, place))

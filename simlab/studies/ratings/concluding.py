@@ -1,7 +1,7 @@
 """Conclude from ratings: normalise, add up by document, test every pair of systems. No world is known here.
 
-`conclude` takes the collected campaigns and returns the outcomes. A decision rule that looks while ratings come takes
-the place of the test; it gets them in the order in which they came.
+`conclude` takes the bound study and its collected campaigns, and returns arrays by outcome name, campaigns first. A
+decision rule that sees ratings in the order in which they came may take the place of the test.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ def count_documents_rated(collected: Collected) -> int:
 
 
 def compare_systems(prepared: PreparedRatings, collected: Collected, rng: np.random.Generator) -> dict[str, Array]:
-    """Estimate every system and test every pair; what is significant follows the p-value adjusted for all pairs.
+    """Return estimates of systems and tests of pairs, by outcome; significance uses the p-value adjusted for pairs.
 
-    A decision rule of its own, which sees the order of ratings, takes the place of the test.
+    A decision rule that sees the order of ratings takes the place of the test, if the study has one.
     """
     scores = score_ratings(prepared, collected)
     total = seal(_totals(prepared, collected, scores))
@@ -129,7 +129,7 @@ def _measure_tested_lead(
 def score_ratings(prepared: PreparedRatings, collected: Collected) -> Seen:
     """Normalise ratings and correct them by the metric.
 
-    Raises ImpossibleValue where the normalisation makes ratings what they cannot be.
+    Raises ImpossibleValue where the normalisation gives impossible values, such as NaN.
     """
     seen = prepared.normalise(collected.seen)
     if not is_in_bounds(seen.value):

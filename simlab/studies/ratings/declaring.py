@@ -1,4 +1,7 @@
-"""Declare studies of ratings: their keys, parts, outcomes, what one rating covers and their memory."""
+"""Declare studies of ratings: `KIND` lists their keys, parts, outcomes and the functions that carry them out.
+
+`covers` describes one rating in lines of text, `footprint` forecasts the memory; both take a config.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +27,14 @@ from simlab.types import RATE, Claims, Ints, Outputs, Place, RatedWorld, World
 from simlab.types.bounds import Count, Price
 
 LOOKED_AT = 40
-"""Draws of documents of the first world that are looked at, at most."""
+"""Most draws of documents of the first world whose sizes `covers` describes."""
 _CHOICES_MOST = 1e18
+"""Most ways to choose the raters of a bucket that the forecast of memory counts.
+"""
 
 
 class RatingDesign(TypedDict):
-    """Keys of what is asked, beside the grouping."""
+    """Keys of `design`, beside the grouping."""
 
     documents: Count
     ratings_per_item: Count
@@ -44,7 +49,7 @@ class RatingDesign(TypedDict):
 
 
 class RatingBudget(Money):
-    """Keys of what ratings cost."""
+    """Keys of `budget`: money and prices of ratings."""
 
     price_per_metric_call: Price | None
 
@@ -54,14 +59,14 @@ class Assignment(TypedDict):
 
 
 class RatingDecision(TypedDict):
-    """Keys of when a difference counts as found."""
+    """Keys of `decision`: when a difference counts as found."""
 
     level: Annotated[float, Gt(0), Lt(1)]
     multiplicity: Multiplicity
 
 
 def covers(config: Mapping[str, Any], world: World) -> list[str]:
-    """Count the segments of the documents that studies of the first world ask about."""
+    """Describe in lines of text how many segments and ratings studies of the first world ask about."""
     prepared = prepare(config)
     table = lay(prepared, world, Place(0))
     per_set = prepared.design.studies_per_document_set
@@ -84,7 +89,7 @@ def covers(config: Mapping[str, Any], world: World) -> list[str]:
 
 
 def footprint(config: Mapping[str, Any]) -> Footprint:
-    """Forecast worlds whose every rating is a random number, and the campaigns that reveal some of them."""
+    """Forecast the memory of worlds, with a number for every potential rating, and of the campaigns of a block."""
     size = read_extent(config)
     systems, items, documents, seats, pool = size[:5]
     potential = _potential(config)

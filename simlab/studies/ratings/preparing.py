@@ -1,4 +1,7 @@
-"""Bind the parts of a study of ratings, once a cell."""
+"""Bind the parts of a study of ratings, once per cell (one config of a sweep).
+
+Call `prepare` with a config, which returns `PreparedRatings`: design, prices and bound parts.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,7 @@ FAMILIES: Mapping[Callable[..., Any], Callable[..., FlipFamily | TFamily]] = {
     mixed_model: model_family,
     moderated: moderated_family,
 }
-"""Tests that judge all pairs at once, each with the function that says how."""
+"""Tests that can test all pairs at once (max-T), each with the function that does so."""
 
 DIFFERENCES: Mapping[Callable[..., Any], Callable[..., Floats]] = {
     mixed_model: model_differences,
@@ -53,7 +56,7 @@ STUDIES: Mapping[Callable[..., Any], Callable[..., SimulatedStudies | Judge]] = 
     mixed_model: model_studies,
     moderated: moderated_studies,
 }
-"""Tests that judge many studies of one design at once, each with the function that says what these share."""
+"""Tests that judge many simulated studies of one design at once, each with the function that returns how."""
 
 
 class Further(NamedTuple):
@@ -101,8 +104,8 @@ class PreparedRatings(NamedTuple):
     design at once (None: they are judged one by one). `claim` is a decision rule that watches ratings come (None: the
     test's p-values decide).
 
-    `assign` is a rule for who takes which task (None: tasks are dealt beforehand), `in_order`: it takes them as they
-    come.
+    `assign` is a rule for who takes which task (None: tasks are dealt beforehand); `in_order`: it takes them first
+    come, first served.
     """
 
     seed: int
@@ -190,7 +193,7 @@ def _bind_beside(
 
 
 def same_layout(prepared: PreparedRatings) -> str:
-    """Write down what decides who can be asked about what."""
+    """Return as JSON all settings that decide who can be asked about which outputs: equal ones share a layout."""
     settings = [prepared.design.grouping, prepared.design.ratings_per_item]
     # Money may lower the ratings per item, and with fewer documents it lowers them less.
     cut = [*prepared.prices, *prepared.limits, prepared.design.min_documents] if prepared.cuts else []

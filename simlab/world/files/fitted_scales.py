@@ -73,7 +73,7 @@ class ScaleLimits(TypedDict):
 
 
 class StoredTrait(TypedDict):
-    """Keys of a trait of the pilot that lies outside what the world allows."""
+    """Keys of a trait of the pilot, `real`, that lies outside the interval of fitted worlds, `low` to `high`."""
 
     name: Text
     real: float
@@ -89,7 +89,7 @@ class StoredChecks(TypedDict):
 
 
 class StoredComponent(TypedDict):
-    """Keys of a spread as people read it; what the pilot says nothing about is marked as assumed."""
+    """Keys of a spread for readers; a spread that the pilot's data do not determine is marked as assumed."""
 
     low: NotRequired[float]
     estimate: float
@@ -235,7 +235,7 @@ class AtCut(TypedDict):
 
 
 class StoredSpeedDraws(TypedDict):
-    """Keys of draws from what is known; each world takes one."""
+    """Keys of draws of the speeds of people at large from their posterior; each world takes one."""
 
     log_mean: Annotated[list[Annotated[float, Ge(-20), Le(25)]], MinLen(1), MaxLen(2000)]
     rater_sd: SpreadColumn

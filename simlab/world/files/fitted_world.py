@@ -33,6 +33,8 @@ from simlab.world.laws.fitted import Effects
 
 BUILT_IN = "fitted_sxs_mqm_generalMT2023_ende.yaml"
 MAX_BYTES = 20_000_000
+"""Most bytes of the file of a fitted world.
+"""
 REMEDY = "give what `simlab fit TABLE --out FILE.yaml` wrote"
 Spread = Annotated[float, Ge(0), Le(10)]
 Positive = Annotated[float, Gt(0), Le(1e9)]

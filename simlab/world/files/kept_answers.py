@@ -36,6 +36,8 @@ from simlab.world.files.fitted_scales import (
 from simlab.world.files.plain_document import validate_keys
 
 MOST_ANSWERS = 50_000_000
+"""Most answers that the file of a world may keep, of all draws together.
+"""
 Sizes = Annotated[list[Annotated[int, Ge(1), Le(100_000)]], MinLen(1), MaxLen(100_000)]
 
 

@@ -1,4 +1,4 @@
-"""Read the YAML of a fitted file: mappings, lists, texts and numbers, every key once, nothing that refers or runs.
+"""Read the YAML of a fitted file safely: mappings, lists, texts and numbers only, every key once, no aliases or tags.
 
 Call `document` for the content, `refuse_other_format` for the first line, `validate_keys` for the keys, which a
 `TypedDict` lists: no other keys are taken, and no text for a number. `where` is the file's name, which errors begin
@@ -18,12 +18,14 @@ from simlab.types import InputError
 
 Held = TypeVar("Held")
 MAX_DEPTH = 12
+"""Most levels of mappings and lists within each other.
+"""
 OTHER = {
     "world": "a world fitted to ratings; it is read as systems=fitted systems.path=FILE",
     "preferences": "a world fitted to preferences; it is read as systems=fitted_preferences systems.path=FILE",
     "metric": "a fitted metric; it is read as metric=fitted_mu metric.path=FILE",
 }
-"""What a fitted file of each kind is called where another kind is needed."""
+"""Descriptions of a fitted file of each kind, for messages where another kind is needed."""
 
 
 def document(text: str, where: str, remedy: str) -> Any:
@@ -45,9 +47,9 @@ def document(text: str, where: str, remedy: str) -> Any:
 
 
 def refuse_other_format(document: object, kind: str, where: str, otherwise: str) -> None:
-    """Raise InputError, saying `otherwise`, for a document of another kind, and for one of another schema.
+    """Raise InputError for a document that is not of a `kind` (`world`, ...) and schema; `otherwise` is the message.
 
-    A file that `simlab fit` or `simlab fit-metric` wrote for another purpose is called what it is.
+    A file that `simlab fit` or `simlab fit-metric` wrote for another purpose is named as such.
     """
     stated = document.get("format") if isinstance(document, dict) else None
     match = re.fullmatch(r"simlab fitted (\w{1,20}) ([0-9]{1,9})", stated) if isinstance(stated, str) else None
@@ -104,9 +106,9 @@ def _refuse_tricks(tokens: Iterator[Any], where: str) -> None:
 def chosen_file(
     path: str | None, sha256: str | None, *, empty: str, remedy: str
 ) -> tuple[Path, files.FileState] | None:
-    """Return the file at `systems.path` and its state; None where that is null, for what is built in.
+    """Return the file at `systems.path` and its state; None where that is null, for the built-in file.
 
-    Raises InputError for a digest without a path, an empty path, and what is no regular file.
+    Raises InputError for a digest without a path, an empty path (message `empty`), and anything but a regular file.
     """
     if path is None:
         if sha256 is not None:

@@ -1,7 +1,7 @@
-"""Comparisons: outcomes by an oracle, the raters and the metric for each pair of systems on each item.
+"""Draw comparisons of each pair of systems on each item: the outcomes by an oracle, by raters and by a metric.
 
-`ComparisonLaw` is the law of a world of comparisons (`World.answers[COMPARE]`). The oracle compares without errors of
-raters. Outcomes are 0, 1, 2 = `>`, `=`, `<`, and -1 for a gap.
+`ComparisonLaw` is the law of a world of comparisons (`World.answers[COMPARE]`); its `draw` returns a `TestSet`. The
+oracle compares without errors of raters. Outcomes are 0, 1, 2 = `>`, `=`, `<`, and -1 for a gap.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ from simlab.types import (
 from simlab.world.laws.davidson import choose, deviates, places, shares
 
 GAP = -1
+"""Code of a missing outcome.
+"""
 
 INDEPENDENT = Documents()
 """Every output is a document of its own."""
@@ -132,7 +134,7 @@ def contest_frame(contest: Contest) -> Frame:
 
 
 def rest_documents(world: World, n_outputs: int) -> Ints:
-    """Return the document of each output that the metric rates, of `n_outputs`, and humans cannot: `[output]`."""
+    """Return the document of each of the metric's `n_outputs` outputs that humans cannot rate: `[output]`."""
     if world.metric is not None and world.metric.rest_document is not None:
         documents: Ints = world.metric.rest_document
         return documents
@@ -147,14 +149,14 @@ def preference_direction(contest: Contest) -> Array | None:
 
 
 def outcome_rates(recorded: Array) -> Floats:
-    """Count the share of each outcome: `[pair, outcome]`; a pair without any outcome has all draws."""
+    """Return the share of each outcome among those of `recorded[pair, item]`: `[pair, outcome]`; without any: draws."""
     counts = np.stack([(recorded == outcome).sum(1) for outcome in range(3)], axis=1).astype(float)
     counts[counts.sum(1) == 0, 1] = 1
     return np.asarray(counts / counts.sum(1, keepdims=True))
 
 
 def compare(score: Floats, margin: float) -> Array:
-    """Compare scores pair by pair: `[pair, item]` 0, 1, 2 = `>`, `=`, `<`, -1 where one is missing (NaN).
+    """Compare scores `[system, item]` by pair: `[pair, item]` 0, 1, 2 = `>`, `=`, `<`, -1 where one is missing (NaN).
 
     Differences up to the margin count as `=`. Source: Deriu et al. 2023, definition 5, with a tie margin.
     """
@@ -217,7 +219,7 @@ def standardise_scores(score: Floats, latent: Latent) -> Floats:
 
 
 def metric_scores(rng: np.random.Generator, correlation: Floats, score: Floats) -> Floats:
-    """Draw scores `[system, item]` that have `correlation[system]` with standardised ones, in the same units."""
+    """Draw a metric's scores that have `correlation[system]` with standardised latent ones, `score[system, item]`."""
     rho = correlation[:, None]
     # So much noise that the score keeps its standard deviation of 1.
     return np.asarray(rho * score + np.sqrt(1 - rho**2) * rng.standard_normal(score.shape))

@@ -1,4 +1,8 @@
-"""Draw how outputs compare on a latent scale with ties, and say how often each pair wins, draws and loses."""
+"""Draw comparisons of outputs by Davidson's law (a latent scale with ties), and integrate its probabilities.
+
+Call `places` for the positions of outputs, in logits, and `choose` for the outcomes `[pair, item]` of comparing them;
+`probabilities` returns how often each pair wins, draws and loses over all items, `[pair, outcome]`.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ from simlab.types import Array, Davidson, Documents, Floats, RaterPool
 # Nodes cover normal deviates to 8 standard deviations; chances change over about a logit.
 _REACH, _LOGITS_PER_NODE, _MOST_NODES = 8.0, 1.0, 1001
 _MOST_DIFFERENCES = 65
-"""Differences of strengths for which chances are integrated; for more, they are read from a spline through so many."""
+"""Most differences of strengths that are integrated one by one; more are read from a spline through this many."""
 
 
 class Spreads(NamedTuple):
@@ -29,16 +33,16 @@ ALIKE = Spreads()
 
 
 def places(rng: np.random.Generator, law: Davidson, n_items: int, documents: Documents) -> Floats:
-    """Draw where each output lies: `[system, item]`, in logits; see `Davidson` and `Documents`."""
+    """Draw the position of each output: `[system, item]`, in logits; see `Davidson` and `Documents`."""
     factor = np.exp(law.item_sd * deviates(rng, (n_items,), documents) - law.item_sd**2 / 2)
     own = deviates(rng, (len(law.strength), n_items), documents)
     return np.asarray(factor * (law.strength[:, None] + law.output_sd * own))
 
 
 def choose(rng: np.random.Generator, place: Floats, ties: float, pool: RaterPool | None = None) -> Array:
-    """Draw how outputs at `place[system, item]` compare: `[pair, item]` 0, 1, 2 = `>`, `=`, `<`.
+    """Draw how outputs at `place[system, item]` (logits) compare: `[pair, item]` 0, 1, 2 = `>`, `=`, `<`.
 
-    The raters are alike (None), or of a pool; who of them compares what is drawn, too.
+    `ties` is the factor of draws (see `Davidson`). Raters are all alike (`pool=None`), or drawn from a pool.
     """
     first, second = np.triu_indices(len(place), 1)
     distance = place[first] - place[second]
@@ -58,7 +62,7 @@ def _flat_index(rater: Array, n_pairs: int) -> Array:
 
 
 def draw_outcomes(rng: np.random.Generator, distance: Floats, ties: Floats | float) -> Array:
-    """Draw outcomes 0, 1, 2 = `>`, `=`, `<` of outputs so far apart (logits)."""
+    """Draw outcomes 0, 1, 2 = `>`, `=`, `<`, same shape, of two outputs at a `distance` (logits, first less second)."""
     half = np.exp(-np.abs(distance) / 2)  # all weights are scaled by the largest, so that nothing overflows
     draw, upset = ties * half, half**2
     u = rng.random(distance.shape) * (1 + draw + upset)
@@ -68,7 +72,7 @@ def draw_outcomes(rng: np.random.Generator, distance: Floats, ties: Floats | flo
 
 
 def chances(distance: Floats, ties: Floats | float) -> tuple[Floats, Floats]:
-    """Return the probabilities of win and loss of outputs so far apart (logits)."""
+    """Return the probabilities of win and loss of two outputs at a `distance` (logits, first less second)."""
     half = np.exp(-np.abs(distance) / 2)
     better = 1 / (1 + ties * half + half**2)
     worse = better * half**2

@@ -17,9 +17,9 @@ from simlab.world.laws.fixed import FixedRatings
 from simlab.world.systems import draw_lognormal
 
 CHUNK = 2**14
-"""So many counts are worked out at a time: what that takes stays in a processor's cache."""
+"""Most counts that are worked out at a time, so that their arrays stay in a processor's cache."""
 FEW = 128
-"""So many counts, and fewer, are walked on with many steps at a time."""
+"""Most counts for which many steps of the walk are taken at a time."""
 
 
 class Noise:
@@ -59,7 +59,7 @@ class ErrorCounts:
         return Noise(rng.standard_normal(self.mean.shape))
 
     def answer(self, noise: Noise, unit: Ints, item: Ints, slot: Ints) -> Answers:
-        """Let the raters in the given slots rate the given outputs: score and number of errors of each."""
+        """Return score and errors of each rating k: of system `unit[k]` on `item[k]` by the rater in `slot[k]`."""
         n_kinds, _, n_items, n_slots = self.mean.shape
         # Flat indices gather several times faster than three index arrays.
         output = unit * n_items + item
@@ -101,7 +101,7 @@ class ErrorCounts:
 def own_shares(noise_share: float, minor_noise: float) -> Floats:
     """Return the share of noise that is each rating's own by kind of error (minor, major, punctuation): `[kind, 1]`.
 
-    Of what raters share of other errors, they do not share `minor_noise` of minor ones.
+    `minor_noise` is the share that raters do not share, for minor errors, of the noise that they share for others.
     """
     minor = noise_share if minor_noise == 0 else 1 - (1 - noise_share) * (1 - minor_noise)
     return np.array([minor, noise_share, noise_share])[:, None]
@@ -120,7 +120,7 @@ def shared_parts(rng: np.random.Generator, shape: tuple[int, int, int], segment_
 
 
 def potential_ratings(rng: np.random.Generator, law: ErrorCounts) -> FixedRatings:
-    """Let every rater rate every output of their buckets once."""
+    """Draw one rating of every output by every rater of its bucket, `[system, item, slot]`."""
     where = np.indices(law.mean.shape[1:]).reshape(3, -1)
     value, errors = law.answer(law.draw(rng), where[0], where[1], where[2])
     shape = law.mean.shape[1:]

@@ -1,7 +1,7 @@
-"""State the law of a fitted world: that of `systems.mqm` and `raters.mqm_raters`, for known systems and raters.
+"""Draw worlds of MQM ratings (errors marked in segments) whose systems and raters were fitted to a pilot, a real table.
 
-What a study brings anew (documents, segments, how a system does on a document, taste, noise) is drawn; what a pilot
-told about its systems and raters is given. Real ratings ask for three additions, without which it is the law of those.
+Call `draw_world` with one draw of the fitted parameters (`Effects`) and a frame, which returns a `World`. Documents,
+segments, systems on documents, taste and noise are drawn. The law is that of `mqm` and `mqm_raters`, with additions.
 Strict raters find errors everywhere and tell systems less apart, in proportion, than lenient ones: a rater has a
 `sharpness`, the power of a system's relative quality that the errors go with. Minor errors go with it less
 (`minor_sharpness`). Where a table has punctuation errors, worth a tenth, they are drawn beside the others. Documents
@@ -60,7 +60,7 @@ def expected_errors(
 def mean_scores(effects: Effects, of_systems: Floats | None = None) -> Floats:
     """Return each system's mean score over all inputs and, with equal weight, all raters.
 
-    What these make of systems, `of_systems[system, 1, rater]`, is left out unless it is given.
+    Raters' factors on systems, `of_systems[system, 1, rater]`, are left out unless they are given.
     """
     n_systems, n_raters = len(effects.system_mean), len(effects.leniency)
     taste = np.ones((n_systems, 1, n_raters)) if of_systems is None else of_systems
@@ -81,10 +81,10 @@ def weights(effects: Effects) -> Floats:
 def draw_world(
     rng: np.random.Generator, effects: Effects, frame: Frame, *, potential: bool, others: FittedSources | None = None
 ) -> World:
-    """Draw a world for a given frame: who sits where is given, what they would say is drawn.
+    """Draw a world for a frame, which seats the raters: factors and noise of the ratings are drawn.
 
-    A gap in the frame stays a gap. With `potential` every rating is fixed, as in a recorded table. Other raters and
-    documents can be drawn for it where `others` says from where.
+    A gap in the frame stays a gap. With `potential` every rating is fixed, as in a recorded table. Raters and documents
+    can be drawn anew if `others` has their sources (None: they cannot).
     """
     passages, of_systems = draw_passages(rng, effects, frame.document), taste_of_systems(rng, effects)
     factors = Factors(*passages, *draw_leanings(rng, effects, of_systems, frame.document))
@@ -173,8 +173,8 @@ class Effects:
     average segment. `kind_document_sd` and `kind_segment_sd` are spreads of factors that minor and major errors have
     each of their own, `rater_segment_sd` that of such factors of raters on segments; 0: no such factors. Factors of
     segments are lognormal where `segment_skew` is 0, gamma where it is their spread; see `draw_skewed`. `minor_noise`
-    is the share of what raters of an output share elsewhere that they do not share of minor errors, `segment_share`
-    that of what they share which the outputs of all systems for a segment have in common. `rater_weight[rater]` makes
+    is the share of the noise common to an output's raters that is not common for minor errors, `segment_share` the
+    share of that common noise that a segment's outputs of all systems have in common. `rater_weight[rater]` makes
     the mean taste of these raters for each system 1, each counted with its weight (None: tastes are as they come).
     """
 

@@ -1,4 +1,7 @@
-"""Fixed ratings: recorded in a table, or drawn once for a world, so that all its studies reveal the same ones."""
+"""Law of fixed ratings: recorded in a table, or drawn once for a world, so that all its studies reveal the same ones.
+
+`FixedRatings.answer` looks up ratings; `fixed_ratings` returns the fixed ratings of a world, if it has them.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ UNMARKED = -1
 
 @dataclass(frozen=True, slots=True)
 class FixedRatings:
-    """Fixed answers of raters: `value[system, item, slot]` (NaN = gap), `errors` the number of errors marked.
+    """Fixed ratings: scores `value[system, item, slot]` (NaN = gap), numbers of `errors` (-1: none are counted).
 
     Studies re-reveal these ratings: they have no noise of their own.
     """
@@ -30,7 +33,7 @@ class FixedRatings:
         return Answers(self.value[unit, item, slot], self.errors[unit, item, slot])
 
     def expected_ratings(self) -> Floats:
-        """Return what every rater says: `[system, item, slot]`, NaN in gaps."""
+        """Return every rater's score: `[system, item, slot]`, NaN in gaps."""
         return self.value
 
 

@@ -1,4 +1,7 @@
-"""Judgements of single outputs: which outputs there are, what raters judge of them, and what a metric says."""
+"""Law of judgements of single outputs: draws the outputs, the raters' judgements and the metric's scores of them.
+
+`Judgements.draw` takes the numbers of outputs that a study wants (`Needs`) and returns its answers (`Potential`).
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ class Judges:
 
 
 class OutputSample(NamedTuple):
-    """A sample of outputs `[system, output]`: the human score, whether it is adequate or not, and the metric's score.
+    """A sample of outputs `[system, output]`: human scores without errors of raters, and the metric's scores.
 
     `score` is on the scale that the judges perceive: latent, or skewed. `metric_score` is None without a metric.
     """
@@ -48,10 +51,10 @@ class OutputSample(NamedTuple):
 class Needs(NamedTuple):
     """Requirements of a draw of judgements: how many outputs, and whether they are shared.
 
-    Of each system `human` outputs are judged, `metric` have the metric's word only, `calibration` are rated by both to
+    Of each system `human` outputs are judged, `metric` have the metric's score only, `calibration` are rated by both to
     learn about the metric; `payers` systems share the calibration (1: each has its own). `shared`: all systems answer
     the same inputs. Outputs come from the `test_set` (with `replacement` or without), or anew from the population.
-    `each`: what the metric says of outputs that it alone has is wanted one by one.
+    `each`: the metric's scores of outputs that no human judges are wanted one by one.
     """
 
     human: int
@@ -68,11 +71,11 @@ class Needs(NamedTuple):
 class Potential(NamedTuple):
     """Potential answers of a study: judgements `y[system, n]`, and `metric_score[system, n]` by the metric.
 
-    `rest` are number, mean and variance `[system]` of what the metric says of other outputs (None: it says nothing, or
-    speaks of the whole test set), `calibration[system, 4]` TP of P, TN of N among outputs that both rated, and
+    `rest` are number, mean and variance `[system]` of the metric's scores of other outputs (None: no metric, or one
+    that scores the whole test set), `calibration[system, 4]` TP of P, TN of N among outputs that both rated, and
     `calibration_parts` the same of each system's own outputs among them, where systems share the calibration.
     `document[system, n]` says which judged outputs come together, `parts` the same of the rest (None: none do), and
-    `others[system, k]` what the metric says of each of these, where that is wanted.
+    `others[system, k]` the metric's score of each of these, where that is wanted.
     """
 
     y: Floats
@@ -114,7 +117,7 @@ class Judgements:
     judges: Judges
 
     def draw(self, rng: np.random.Generator, needs: Needs, raters: np.random.Generator | None = None) -> Potential:
-        """Draw outputs, what the judges say of them, and what the metric says.
+        """Draw outputs, the judges' judgements of them, and the metric's scores.
 
         Outputs, judges, the metric's other outputs and the calibration have streams of their own; `raters` lets other
         people judge the same outputs.
@@ -149,7 +152,7 @@ class Judgements:
         return np.full(len(self.contest.system_names), 0.0 if self.judges.scale == "binary" else noise)
 
     def ends(self) -> tuple[float, float] | None:
-        """Return the least and the largest judgement that there can be; None where there is none."""
+        """Return the least and the largest possible judgement; None where judgements are not bounded."""
         return (0.0, 1.0) if self.judges.scale == "binary" else None
 
     def quality(self, metric: OutputMetric | None) -> Quality:
@@ -168,7 +171,7 @@ class Judgements:
         return outputs, np.broadcast_to(documents.document_indices(needs.human), outputs.score.shape)
 
     def answer(self, noise: Potential, unit: Ints, item: Ints, slot: Ints) -> Answers:
-        """Look up what is judged of an output of a system (`unit`); nobody marks errors."""
+        """Look up the judgements of outputs `item[k]` of systems `unit[k]`; nobody marks errors."""
         return Answers(noise.y[unit, item], None)
 
     def outputs(self, rng: np.random.Generator, n: int, metric: OutputMetric | None, *, shared: bool) -> OutputSample:
@@ -341,7 +344,7 @@ def _correlation_of_binary(metric: OutputMetric, alpha: Floats) -> tuple[Floats,
 
 
 def human_scores(scale: str, latent: Floats, law: Latent) -> Floats:
-    """Turn latent scores `[system, item]` into what is judged on a scale, before leniency and noise."""
+    """Turn latent scores `[system, item]` into human scores on a scale, before leniency and noise."""
     if scale != "skewed_score":
         return latent
     return law.quality[:, None] + spread_of(law)[:, None] * exponential_deviates(deviations(latent, law))

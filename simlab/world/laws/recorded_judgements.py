@@ -1,4 +1,7 @@
-"""Judgements that were once given, drawn again: the outputs of a table, and one of the judgements of each."""
+"""Law of judgements drawn from a table of real ones: outputs are drawn, and one judgement of each, or their mean.
+
+`RecordedJudgements.draw` takes the numbers of outputs (`Needs`) and returns the answers of a study (`Potential`).
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Draw worlds from kept answers of a user's own law: documents, raters, answers are resampled.
+"""Draw worlds of ratings by resampling documents, raters and answers that a user's own law gave once.
 
-The kept documents and raters at large are the whole population, so that the true mean of a system, over all of it, is
-known without error. `draw_world` draws a world from an `AnswerPopulation`.
+Call `draw_world` with an `AnswerPopulation`, which returns a `World`. The kept documents and raters at large are the
+whole population, so that the true mean of a system is known without error.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class KeptAnswers:
     person: Ints
 
     def draw(self, rng: np.random.Generator, needs: None = None) -> Array:
-        """Draw which answer every potential rating is, asked for or not: `[system, item, slot]`."""
+        """Draw the index of the answer of every potential rating, asked for or not: `[system, item, slot]`."""
         # A file keeps at most 1,000 answers of each, so two bytes hold their number.
         return rng.integers(self.value.shape[-1], size=self.person.shape, dtype=np.int16)
 
@@ -65,7 +65,7 @@ class AnswerPopulation(NamedTuple):
 
     @property
     def truth(self) -> Floats:
-        """Return what systems are worth to raters at large, over all kept documents: `[system]`."""
+        """Return each system's mean score by raters at large over all kept documents: `[system]`."""
         return np.asarray(self.value[:, :, self.pilot :].mean((1, 2, 3)))
 
 

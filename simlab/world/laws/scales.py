@@ -1,7 +1,8 @@
-"""State the laws of ratings on a scale: a latent sum of effects that is answered on a bounded, stepped or cut scale.
+"""Draw worlds of ratings on a scale: a latent sum of effects becomes a score on a bounded, stepped or cut scale.
 
-What a rater thinks of an output is `mean + system + document + segment + system x document + output + leniency +
-rater x system + rater x document + residual`, all effects independent and normal. `gaussian`: it is the score, censored
+Call `draw_world` with `ScaleEffects` and a frame, which returns a `World`; `truth` returns the systems' true means. The
+latent of a rating is `mean + system + document + segment + system x document + output + leniency + rater x system +
+rater x document + residual`, all effects independent and normal. `gaussian`: it is the score, censored
 at the floor and the ceiling of the scale and rounded to its steps; the residual may have Student tails. `ordinal`: the
 score is the category between whose thresholds it falls, each rater using the scale in their own way. `binary`: the
 answer is whether it is above 0. Ordinal and binary latents have a residual of standard deviation 1.
@@ -31,8 +32,8 @@ _MOST_LEVELS = 4096
 class ScaledRatings:
     """Law of potential ratings on a scale, from which a study can draw its own (`noise=fresh`).
 
-    `latent[system, item, slot]` is what the rater in the slot thinks of an output, `residual_sd` the spread of what is
-    each rating's own.
+    `latent[system, item, slot]` is the latent of the rater in the slot for an output, `residual_sd` the standard
+    deviation of each rating's own part.
     """
 
     latent: Floats
@@ -59,7 +60,7 @@ class ScaledRatings:
 class ScaleSources(NamedTuple):
     """Sources of other raters and documents: callables that draw effects with other raters, and a frame of documents.
 
-    Beside the frame `documents` returns `seen[system, item]`, what documents add to a system's mean (`latent_draw`).
+    `documents` also returns `seen[system, item]`, each output's deviation from its system's mean (`latent_draw`).
     """
 
     raters: Callable[[np.random.Generator], ScaleEffects]
@@ -75,11 +76,11 @@ def draw_world(
     others: ScaleSources | None = None,
     seen: Floats | None = None,
 ) -> World:
-    """Draw a world for a given frame: who sits where is given, what they would say is drawn.
+    """Draw a world for a frame, which seats the raters: effects of documents and noise of the ratings are drawn.
 
-    A gap in the frame stays a gap. With `potential` every rating is fixed, as in a recorded table. Other raters and
-    documents can be drawn for it where `others` says from where. `seen[system, item]` is what documents bring, where
-    that is drawn already (`latent_draw`).
+    A gap in the frame stays a gap. With `potential` every rating is fixed, as in a recorded table. Raters and documents
+    can be drawn anew if `others` has their sources (None: they cannot). `seen[system, item]` is the deviation of each
+    output from its system's mean (None: drawn by `latent_draw`).
     """
     if seen is None:
         seen = latent_draw(rng, effects, frame.document)
@@ -214,7 +215,7 @@ def latent_draw(rng: np.random.Generator, effects: ScaleEffects, document: Ints)
 
 
 def draw_raters(rng: np.random.Generator, effects: ScaleEffects, n_raters: int) -> ScaleEffects:
-    """Draw so many raters, for the same systems, from raters at large."""
+    """Return effects with `n_raters` raters drawn from raters at large, for the same systems."""
     leniency = effects.leniency_sd * rng.standard_normal(n_raters)
     sharpness = np.exp(effects.sharpness_sd * rng.standard_normal(n_raters))
     taste = effects.rater_system_sd * rng.standard_normal((len(effects.system), n_raters))
@@ -255,9 +256,10 @@ def draw_repeated_answers(
     rater: Ints,
     document: Ints,
 ) -> Floats:
-    """Draw other answers of a flat design about the same outputs, `seen[system, item]` being what documents bring.
+    """Draw other answers of a flat design about the same outputs: the score of each rating.
 
-    What raters make of documents is drawn anew with the residual; indices are those of `draw_flat_answers`.
+    `seen[system, item]` is each output's deviation from its system's mean, see `latent_draw`. Raters' effects on
+    documents are drawn anew with the residual; indices are those of `draw_flat_answers`.
     """
     return _score_answers(rng, effects, system, rater, document[item], _look_up(seen, system, item))
 
@@ -271,9 +273,9 @@ def _score_answers(
 
 
 def average_opinions(effects: ScaleEffects, system: Ints, rater: Ints, seen: Floats) -> Floats:
-    """Return what raters think on average of outputs that differ by `seen` from their system's mean.
+    """Return the mean latent of ratings of outputs that differ by `seen` from their system's mean.
 
-    Indices and `seen` broadcast; what raters make of documents, and the residual, are left out.
+    Indices and `seen` broadcast; raters' effects on documents, and the residual, are left out.
     """
     spread = np.take(effects.sharpness, rater) * (np.take(effects.system, system) - effects.mean + seen)
     return np.asarray(effects.mean + spread + np.take(effects.leniency, rater) + _look_up(effects.taste, system, rater))
@@ -316,8 +318,8 @@ def truth(effects: ScaleEffects) -> Floats:
 def truth_of_pool(effects: ScaleEffects, weight: Floats | None = None) -> Floats:
     """Return each system's mean score over documents and these raters: `[system]`, in scores.
 
-    Raters count as their `weight[rater]` says (None: all alike). What a rater makes of documents is averaged over
-    documents; leniency, sharpness and taste are the raters' own.
+    Raters count by `weight[rater]` (None: all alike). A rater's effects on documents are averaged; leniency, sharpness
+    and taste are the raters' own.
     """
     own = effects.mean + effects.sharpness * (effects.system[:, None] - effects.mean)
     latent = own + effects.leniency + effects.taste
@@ -332,7 +334,7 @@ def truth_of_pool(effects: ScaleEffects, weight: Floats | None = None) -> Floats
 
 
 def expected_scores(scale: Scale, latent: Floats, residual_sd: float) -> Floats:
-    """Return the mean score of raters who think `latent`, over the residual; same shape.
+    """Return the mean score of each latent value over the residual; same shape.
 
     Many values are looked up in a table of the function, which is smooth wherever there is a residual.
     """
@@ -343,7 +345,7 @@ def expected_scores(scale: Scale, latent: Floats, residual_sd: float) -> Floats:
 
 
 def mean_scores(scale: Scale, mean: Floats, normal_sd: float, residual_sd: float) -> Floats:
-    """Return the mean score of a latent: `mean`, plus a normal part, plus the residual; same shape as `mean`."""
+    """Return the mean score of a latent that is `mean` plus a normal part plus the residual; same shape as `mean`."""
     total = np.zeros(mean.shape)
     for factor, weight in _tail_nodes(scale.tail if residual_sd > 0 else np.inf):
         total += weight * _mean_score_of_normal(scale, mean, float(np.hypot(normal_sd, residual_sd * factor)))
