@@ -1,4 +1,8 @@
-"""Forecast what a sweep would take: some studies are timed, in a process that can be ended; nothing is written."""
+"""Forecast the time, memory and costs of a sweep: some studies are timed, and nothing is written.
+
+Call `forecast` with a sweep and its folder, which returns a `Forecast`. Studies are timed in a process that can be
+ended.
+"""
 
 from __future__ import annotations
 
@@ -38,12 +42,12 @@ from simlab.messages import duration
 from simlab.studies.money import find_currency
 
 MOST_SAID = 4
-"""Cells of which it is said what they ask about."""
+"""Most cells whose coverage lines (`Forecast.covered`) are given."""
 LONGEST_SECONDS = 8.0
-"""After so long whatever is being timed is cut off."""
+"""Seconds after which a study that is being timed is cut off."""
 SHORT_SECONDS = 0.1
 SOME = 10
-"""Of studies shorter than that so many are timed together: alone one costs as much as several in a block."""
+"""Studies timed together where one takes less than `SHORT_SECONDS`: alone each costs as much as several."""
 _START_SECONDS = 30.0
 LOOKING_SECONDS = 1.5
 
@@ -138,7 +142,7 @@ def _list_covered(job: PreparedSweep) -> tuple[str, ...]:
 
 
 class TimeForecast(NamedTuple):
-    """Seconds of all that is to be run, whether that is a lower bound only, and the basis of the forecast.
+    """Seconds of all blocks to be run, whether that is a lower bound only, and the basis of the forecast in words.
 
     `studies` are those that were timed or looked at.
     """

@@ -1,9 +1,9 @@
-"""Carry out campaigns of designs as they are asked for, in one ledger: what is looked at again is there.
+"""Simulate campaigns of designs on demand and measure them, keeping all campaigns in one ledger.
 
 A sweep knows its cells beforehand; a search finds out which it needs. Here a design becomes a cell when it is first
 looked at, and each look asks for so many worlds of it. Worlds have the same addresses in all designs, so designs are
 compared on the same worlds, and a folder that was begun goes on where it was. `open_laboratory` opens one;
-`Laboratory.look` simulates designs and returns their measures.
+`Laboratory.look` takes the number of worlds of each design, and returns its measures.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from simlab.types import Estimate, InputError, Place
 
 Design: TypeAlias = Hashable
 Measure = Callable[[Ledger, LedgerEntry, int], Mapping[str, Estimate]]
-"""Measures a cell from the campaigns in its first so many worlds that the ledger holds."""
+"""Returns the estimates, by measure, of a cell from the campaigns in its first n worlds: `measure(ledger, cell, n)`."""
 
 
 @dataclass(slots=True)

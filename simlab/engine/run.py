@@ -45,7 +45,7 @@ from simlab.types import Place
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """Summary of a run: its cells, blocks and campaigns, and what is wrong in all that the folder holds.
+    """Summary of a run: its cells, blocks and campaigns, and the failures in all that the folder holds.
 
     `blocks` and `campaigns` count those of this run, `torn` the damaged blocks that were given up; `notes` are lines
     for the user.
@@ -63,7 +63,7 @@ class RunSummary:
 
 @dataclass(frozen=True, slots=True)
 class LedgerWork:
-    """Work that a ledger has taken in: cells, blocks to be carried out, how many were given up, lines for the user.
+    """Work that a ledger has taken in: cells, blocks to be carried out, number of torn ones given up, notes.
 
     Of the blocks that are `unsampled` some are to be carried out again: those of this run, and of one that was killed
     before it came to that.
@@ -177,7 +177,7 @@ def sample_again(
 def take_in(
     sweep: Sweep, job: PreparedSweep, book: Ledger, *, allow_version: bool = False, shard: Shard | None = None
 ) -> LedgerWork:
-    """Let a ledger take in the sweep that is asked, and give up blocks that cannot be used; return what is left to do.
+    """Let a ledger take in a sweep, and give up blocks that cannot be used; return the work that is left.
 
     Raises InputError, before anything is written, where the folder holds another sweep, or what another program filled.
     """
@@ -228,7 +228,7 @@ def _describe_damage(records: Sequence[UnsoundRow]) -> str:
 
 
 def fit_in(job: PreparedSweep, book: Ledger) -> tuple[dict[str, Any], list[LedgerEntry]]:
-    """Find the sweep's place in what the ledger holds; raise InputError where it has none."""
+    """Return the folder's grown declaration and the sweep's cells on its grid; raise InputError where they misfit."""
     grown = book.extend_declaration(job.declaration)
     place = positions(grown, job.declaration)
     entries = [cell.place_on_grid(place(cell.values)) for cell in job.cells]

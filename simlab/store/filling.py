@@ -1,6 +1,6 @@
-"""Run and merge sweeps into stores.
+"""Run a sweep, or merge folders of one, and write the measures of all cells as a Zarr store.
 
-`fill` runs a sweep and `merge` joins folders of one; both then compute the measures of all cells and lay the store.
+`fill` takes a sweep and a folder and returns the `RunSummary`; `merge` takes folders and returns a `MergeAnswer`.
 """
 
 from __future__ import annotations
@@ -63,14 +63,14 @@ def fill(
 
 
 class Looking(NamedTuple):
-    """Measure cells from the campaigns that a ledger holds of them."""
+    """Function that measures a cell from the campaigns that a ledger holds of it."""
 
     measures: Measures
 
     def __call__(
         self, book: Ledger, entry: LedgerEntry, studies: range | None = None, worlds: int | None = None
     ) -> Mapping[str, Estimate]:
-        """Return the measures that have a value; of the studies in a range, or the first worlds, where one is given."""
+        """Return the measures that have a value, of studies in a range and of the first n `worlds` where given."""
         declared = grid(book).outcomes
         rows = (row for row in book.blocks(entry.cell) if worlds is None or row.block.address.world < worlds)
         outcomes = gather(rows, entry.config, declared)
