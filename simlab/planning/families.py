@@ -24,7 +24,7 @@ RISING = frozenset(("power", "power_at", "significant_share"))
 SURE = 4.0
 """Standard errors by which a measure must fall with size before it is taken for one that does not rise."""
 NEVER = -1.0
-"""Stands for a measure that has no value: no target is reached."""
+"""Value in place of a measure that has none, so that it reaches no target."""
 LEVEL = 2.0
 """Standard deviation of a measure's level, on the probit scale."""
 JITTER = 1e-6
@@ -203,9 +203,9 @@ class DesignFamily:
         return mask
 
     def reaches(self, targets: Sequence[Target], chance: Chance, margin: float = 0.0) -> Floats:
-        """Return by how much the worst of the targets is exceeded, in each resample: `[resample, size]`.
+        """Return the least excess of measures over their targets, in each resample: `[resample, size]`.
 
-        By how much more than the margin, or than half of what a target leaves up to 1, where that is less.
+        From it the margin is subtracted, or half of the distance of a target from 1, where that is less.
         """
         least = [target.least + min(margin, (1 - target.least) / 2) for target in targets]
         paths = [self.path(target.measure, chance) for target in targets]
@@ -266,7 +266,7 @@ def families(designs: Sequence[Design]) -> list[DesignFamily]:
 
 
 def list_measured_designs(all_of_them: Sequence[DesignFamily]) -> Iterator[tuple[Design, MeasuredDesign]]:
-    """Go through all designs that were looked at, with their measures."""
+    """Yield all designs that were looked at, with their measures."""
     for group in all_of_them:
         for k in sorted(group.known):
             yield group.designs[k], group.known[k]

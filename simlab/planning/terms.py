@@ -1,4 +1,4 @@
-"""Terms of a plan: designs and their levers, targets, limits, assumptions, and the bench that carries campaigns out.
+"""Data types of a plan: designs and levers, the request, assumptions, the ground, the bench, and results.
 
 A *design* is a tuple of settings that it adds to the study that all designs share. All designs meet the same simulated
 worlds; a *family* are the designs that differ in their size only (documents), along which cost rises. To *look* at a
@@ -79,9 +79,9 @@ class Ground:
     """Ground of a plan: the study that all designs share, as KEY=VALUE `words`, and what is known of its world.
 
     `systems` and `raters` are their numbers, `levers` the keys in which designs differ. `read` and `world` are lines on
-    the pilot and the world, `assumed` what nobody knows, or presets assume. With `these_raters` there are too few
-    raters to speak of others. `system_sd` is the spread of the systems' truths in `unit`, noise removed. `draws` counts
-    the posterior draws of a fitted world (0: none). `record` is for programs.
+    the pilot and the world, `assumed` lines on facts that are unknown, or taken from presets. With `these_raters` there
+    are too few raters for claims about others. `system_sd` is the spread of the systems' truths in `unit`, noise
+    removed. `draws` counts the posterior draws of a fitted world (0: none). `record` is for programs.
     """
 
     words: tuple[str, ...]
