@@ -50,7 +50,7 @@ class Address:
         return self.world, self.pool, self.draw, self.first, self.count
 
     def campaign(self, cell: int) -> str:
-        """Name the first campaign by numbers, as `simlab verify --replay` takes it, given the number of its cell."""
+        """Name the first campaign by numbers, as `simlab verify --replay` takes it; `cell` is that of its cell."""
         nested = [self.pool, self.draw] if self.pool or self.draw else []
         return ".".join(map(str, [cell, self.world, *nested, self.first]))
 

@@ -103,7 +103,7 @@ def refuse_memory(memory: Memory, jobs: int, free: int | None = None) -> None:
 
 
 def free_memory() -> int | None:
-    """Return the bytes that processes can still take: what is available, or what a container leaves; None: unknown."""
+    """Return the bytes of memory that are free, on the machine or in its container; None where unknown."""
     return min((*_read_available(Path("/proc/meminfo")), *_read_headroom(_CGROUP)), default=None)
 
 

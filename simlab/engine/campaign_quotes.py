@@ -55,8 +55,8 @@ class Quote:
     """Quote for a campaign of a cell, judged by `campaigns` that were carried out; `failed` others were not.
 
     `at` are the values of the cell on the axes; `hours` and `days` are None without a clock. `ended[code]` is the share
-    of campaigns by what ended them (`simlab.types.collection`), empty where a study does not tell. `currency` is the
-    name of the money, if it has one. `why` says why nothing is quoted, or why some campaigns failed.
+    of campaigns by the code of their end (`simlab.types.collection`), empty where a study does not tell. `currency` is
+    the name of the money, if it has one. `why` says why nothing is quoted, or why some campaigns failed.
     """
 
     at: Mapping[str, Any]

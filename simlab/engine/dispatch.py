@@ -34,7 +34,7 @@ class Bundles:
 
     Until the first bundle has shown how long campaigns take, each is one block. Those of one place (the same studies of
     several cells) stay together where that is not too long, else they are cut evenly, those of cells that take longest
-    first: nobody shall wait at the end for a long one that was begun last. `alone`: each is one block.
+    first: a long one begun last would delay the end. `alone`: each is one block.
 
     May be used by several threads.
     """

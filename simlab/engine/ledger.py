@@ -3,8 +3,8 @@
 `open_to_write` and `reading` open a `Ledger`: `admit` takes in a declaration and cells, `find_gaps` lists missing
 studies, `record` commits finished blocks and `blocks` reads them.
 
-One SQLite file per folder, written by the driver only. What a worker hands over at a time is one transaction, flushed
-to the disk before the next, so that neither a killed driver nor a power cut loses what was handed over. The driver
+One SQLite file per folder, written by the driver only. A bundle of blocks from a worker is one transaction, flushed
+to the disk before the next, so that neither a killed driver nor a power cut loses any. The driver
 holds SQLite's exclusive lock for as long as it runs; the operating system lifts the lock of a killed one.
 """
 
@@ -72,7 +72,7 @@ _AT = "cell = ? AND world = ? AND first = ? AND count = ? AND pool = ? AND draw 
 
 
 class StoreOrigin(NamedTuple):
-    """Origin of a store: the simlab that laid it, its measures, and digests of blocks and cells and of its files."""
+    """Origin of a store: digest of the simlab that wrote it, its measures, digests of the ledger and of its files."""
 
     by: str
     measures: str
@@ -109,7 +109,7 @@ __all__ = [
 def open_to_write(folder: Path, look: Callable[[Ledger], object] | None = None) -> Iterator[Ledger]:
     """Open the ledger of a folder, alone; a new one is started where there is none.
 
-    Where the file is damaged, what can be read of it is copied into a new one, if `look`, a check that is called with
+    Where the file is damaged, its readable rows are copied into a new one, if `look`, a check that is called with
     the new ledger, raises nothing. Raises InputError where another run holds it or the file is not a ledger.
     """
     with ExitStack() as stack:
@@ -307,11 +307,11 @@ class Ledger:
         return otherwise if kept is None else kept
 
     def mark_laid(self, laid: StoreOrigin) -> None:
-        """Note that the store holds all that the ledger does, and what it was laid from."""
+        """Note that the store holds all that the ledger does, and the store's origin."""
         self.note(store=LAID, laid=laid)
 
     def read_origin(self) -> StoreOrigin | None:
-        """Return what the store was last laid from; None where that is not known."""
+        """Return the origin of the store; None where it is not known."""
         return None if (kept := self.read_note("laid")) is None else StoreOrigin(*kept)
 
     def is_laid(self) -> bool:
@@ -319,7 +319,7 @@ class Ledger:
         return bool(self.read_note("store") == LAID)
 
     def mark_stale(self) -> None:
-        """Note that blocks will come or go, so that the store does not hold what the ledger does."""
+        """Note that blocks of the ledger will change, so that the store will differ from it."""
         self.note(store=BEHIND)
 
     def is_seen(self, by: str) -> bool:

@@ -160,9 +160,9 @@ def prepare(
 ) -> PreparedSweep:
     """Check every cell of a sweep that is not `known` to have passed, and return all of them with their sizes.
 
-    `check` returns the shape of a cell (None: that of a study). Raises InputError where the keys of one contradict each
-    other, and, before anything is drawn, where there are too
-    many blocks or a world of `jobs` processes would not fit into memory.
+    `check` returns the shape of a cell (None: that of studies), `jobs` is the number of processes. Raises InputError
+    where the keys of one contradict each other, and, before anything is drawn, where there are too many blocks or a
+    world of `jobs` processes would not fit into memory.
     """
     refuse_many_blocks(sweep)
     enter_phase("checking the cells", sweep.base.get("plugins", ()))

@@ -138,7 +138,7 @@ def name_study(at: Address, k: int) -> Address:
 
 
 def difference(finished: Finished, alone: Finished) -> str | None:
-    """State in what a study carried out alone differs from what its block holds; None where not a bit does."""
+    """Describe how a study carried out alone differs from its block; None where no bit does."""
     study = alone.address.first
     if alone.failed:
         return f"study {study} failed when it was carried out again: {alone.reason}"

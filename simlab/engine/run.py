@@ -1,7 +1,8 @@
-"""Carry out what a sweep is missing, block by block, on all cores; nothing that goes wrong in a block stops it.
+"""Simulate the missing campaigns of a sweep, block by block, on all cores; a failing block does not stop it.
 
-`run` does all of it and returns a `RunSummary`: it checks the cells (`prepare`), opens the folder's ledger, notes there
-what is wanted (`take_in`), carries out the missing blocks, and repeats a sample of them (`sample_again`).
+Call `run` with a sweep and a folder, which returns a `RunSummary`: it checks the cells (`prepare`), opens the folder's
+ledger, adds the cells and sizes wanted to it (`take_in`), carries out the missing blocks, and repeats a sample of them
+(`sample_again`).
 """
 
 from __future__ import annotations
@@ -88,14 +89,14 @@ def run(
     finish: Callable[[Ledger], Sequence[str]] | None = None,
     shard: Shard | None = None,
 ) -> RunSummary:
-    """Carry out what is missing of a sweep, or of a `shard` of it, and keep it in the folder's ledger.
+    """Carry out the missing blocks of a sweep, or of a `shard` of it, and keep them in the folder's ledger.
 
     `block` carries out a block and `check` checks a cell (None: those of studies), by `jobs` processes (None: as the
     config says, else one per core). `finish` is called at the end, while no other
-    run can write to the folder; what it returns is noted. `allow_version` continues a folder whose numbers were
-    computed by a simlab that gives others. Raises InputError, before anything is written, where the keys of a cell
-    contradict each other, the sweep is too large, the folder holds another sweep or other numbers, or another run is
-    at it.
+    run can write to the folder; the lines that it returns are added to the notes. `allow_version` continues a folder
+    whose numbers were computed by a simlab that gives others. Raises InputError, before anything is written, where the
+    keys of a cell contradict each other, the sweep is too large, the folder holds another sweep or other numbers, or
+    another run is at it.
     """
     began = time.monotonic()
     processes = count_jobs(sweep, jobs)
@@ -239,9 +240,9 @@ def fit_in(job: PreparedSweep, book: Ledger) -> tuple[dict[str, Any], list[Ledge
 def list_missing(
     sweep: Sweep, book: Ledger | None, entries: Sequence[LedgerEntry], shard: Shard | None = None
 ) -> list[BlockTask]:
-    """Cut what is not finished into blocks, world by world, the same studies of all cells in a row.
+    """Cut the unfinished studies into blocks, world by world, the same studies of all cells in a row.
 
-    Of a shard those that are its own, cut as the blocks of the whole sweep are.
+    With a shard only its own blocks are returned, cut as those of the whole sweep are.
     """
     cells = {entry.cell: entry.config for entry in entries}
 

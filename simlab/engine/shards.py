@@ -140,7 +140,7 @@ Gaps: TypeAlias = Callable[[str, Place], Iterable[tuple[int, int]]]
 def missing_blocks(
     whole: SweepSizes, cells: Sequence[str], gaps: Gaps, shards: Sequence[Shard | None] = (None,)
 ) -> Iterator[Address]:
-    """Cut what is missing of cells into blocks, place by place; keep those of some shards (None: all)."""
+    """Cut the gaps of cells (keys) into blocks, place by place; yield addresses of those of some shards (None: all)."""
     for place, (world, pool, draw) in enumerate(whole.places()):
         for number, cell in enumerate(cells):
             for gap in gaps(cell, Place(world, pool, draw)):

@@ -103,7 +103,7 @@ def timeline(config: Mapping[str, Any], collected: Collected) -> Timeline:
 
 
 def nights(begin: Floats, end: Floats, stop: float) -> list[tuple[float, float]]:
-    """List the times when nobody is at work for hours, up to the end of a campaign.
+    """List the (begin, end) of times without work of at least `NIGHT` hours, up to the end `stop` of a campaign.
 
     >>> nights(np.array([0.0, 3.0, 24.0]), np.array([4.0, 8.0, 30.0]), 48.0)
     [(8.0, 24.0), (30.0, 48.0)]

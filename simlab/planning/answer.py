@@ -114,9 +114,9 @@ def answer(
 
     `bench` is that of the search, `fresh` one with another seed and two pools and two draws of documents a world.
     Where targets are for these raters it has one pool, and `others` is such a bench with two, for raters that were not
-    asked. `compared` is what `compare` returned for the same benches. `robust` and `flips` are how far the advice
-    holds in other worlds, `pool` is how many raters claims about others need. `loads` counts what a design asks of
-    people, `config` is the advice's composed study.
+    asked. `compared` is what `compare` returned for the same benches. `robust` and `flips` say how far the
+    advice holds in other worlds, `pool` how many raters claims about others need. `loads` returns a design's work for
+    raters, `config` is the advice's composed study.
     """
     roles, looked = compared or compare(search, bench, fresh, ground, wanted)
     rows = _rows({design: role for design, role in roles.items() if looked.get(design)}, looked)
@@ -270,10 +270,10 @@ def _share_worlds(roles: Mapping[Design, Role], looked: Mapping[Design, Measured
 
 
 def order_by_preference(compared: PageDesigns, wanted: PlanRequest) -> list[Design]:
-    """Return the designs of a page at the price of the one that is named, in the order in which they are to be named.
+    """Return the designs of a page at the price of its first one, in the order in which they should be advised.
 
-    Of those that no other outdoes by more than the margin, all at once, the simplest comes first, and the one that is
-    named before others as simple; where there are none, the one that others outdo by the least.
+    Of those that no other outdoes by more than the margin, simultaneously, the simplest comes first (the first one
+    before equally simple ones); where there are none, the one that others outdo by the least.
     """
     looked, roles = (
         compared.looked,

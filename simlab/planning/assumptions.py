@@ -1,8 +1,8 @@
 """List a plan's assumptions on people, scores and prices, each with its plausible range.
 
 `list_assumptions` returns an `Assumption` for each spread, speed and price of a composed study. The other functions
-read from such a config what a plan needs beside: how many documents money pays, how far systems lie apart, what raters
-have to do (`loads`), and how many raters claims about others need (`find_needed_raters`).
+compute from such a config the number of documents that money pays, the standard deviation of systems (`system_sd`), the
+work of raters (`loads`), and the number of raters that claims about raters at large need (`find_needed_raters`).
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def sizes(config: Mapping[str, Any], documents: int) -> dict[str, Any]:
 def system_sd(config: Mapping[str, Any]) -> float:
     """Return the standard deviation of the systems' truths: the root of its mean square over worlds.
 
-    Of a fitted world these are draws of the posterior, so that what the pilot's noise added to its means is left out.
+    Worlds of a fitted law are draws of its posterior, so that the pilot's noise is left out.
     """
     truths = [draw_world(config, world).truth for world in range(WORLDS)]
     return float(np.sqrt(np.mean([np.var(truth, ddof=1) for truth in truths if truth is not None])))

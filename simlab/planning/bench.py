@@ -1,6 +1,7 @@
-"""Simulate campaigns of designs, and return each design's measures, and differences of two, with their errors.
+"""Simulate campaigns of designs, and return each design's measures, or differences of two, with their errors.
 
-A bench (`open_bench`) keeps campaigns in a folder and simulates those that are missing. `words` are the KEY=VALUE
+`open_bench` yields a bench, which keeps campaigns in a folder: its `look` takes the number of worlds of each design,
+simulates those that are missing, and returns estimates by measure. `words` are the KEY=VALUE
 settings that all designs share; `Composer` makes the config of a design from these and its own.
 """
 
@@ -102,7 +103,7 @@ def measure_value(looked: MeasuredDesign, name: str) -> float:
 
 
 def is_within_limits(looked: MeasuredDesign, wanted: PlanRequest) -> bool:
-    """True if campaigns of a design end as planned, with the money that there is."""
+    """True if campaigns of a design end as planned, and cost no more than the limit on money."""
     ended, money = measure_value(looked, "ended_as_planned"), measure_value(looked, "money")
     if math.isfinite(ended) and ended < ENDED:
         return False

@@ -1,7 +1,8 @@
 """Find how far an assumption may move from its value before the plan's advice changes.
 
-`FollowedDesigns.choose` picks the advice and its rivals; its `crossing` looks at them at other values of an assumption,
-and returns the nearest *event*, where another design becomes the better advice. The *conditions* of a design are that
+Call `FollowedDesigns.choose` with a bench (which simulates designs), the result of a search and the request; its method
+`crossing` looks at the advice and its rivals at other values of an assumption, and returns the nearest *event*, where
+another design becomes the better advice. The *conditions* of a design are that
 it reaches each target, ends as planned, keeps to the money, and costs less than the advice; the *margin* of one is at
 least 0 where it holds (on the probit scale of shares, the log scale of money). *Distances* are those of
 `AssumptionScale`; a *side* is 1 above the value that is assumed, and -1 below.

@@ -51,7 +51,7 @@ class Curve(NamedTuple):
     largest: Figure
 
     def figure(self, size: float) -> Figure:
-        """Return the share at a size, with its 95 % interval."""
+        """Return the measure (a share) at a size, with its 95 % interval."""
         if self.rise is None:
             return UNKNOWN
         at, error = self.rise.value(math.log(size))
@@ -79,7 +79,7 @@ class Curve(NamedTuple):
 
 
 def curves(tried: Mapping[Design, MeasuredDesign], measure: str, wanted: PlanRequest) -> list[Curve]:
-    """Fit a curve to each family of designs that were tried, but for those whose campaigns were often cut off."""
+    """Fit a curve of `measure` to each family of designs that were tried, except designs often cut off."""
     groups: dict[Design, list[Design]] = {}
     for design, looked in tried.items():
         if size_of(design) is not None and measure in looked and "money" in looked and _end_probability(looked, wanted):

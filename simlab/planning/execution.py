@@ -47,7 +47,7 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class PlanSearch:
-    """Search for a plan: the ground, the designs, what is wanted, and where campaigns are kept.
+    """Input of `carry_out_plan`: the ground, the designs, the request, and where campaigns are kept.
 
     `book` is the ledger of the search's campaigns, which holds the folder `out` for this plan alone.
     `scenarios` are files of other worlds in which the advice is asked about (with `force` also of those that failed

@@ -1,8 +1,8 @@
 """Families of designs that differ in their size only: costs and measures as functions of size.
 
-`families` sorts designs; each `DesignFamily` records what was measured of some sizes, and its `costs`, `path` and
-`reaches` say what all sizes come to, in each resample of the simulated worlds (a Bayesian bootstrap: `Chance`). In
-shapes `size` counts the designs of a family, from the smallest on.
+`families` sorts designs; each `DesignFamily` records the measures of some sizes, and its `costs`, `path` and
+`reaches` return the money, a measure and the excess over targets of all sizes, in each resample of the simulated worlds
+(a Bayesian bootstrap: `Chance`). In shapes `size` counts the designs of a family, from the smallest on.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MOST_MEASURES, MOST_SIZES = 100, 10_000
 
 
 class CurveShape(NamedTuple):
-    """Prior shape of a measure along the logarithm of sizes: a line's slope, and what bends it, `(sd, length)`."""
+    """Prior shape of a measure along the logarithm of sizes: a line's slope, and its bends `(sd, length)`."""
 
     slope: float
     slope_sd: float
@@ -130,7 +130,7 @@ def _error(first: Estimate, second: Estimate) -> float:
 class DesignFamily:
     """Designs of a family in the order of their sizes, and the measurements of some of them.
 
-    `known[k]` is what was measured of the k-th design, of `worlds[k]` worlds; `drawn` are its measures in resamples of
+    `known[k]` are the measures of the k-th design in `worlds[k]` worlds; `drawn` are its measures in resamples of
     them. `number` tells families apart where random numbers are drawn. The first `struck` designs
     are not chosen any more: fresh worlds did not show their targets.
     """
@@ -149,7 +149,7 @@ class DesignFamily:
         return len(self.designs)
 
     def record_look(self, k: int, looked: MeasuredDesign, worlds: int) -> None:
-        """Record what was measured of the k-th design in so many worlds."""
+        """Record the measures of the k-th design in `worlds` worlds."""
         if self.worlds.get(k) == worlds:
             return
         self.known[k], self.worlds[k] = looked, worlds

@@ -82,7 +82,7 @@ class _Event:
 
 @dataclass(frozen=True, slots=True)
 class _Following:
-    """Follow an advice to where it changes, with at most so many worlds at a value."""
+    """Search for the events of an advice, with at most `worlds` worlds at a value."""
 
     along: FollowedDesigns
     worlds: int

@@ -30,7 +30,7 @@ from simlab.planning.terms import Design, Ground
 from simlab.types import InputError
 
 OF_PLANS = ("worlds", "pools", "document_draws", "studies", "measure", "engine")
-"""Keys that say how a plan simulates, not what is studied."""
+"""Keys of a config that set how a plan simulates, and are not part of the study."""
 
 PLAN, FRONT, FIGURE, PARAGRAPH, WORLD = "plan.json", "front.csv", "front.png", "paragraph.md", "world.yaml"
 READ = {"systems": WORLD, "metric": "metric.yaml"}
@@ -54,7 +54,7 @@ def compose_folder_study(ground: Ground, design: Design) -> dict[str, Any]:
 
 
 class Frozen(NamedTuple):
-    """A study as it is written into its folder, its digest, and the files that it reads by their names there."""
+    """A study as its folder holds it, its digest, and the paths of the files that it reads, by their names there."""
 
     config: Mapping[str, Any]
     text: str

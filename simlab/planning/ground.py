@@ -66,7 +66,7 @@ def stand_on_preset(given: GivenSettings) -> Ground:
     """Return a ground of preset worlds: no ratings exist yet, and raters and systems are as in another campaign.
 
     `systems=...` among the words chooses others than those of ESA; `systems=fitted` is the fit that is built in, or at
-    `systems.path`. Raises InputError for systems of which nobody knows what is true, or that are not rated.
+    `systems.path`. Raises InputError for systems whose truth is not known, or that are not rated.
     """
     systems = given.keys.get("systems", USUAL)
     if systems == FITTED:

@@ -42,7 +42,7 @@ NO_LEVERS = {
 }
 RATIO = 1.1
 SEATS = 3
-"""Raters who sit together, where there are enough."""
+"""Raters of a bucket, who rate the same documents, and buckets of a rater, where all raters are drawn anew."""
 FEWEST_DOCUMENTS, MOST_SIZES, MOST_DESIGNS = 10, 40, 5000
 _RANGE = re.compile(r"(\d{1,6})\.\.(\d{1,6})", re.ASCII)
 _NEXT = re.compile(r",(?=\s*[A-Za-z_]\w*(?:(?:\.\w+)+\s*(?:=|,|$)|\s*=))", re.ASCII)
@@ -56,7 +56,7 @@ def choose_designs(ground: Ground, compose: Compose, over: str | None, candidate
 
     `over` are levers as typed (`KEY=A,B` or `KEY=A..B`), `candidates` is a file of designs; `compose` makes the config
     of a design.
-    Raises InputError for a lever that there is not, and for designs that contradict themselves.
+    Raises InputError for an unknown lever, and for designs that contradict themselves.
     """
     if over is not None and candidates is not None:
         raise InputError("--over and --candidates both say which designs there are; give one of them")

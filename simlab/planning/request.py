@@ -1,7 +1,8 @@
 """Parse the command line of a plan: a pilot or a world, settings, targets, and designs to choose from.
 
 `split_words` tells a file from settings, `settings` writes prices and deadlines as KEY=VALUE, `read` reads the targets
-and `read_designs` a file of designs; `measures` and `choose_replicates` return what the targets ask of simulations.
+and `read_designs` a file of designs; `measures` and `choose_replicates` return the measures and the replicates that
+the targets need.
 """
 
 from __future__ import annotations
@@ -180,8 +181,8 @@ def _read_list(text: str, where: str) -> Any:
 def read(target: str | None, floor: str | None) -> tuple[Target, ...]:
     """Read targets from `--target M=X[,M=X]` and `--floor`.
 
-    Without a target power is to be .8; `no_wrong_claim` of .95 is added unless it is typed. Raises InputError for a
-    measure that there is not, or that is no share, and for targets that are met by silence.
+    Without a target power is to be .8; `no_wrong_claim` of .95 is added unless it is typed. Raises InputError for an
+    unknown measure, one that is no share, and for targets that are met by silence.
 
     >>> read("power=.7", None)
     (Target(measure='power', least=0.7, floor=False), Target(measure='no_wrong_claim', least=0.95, floor=False))

@@ -1,4 +1,4 @@
-"""Find designs of other kinds at the cost of the advice, and test whether they find more than it.
+"""Find designs of other families at the cost of the advice, and test whether they find more than it.
 
 `same_money` returns such designs; `rivalry` takes the rows of a page and returns the most by which another row may be
 better than the first. The rows of a plan's page are designs, the advice first, that met the same worlds. Among m + 1 of

@@ -1,4 +1,4 @@
-"""Measure the robustness of an advice: in what share of the worlds that may be true it reaches all its targets.
+"""Measure the robustness of an advice: in what share of plausible worlds it reaches all of its targets.
 
 `measure_robustness` does so for posterior draws of a world that was fitted to a pilot, `measure_scenario_robustness`
 for worlds that a user named. Both take the result of a search and a bench (which simulates designs), and return a

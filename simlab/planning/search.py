@@ -251,10 +251,11 @@ def _standing(family: DesignFamily, k: int, wanted: PlanRequest, chance: Chance)
 def search(bench: Bench, designs: Sequence[Design], wanted: PlanRequest, say: Say | None = None) -> SearchResult:
     """Name the cheapest design that reaches all targets within the limits, its rivals, and the one that gets furthest.
 
-    Families are looked at in the middle of their sizes, and then wherever the choice could be wrong: power rises with
-    size, as far as can be seen; other measures may go up and down between the sizes that were looked at. The search
-    ends when the choice is right with the wanted probability, or with the bench's patience. `say` gets a line on
-    the leading design. Raises ValueError without designs.
+    `designs` are all that may be chosen, `wanted` are targets and limits. Families are looked at in the middle of their
+    sizes, and then wherever the choice could be wrong: power rises with size, as far as can be seen; other measures may
+    go up and down between the sizes that were looked at. The search ends when the choice is right with the wanted
+    probability, or with the bench's patience. `say` gets a line on the leading design. Raises ValueError without
+    designs.
     """
     return go_on(begin(designs, wanted), bench, say)
 

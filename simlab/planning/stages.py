@@ -36,7 +36,7 @@ class Patience:
 class CountedBench:
     """A bench whose studies, `per_world` in each world of a design, are counted against the patience of its plan.
 
-    What a folder holds already counts as if it were simulated now: a plan that goes on gives the same advice.
+    Studies that a folder holds already count as if they were simulated now: a plan that goes on gives the same advice.
     """
 
     bench: Bench

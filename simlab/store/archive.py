@@ -1,7 +1,7 @@
 """Write a store into one ZIP file, and read stores from ZIP files without unpacking them to the disk.
 
-The store lies at the root of the file, so that zarr and xarray open it without simlab; readers of Zarr pass over what
-lies beside it. `write` makes an archive, with the texts of `describe` beside the store; `reading` opens one.
+The store lies at the root of the file, so that zarr and xarray open it without simlab; readers of Zarr ignore the files
+beside it. `write` makes an archive, with the texts of `describe` beside the store; `reading` opens one.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def write(file: Path, store: Path, beside: Mapping[str, str]) -> None:
 
 
 def describe(about: Mapping[str, Any], folder: Path, stored: StoredSweep, labels: Labels) -> dict[str, str]:
-    """Return the texts beside a store, by file name: whoever has the archive has no ledger.
+    """Return the texts beside a store, by file name, which replace the ledger for readers of an archive.
 
     `about` are the attributes of the store, which lies in `folder`; `stored` is its entry in the catalogue.
     The sweep file is that of the ledger; a calculation, which has none, is written from what its store declares.
@@ -138,7 +138,7 @@ class FilesOfArchive:
         return last in self.list(folder).files
 
     def list(self, name: str) -> Listing:
-        """List a folder; nothing lies in one that is not there."""
+        """List a folder; a missing one is empty."""
         return self._listed.get(name, Listing(frozenset(), frozenset()))
 
 

@@ -1,9 +1,9 @@
 """Convert outcomes of truth values and whole numbers to and from stored arrays in which missing ones are marked.
 
-Zarr has no gap for them: what was never simulated, or belongs to a pair that a cell does not have, would read as False
-or 0, and every mean over it would be wrong. So they are stored with a value that stands for nothing and the attribute
-`_FillValue` of the CF conventions (section 2.5.1), by which xarray reads floats with NaN. Truth values are stored as
-int8, 1 byte as before; read, they take 4 bytes in place of 1, counts 8 in place of 4.
+Zarr has no missing values for them: those of campaigns not simulated, or of pairs that a cell lacks, would read as
+False or 0, and every mean over them would be wrong. So they are stored with a value that marks them as missing and the
+attribute `_FillValue` of the CF conventions (section 2.5.1), by which xarray reads floats with NaN. Truth values are
+stored as int8, 1 byte as before; read, they take 4 bytes in place of 1, counts 8 in place of 4.
 """
 
 from __future__ import annotations

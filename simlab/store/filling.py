@@ -42,7 +42,7 @@ def fill(
     quiet: bool = False,
     allow_version: bool = False,
 ) -> engine.RunSummary:
-    """Carry out what is missing of a sweep and lay its store: `engine.run`, then the measures of every cell.
+    """Carry out the missing blocks of a sweep (`engine.run`), compute the measures of every cell, write the store.
 
     A sweep that has a target is run by `engine.precision_rounds`, one that locates a crossing by `engine.locating`,
     whose cells `choose` names round by round. `measures` are functions of outcomes and `labels` their attributes, by
@@ -82,7 +82,7 @@ class Looking(NamedTuple):
 
 
 class MergeAnswer(NamedTuple):
-    """Result of a merge, and a line on what is missing, if anything is."""
+    """Result of a merge, and a line on missing campaigns, if there are any."""
 
     merged: Merged
     missing: str | None
@@ -97,7 +97,7 @@ def merge(
     allow_version: bool = False,
     quiet: bool = False,
 ) -> MergeAnswer:
-    """Merge folders into one, and lay its store; see `simlab.engine.merging.merge`.
+    """Merge folders into one, and write its store; see `simlab.engine.merging.merge`.
 
     Raises InputError, before anything is written, for a measure of a package that is not among `plugins`, too.
     """

@@ -73,9 +73,9 @@ def sureness(dataset: xr.Dataset, measure: str, axes: Sequence[str] | None = Non
 
 
 def count_informative_clusters(dataset: xr.Dataset, measure: str) -> Mapping[tuple[int, ...], int] | None:
-    """Count the clusters of each cell in which there was something to count; None where there always is.
+    """Count, by cell, the clusters in which a conditional measure has cases; None for measures that always have some.
 
-    Of a store that keeps no outcomes none are known.
+    All counts are 0 for a store that keeps no outcomes.
     """
     if measure not in CONDITIONAL:
         return None

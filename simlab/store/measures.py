@@ -102,7 +102,7 @@ def means(outcomes: Mapping[str, Outcome]) -> Measures:
 
 
 def labels_of_means(outcomes: Mapping[str, Outcome]) -> Labels:
-    """Return the name of each outcome's mean, and whether the best design has the least."""
+    """Return the attributes of each outcome's mean: its label, and whether less is better."""
     return {
         name: {"label": f"mean of: {outcome.label}", **({"less_is_better": True} if name in LESS_IS_BETTER else {})}
         for name, outcome in outcomes.items()

@@ -194,7 +194,7 @@ def find_companion(dataset: xr.Dataset, names: Sequence[str]) -> str | None:
 
 
 def add_companion(dataset: xr.Dataset, names: Sequence[str]) -> xr.Dataset:
-    """Add to a store what `find_companion` names, from its outcomes; a store without them stays as it is."""
+    """Add to a store the measure that `find_companion` names, from outcomes; a store without these stays as it is."""
     if not EMPTINESS & set(names) or set(FOUND) & set(names):
         return dataset
     for name in FOUND:
@@ -259,7 +259,7 @@ def records(dataset: xr.Dataset, measures: Sequence[str]) -> list[dict[str, Any]
 
     Beside a measure `m` stand `m_mcse`, `m_n`, `m_clusters`, `m_low` and `m_high` (a 95 % interval inside the measure's
     range), and `m_failed`, the campaigns of the cell that failed. Where some cell has no value, `m_reason` says why.
-    `held_fixed` names by measure what its studies share, `reservation` is a warning about all of them. Of a
+    `held_fixed` names by measure the draws that its studies share, `reservation` is a warning about all of them. Of a
     store that was run to a precision `reached` tells whether a cell has it (None: no error can be told).
     """
     axes = name_axes(dataset)

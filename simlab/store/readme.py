@@ -1,6 +1,6 @@
 """Write the README of a store's folder: its contents, the command that made it, and how to open it.
 
-Like the store it depends on nothing but what was asked: the same command gives the same bytes. Where a folder was
+Like the store it depends on the request only: the same command gives the same bytes. Where a folder was
 continued by its name, the command that made it stays above the one that continued it. The `describe_...` functions
 return the text, from what a sweep declares, and `write` puts it into the folder.
 """

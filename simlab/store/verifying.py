@@ -1,4 +1,4 @@
-"""Check that a folder holds what it should: every block sound, every chunk there, the store as the ledger says.
+"""Check a folder of results: every block undamaged, every chunk present, the store equal to its ledger.
 
 Call `verify` with a folder, which returns a `StoreReport` with a line for each problem.
 """
@@ -64,7 +64,7 @@ def list_missing(book: Ledger) -> list[Address]:
 
 
 def list_incomplete(book: Ledger) -> list[Shard]:
-    """List the shards of whose blocks a folder lacks some; nothing where nobody can tell."""
+    """List the shards with missing blocks; none where the sweep has grown since, so that they are unknown."""
     whole, cells, noted = _read_sizes(book), _cells(book), book.read_note("shards", [])
     shards, seals = list_shards(noted), {shard["seal"] for shard in noted}
     if whole is None or len({shard.n_shards for shard in shards}) != 1 or seals != {whole.seal(cells)}:

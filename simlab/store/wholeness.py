@@ -104,7 +104,7 @@ class FilesOfFolder:
         return (self.path / name).exists()
 
     def list(self, name: str) -> Listing:
-        """List a folder; nothing lies in one that is not there. Links are nothing that a store has."""
+        """List a folder, without links; a missing one is empty."""
         try:
             with os.scandir(self.path / name) as entries:
                 children = list(entries)

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 def materialise(
     book: Ledger, measures: Measures, labels: Labels | None = None, command: str = "", jobs: int = 1
 ) -> list[str]:
-    """Lay the store of a ledger in the ledger's folder, unless it lies there, and beside it a page for readers.
+    """Write the store of a ledger into the ledger's folder, unless it is up to date, and a README beside it.
 
     `command` is that of the user; the README names it. Returns a line if the README could not be written, else
     none; raises InputError where the disk does not take the store.
@@ -68,7 +68,7 @@ def materialise(
 
 
 def lay_store(book: Ledger, measures: Measures, labels: Labels, jobs: int = 1) -> None:
-    """Lay the store of a ledger, which takes the place of an old one; raise InputError where the disk takes none."""
+    """Write the store of a ledger in place of an old one; raise InputError where the disk does not take it."""
     settle(book.folder)
     where = book.folder / NEW
     with guard_store(book.folder):
@@ -90,7 +90,7 @@ def _describe_origin(book: Ledger, measures: Measures, labels: Labels) -> StoreO
 
 
 def lay_group(where: Path | zarr.abc.store.Store, lay: Callable[[zarr.Group], dict[str, Any]]) -> None:
-    """Lay a store, on the disk or in memory: `lay` lays its arrays in a group, and returns its attributes."""
+    """Write a store, on the disk or in memory: `lay` writes its arrays into a group, and returns its attributes."""
     import zarr
 
     root = zarr.create_group(where, zarr_format=3)

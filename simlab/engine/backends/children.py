@@ -135,9 +135,10 @@ def run_in_dask_worker(start: bytes, request: bytes, seconds: float | None) -> b
 
 
 def call_in_child(start: bytes, function: Callable[..., Any], *arguments: Any, seconds: float | None = None) -> Any:
-    """Return what a function returns in a child process.
+    """Return the value of a function that is called in a child process.
 
-    Raises what the function raises, ChildDied if the child died, TimeoutError if the call took longer than `seconds`.
+    Raises the exceptions of the function, ChildDied if the child died, TimeoutError if the call took longer than
+    `seconds`.
     """
     result = run_in_child(start, pickle_call(function, *arguments), lambda: True, seconds)
     if result == TOO_LONG:

@@ -76,7 +76,7 @@ class WaitLimit:
         return self._began + self.seconds - time.monotonic()
 
     def is_over(self, whom: str) -> bool:
-        """True if the time is over; says after a while what is waited for."""
+        """True if the time is over; after some seconds `say` gets a line on `whom`, which is waited for."""
         if not self._said and self.seconds - self.left > SAID_AFTER_SECONDS:
             self._said = True
             self._say(f"waiting for {whom}, for {duration(self.seconds)} at most (engine.scheduler_seconds)")

@@ -37,7 +37,7 @@ _MENDING = "the command that filled it mends it"
 
 
 class SourceBlock(NamedTuple):
-    """A block of a folder, in the order in which blocks are compared; `row` is its place there."""
+    """A block of the folder numbered `source`; fields are in the order of comparison; `row` is that of its ledger."""
 
     cell: str
     world: int
