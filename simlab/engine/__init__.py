@@ -1,1 +1,1 @@
-"""Carry out what is missing of a sweep, block by block, on all cores, and keep it in a ledger."""
+"""Simulate the missing campaigns of a sweep, block by block, on all cores, and keep them in a ledger."""

@@ -1,7 +1,8 @@
-"""Name blocks of studies, find which are missing, and seal what became of each.
+"""Addresses and results of blocks of studies, their checksums, and the gaps between finished blocks.
 
 A *block* is consecutive studies of one cell of a sweep, in one world, with one pool of raters and one draw of
-documents: `Address` names it, `Finished` is its result. Intervals of studies are `(first, count)`.
+documents: `Address` names it, `Finished` is its result, with arrays as bytes (`pack`, `unpack`). Call `gaps` with
+finished intervals of studies `(first, count)`, which returns the missing ones; `cut` divides one into blocks.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from numpy.lib import format as npy
 from simlab.types import Array, Place
 
 MOST_BYTES = 2 * 2**30
-"""No block is larger: it would not fit into a store."""
+"""Most bytes of a block's arrays: a larger one would not fit into a store."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,17 +40,17 @@ class Address:
 
     @property
     def places(self) -> tuple[Place, ...]:
-        """List where the studies live."""
+        """List the place (world, pool, draw, study) of each study of the block."""
         studies = range(self.first, self.first + self.count)
         return tuple(Place(self.world, self.pool, self.draw, study) for study in studies)
 
     @property
     def order(self) -> tuple[int, ...]:
-        """Sort blocks by where their studies live, those of all cells in a row."""
+        """Sort key of a block: its place first, so that the blocks of all cells at a place are neighbours."""
         return self.world, self.pool, self.draw, self.first, self.count
 
     def campaign(self, cell: int) -> str:
-        """Name the first campaign by numbers, as `simlab verify --replay` takes it, given the number of its cell."""
+        """Name the first campaign by numbers, as `simlab verify --replay` takes it; `cell` is that of its cell."""
         nested = [self.pool, self.draw] if self.pool or self.draw else []
         return ".".join(map(str, [cell, self.world, *nested, self.first]))
 
@@ -64,8 +65,8 @@ class Address:
 class Finished:
     """Result of a block: its arrays as bytes, or the reason why it failed.
 
-    `failures` lists (study, reason) of the studies whose design could not be carried out; `seconds` are those that it
-    took a worker, which are not kept.
+    `failures` lists (study, reason) of the studies whose design could not be carried out; `seconds` is the time that
+    the block took a worker, which the ledger does not keep.
     """
 
     address: Address
@@ -81,7 +82,7 @@ class Finished:
 
     @property
     def checksum(self) -> str:
-        """Seal the outcome together with its address, so that an exchanged payload is found too."""
+        """Return the checksum of result and address, so that a payload at a wrong address is found, too."""
         at = self.address
         # The first pool and draw leave no word, here as in the addresses of random numbers.
         more = [at.pool, at.draw] if at.pool or at.draw else []

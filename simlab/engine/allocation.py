@@ -38,9 +38,9 @@ FIRST_STUDIES = 4
 """Studies of each of the first worlds: two halves of two, the fewest that tell worlds from studies over pairs."""
 MOST_STUDIES = 64
 GROWTH = 4
-"""No round has more than so many times the worlds of the one before: a few worlds tell an error roughly."""
+"""Most worlds of a round, as a multiple of those of the round before: few worlds tell an error only roughly."""
 SURE = 0.7
-"""Of a number far away that share is gone to at first."""
+"""Share of a far larger number of worlds that a round carries out first, before errors are estimated anew."""
 
 Estimates = Mapping[str, Mapping[str, Estimate]]
 """Estimates by cell and measure."""
@@ -71,7 +71,7 @@ class Goal:
 
 
 class ErrorQuestion(NamedTuple):
-    """Question for the error of a target in a cell, or of the difference between two."""
+    """Target of precision with the key of the cell, or the two cells, in which its error is measured."""
 
     target: PrecisionTarget
     cells: tuple[str, ...]
@@ -82,7 +82,7 @@ class ErrorQuestion(NamedTuple):
         return measure_range(self.target.measure)
 
     def find_estimates(self, estimates: Estimates) -> list[Estimate] | None:
-        """Return what was measured in the cells; None where one has no value."""
+        """Return the estimates of the target's measure in the cells; None where one has no value."""
         measured = [estimates.get(cell, {}).get(self.target.measure) for cell in self.cells]
         known = [estimate for estimate in measured if estimate is not None and math.isfinite(estimate.value)]
         return known if len(known) == len(self.cells) else None
@@ -99,7 +99,7 @@ class ErrorQuestion(NamedTuple):
 
 
 def combine_influence(known: Sequence[Estimate]) -> tuple[Floats, int]:
-    """Return `influence[cluster]` on a measure, or on the difference of two, and how many clusters it rests on."""
+    """Return `influence[cluster]` of one estimate, or of the difference of two, and its number of clusters."""
     first = known[0].influence
     return gap(first, known[1].influence) if len(known) > 1 else (first, int(np.isfinite(first).sum()))
 
@@ -119,10 +119,10 @@ def questions(targets: Sequence[PrecisionTarget], entries: Sequence[LedgerEntry]
 
 
 def enlarge_goal(goal: Goal, questions: Sequence[ErrorQuestion], estimates: Estimates, step: int = 1) -> Goal | None:
-    """Return the next goal: more of the cells that have not reached a target; None where all rest.
+    """Return the next goal: more worlds of the cells that have not reached a target; None where all have.
 
-    Sizes are multiples of `step` where they grow. A cell without a value rests, too: more of the same would tell no
-    error.
+    Numbers of worlds (of one world: studies) that grow become multiples of `step`. A cell without a value rests, too:
+    more of the same would tell no error.
     """
     wanted: dict[str, float] = {}
     for question in questions:
@@ -151,7 +151,8 @@ def choose_studies(
 ) -> Goal:
     """Choose how many studies a world has, for all cells: the number at which the targets cost least.
 
-    `halves` are estimates from the first and the second half of the studies of each world.
+    `halves` are estimates from the first and the second half of the studies of each world; `fits(n)` is true of
+    numbers of studies that may be chosen.
     """
     known = [
         (question, variance_parts)
@@ -171,7 +172,7 @@ def choose_studies(
 
 
 Fits = Callable[[int], bool]
-"""Tells whether so many studies of a world are whole document sets."""
+"""True if a number of studies of a world makes whole document sets."""
 
 
 def _list_doublings(first: int) -> Iterator[int]:
@@ -209,7 +210,7 @@ def make_first_round(sweep: Sweep) -> Sweep:
 
 
 def is_one_world(sweep: Sweep) -> bool:
-    """True if a sweep is over recorded tables, which are there once."""
+    """True if a sweep is over recorded tables, which are one world."""
     recorded = (str(config.get("systems", {}).get("_target_", "")) for config in sweep.composed.values())
     return sweep.worlds == 1 and any(target.startswith("simlab.world.recorded.") for target in recorded)
 
@@ -224,17 +225,17 @@ def refuse_too_few(first: Sweep, until: Until) -> None:
 
 
 def replace_sizes(sweep: Sweep, worlds: int, studies: int) -> Sweep:
-    """Ask for so many worlds, and studies of each."""
+    """Return the sweep with other numbers of worlds and of studies of each."""
     return replace(sweep, worlds=worlds, studies=studies)
 
 
 def list_set_sizes(sweep: Sweep) -> frozenset[int]:
-    """List how many studies share a set of documents in some cell."""
+    """List the numbers of studies that share a set of documents, of all cells."""
     return frozenset(int(cell.config.get("design", {}).get("studies_per_document_set") or 1) for cell in sweep.cells())
 
 
 def whole_sets(studies: int, sets: frozenset[int]) -> bool:
-    """True if so many studies are whole sets, or part of one."""
+    """True if a number of studies is at most, or a multiple of, each number in `sets` (`list_set_sizes`)."""
     return all(studies <= n or studies % n == 0 for n in sets)
 
 

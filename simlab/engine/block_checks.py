@@ -1,7 +1,8 @@
-"""Check blocks against what their cells declare: one that does not fit is never committed, and given up where it was.
+"""Check the arrays of blocks against the outcomes that their cells declare; a misfit is not committed.
 
-A store has one place for each outcome of each campaign. A block of another shape or type, without a status, or that
-holds other campaigns than its address names, would bar the store for good.
+A block of another shape or type, or with other campaigns than its address names, would bar the store for good.
+`Fitting` carries out blocks and checks them at once; `misfit` returns why one does not fit; `find_unusable` goes
+through a ledger and yields its unusable blocks with reasons.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _CAMPAIGN = Outcome(("replicate",), "int32", -1, "where a campaign lives")
 
 
 class BlockSchema(NamedTuple):
-    """Schema of the blocks of a cell: outcomes, and the sizes of dimensions; `exact` where none is smaller."""
+    """Schema of a cell's blocks: outcomes and sizes of dimensions, by name; unless `exact` sizes are upper limits."""
 
     outcomes: Mapping[str, Outcome]
     sizes: Mapping[str, int]
@@ -81,7 +82,7 @@ def _try_block(block: BlockFunction, config: Mapping[str, Any], places: Sequence
 
 
 def misfit(arrays: Mapping[str, Array], at: Address, declared: BlockSchema) -> str | None:
-    """State in what the arrays of a block do not fit its cell, None where they do."""
+    """Describe how arrays misfit the block's address and schema; None where they fit."""
     if lacking := [name for name in NEEDED if name not in arrays]:
         return f"has no {lacking[0]}"
     for name, array in arrays.items():
@@ -98,7 +99,7 @@ def misfit(arrays: Mapping[str, Array], at: Address, declared: BlockSchema) -> s
 
 
 def check_system_count(finished: Finished, n_systems: Mapping[str, int]) -> Finished:
-    """Return a block, as failed where the worker could not know that it has another number of systems than its cell."""
+    """Return a block, marked as failed if it has another number of systems than its cell (`n_systems[cell]`)."""
     wanted = n_systems.get(finished.address.cell)
     if finished.failed or wanted is None:
         return finished
@@ -111,10 +112,10 @@ def check_system_count(finished: Finished, n_systems: Mapping[str, int]) -> Fini
 def find_unusable(
     book: Ledger, *, seen: bool = False, declared: Mapping[str, BlockSchema] | None = None
 ) -> Iterator[tuple[LedgerRow, str]]:
-    """Go through all blocks of a ledger; yield those that cannot be used, and why.
+    """Go through all blocks of a ledger; yield those that cannot be used, each with the reason.
 
-    Where a simlab has `seen` them all, as they are, only their checksums are tested. `declared` are the schemas of the
-    blocks, by cell, where they are known.
+    If `seen` (an earlier run has checked them all) only checksums are tested. `declared` are the schemas of the blocks
+    by cell (None: read from the ledger).
     """
     if seen:
         yield from ((row, _TORN) for row in book.blocks() if not row.sound)

@@ -1,4 +1,7 @@
-"""Refuse, before anything is drawn, what the machine cannot take: too many blocks or processes, too large worlds."""
+"""Refuse sweeps that the machine cannot take, before anything is drawn: too many blocks or jobs, too large worlds.
+
+The `refuse_...` functions raise InputError; `forecast_memory` returns the bytes that a worker will need.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +25,11 @@ MOST_CAMPAIGNS = 2**31 - 1
 """Worlds and studies are counted with 32 bits."""
 
 NEVER_REFUSED = 256 * 2**20
-"""What is free changes from second to second, so small worlds are left to the machine."""
+"""Bytes of a worker, beyond `PROCESS_BYTES`, that are never refused: free memory changes from second to second."""
 PROCESS_BYTES = 120 * 2**20
 """Bytes of a worker before it draws anything."""
 FEWEST_REFUSED = 64
-"""So many processes are never refused: who asks for some more than there are cores may know why."""
+"""Number of processes up to which none are refused, however few cores the machine has."""
 JOBS_PER_CORE = 4
 _CGROUP = Path("/sys/fs/cgroup")
 _LIMITS = (("memory.max", "memory.current"), ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"))
@@ -85,7 +88,7 @@ def refuse_large(config: Mapping[str, Any]) -> None:
 
 
 def refuse_memory(memory: Memory, jobs: int, free: int | None = None) -> None:
-    """Raise InputError, naming what takes most, where worlds and campaigns would not fit into what is free."""
+    """Raise InputError, naming the largest part, where `jobs` workers exceed the `free` bytes (None: measure them)."""
     free = free_memory() if free is None else free
     if free is None or memory.worker - PROCESS_BYTES <= NEVER_REFUSED or jobs * memory.worker <= free:
         return
@@ -100,7 +103,7 @@ def refuse_memory(memory: Memory, jobs: int, free: int | None = None) -> None:
 
 
 def free_memory() -> int | None:
-    """Return the bytes that processes can still take: what is available, or what a container leaves; None: unknown."""
+    """Return the bytes of memory that are free, on the machine or in its container; None where unknown."""
     return min((*_read_available(Path("/proc/meminfo")), *_read_headroom(_CGROUP)), default=None)
 
 
@@ -113,7 +116,7 @@ def free_disk(folder: Path) -> int:
 
 
 def check_jobs(jobs: int, where: str) -> int:
-    """Return a number of processes; raise InputError for more than any use."""
+    """Return `jobs`; raise InputError, naming the option `where`, for more processes than are of any use."""
     from joblib import cpu_count
 
     most = max(FEWEST_REFUSED, JOBS_PER_CORE * cpu_count())

@@ -1,8 +1,9 @@
-"""Quote what a campaign will take (money, hours of work, days, what may end it), and read off one what it bought.
+"""Quote the money, hours of work and days that a campaign will take, from some that are simulated.
 
 Some campaigns are carried out, each in a world of its own and with people of its own, since how quick people are
 differs more from pool to pool than anything else does. They run in a process that can be ended, for a few seconds.
-`quotes` returns a `Quote` a cell, `purchase` what one finished campaign bought.
+Call `quotes` with cells (values on the axes, config), which returns a `Quote` for some of them; `purchase` reads the
+ratings and their price off one finished campaign.
 """
 
 from __future__ import annotations
@@ -24,25 +25,25 @@ from simlab.studies.money import has_account
 from simlab.types import OK, Array, Floats, Place
 
 FIRST_SECONDS = 60.0
-"""Then a first campaign, which imports and compiles, is cut off, and nothing is quoted."""
+"""Seconds after which a first campaign, which imports and compiles, is cut off, and nothing is quoted."""
 LONGEST_SECONDS = 15.0
-"""So long those that follow may take, a machine that is busy included."""
+"""Seconds that the further campaigns may take, also on a busy machine."""
 SIZES = (5, 10, 20, 50, 100, 200)
-"""Of a cell so many campaigns are carried out: one of few numbers, by what one takes the processor, so that a quote
-hardly depends on what else a machine does."""
+"""Numbers of campaigns that are carried out of a cell: one is chosen by the processor's seconds for a campaign. So
+few are possible that a quote hardly depends on the load of the machine."""
 MOST_CELLS = 4
-"""Of a sweep so many cells are quoted: the first, the last, and some between them."""
+"""Cells of a sweep that are quoted at most: the first, the last, and some between them."""
 LEVELS = (5.0, 50.0, 95.0)
 """Percentiles of campaigns that are the lower end, the middle and the upper end of a quote."""
 FEW = 20
-"""Of fewer campaigns the ends are the least and the most: nobody knows what 5 % stay below."""
+"""Campaigns below which the ends of a quote are the least and the most: percentiles would be unknown."""
 TAKEN = ("cost", "work_hours", "campaign_days")
 PACE = "pace"
 GOLDEN = 0.618033988749895
 
 
 class QuantileSpan(NamedTuple):
-    """Quantiles of campaigns, 5, 50 and 95 %; of few campaigns the least and the most they took."""
+    """Percentiles 5, 50 and 95 over campaigns; of few campaigns `low` and `high` are the least and the most."""
 
     low: float
     middle: float
@@ -54,8 +55,8 @@ class Quote:
     """Quote for a campaign of a cell, judged by `campaigns` that were carried out; `failed` others were not.
 
     `at` are the values of the cell on the axes; `hours` and `days` are None without a clock. `ended[code]` is the share
-    of campaigns by what ended them (`simlab.types.collection`), empty where a study does not tell. `currency` is the
-    name of the money, if it has one. `why` says why nothing is quoted, or why some campaigns failed.
+    of campaigns by the code of their end (`simlab.types.collection`), empty where a study does not tell. `currency` is
+    the name of the money, if it has one. `why` says why nothing is quoted, or why some campaigns failed.
     """
 
     at: Mapping[str, Any]
@@ -97,7 +98,7 @@ def quotes(block: BlockFunction, cells: Sequence[tuple[Mapping[str, Any], Mappin
 
 
 def spread(cells: Sequence[Any], most: int) -> list[Any]:
-    """Choose at most so many cells, from the first to the last.
+    """Choose at most `most` cells, evenly from the first to the last.
 
     >>> spread("abcdefgh", 4), spread("ab", 4)
     (['a', 'c', 'f', 'h'], ['a', 'b'])
@@ -160,7 +161,7 @@ def _run_campaigns(start: bytes, block: BlockFunction, config: Mapping[str, Any]
 
 
 def limit_campaigns(seconds: float, patience: float) -> int:
-    """Return how many campaigns of so many seconds patience allows, one of a few sizes.
+    """Return how many campaigns, each of `seconds`, `patience` seconds allow: one of `SIZES`.
 
     >>> limit_campaigns(0.01, 3.0), limit_campaigns(0.1, 3.0), limit_campaigns(9.0, 3.0)
     (200, 20, 5)
@@ -169,7 +170,7 @@ def limit_campaigns(seconds: float, patience: float) -> int:
 
 
 def campaigns(block: BlockFunction, config: Mapping[str, Any], first: int, stop: int) -> CampaignCosts:
-    """Carry out a campaign in each of the worlds from the first on; return what they took, and what ended them.
+    """Carry out a campaign in each of the worlds first, ..., stop - 1; return their costs and the codes of their ends.
 
     `PACE` has the seconds of the processor that a campaign took.
     """
@@ -183,7 +184,7 @@ def campaigns(block: BlockFunction, config: Mapping[str, Any], first: int, stop:
 
 @dataclass(frozen=True, slots=True)
 class Purchase:
-    """Purchase of one campaign, all systems together: ratings and their price; `outcomes` names what it gave."""
+    """Purchase of one campaign, all systems together: ratings and their price; `outcomes` names its arrays."""
 
     ratings: int
     cost: float
@@ -192,7 +193,7 @@ class Purchase:
 
 
 def purchase(finished: Finished) -> Purchase | None:
-    """Return what the first campaign of a block bought; None where it failed, or does not say."""
+    """Return the purchase of a block's first campaign; None where it failed, or has no such outcomes."""
     if finished.failed or finished.failures:
         return None
     arrays = unpack(finished.payload)
@@ -203,10 +204,10 @@ def purchase(finished: Finished) -> Purchase | None:
 
 
 def order_extremes_first(cells: Sequence[tuple[Any, ...]]) -> list[int]:
-    """Order cells, given by their values on the axes: those first that likely buy least and most.
+    """Return the indices of cells (tuples of values on the axes), those first that likely buy least and most.
 
-    That is where all numbers are least, or all most; then each number either; then the others. Of alike cells any first
-    few are spread over all.
+    First come cells whose numbers are all least or all greatest, then those whose every number is one or the other,
+    then the rest. Cells of one rank are spread evenly.
 
     >>> order_extremes_first([(n, how) for n in (1, 2, 3) for how in "ab"])
     [0, 5, 4, 1, 2, 3]

@@ -1,4 +1,4 @@
-"""Declare the outcomes of the campaigns of a sweep, and their sizes.
+"""Collect the outcomes (arrays, with type and dimensions) that the campaigns of a sweep can have, and their sizes.
 
 Each study has a *kind* (of ratings, of comparisons, ...), which declares its outcomes. `gather_conclusions` returns
 those of all cells of a sweep. The kinds that are built in are known to every simlab. What a plug-in's kind declares is
@@ -26,7 +26,7 @@ Config = Mapping[str, Any]
 
 
 class Conclusions(NamedTuple):
-    """Outcomes that campaigns can have, the sizes of their dimensions, and the names along these."""
+    """Outcomes that campaigns can have, by name; `sizes` and `along` (labels) are those of each dimension, by name."""
 
     outcomes: Mapping[str, Outcome]
     sizes: Mapping[str, int]
@@ -55,7 +55,7 @@ def join_declarations(stored: Mapping[str, Any], requested: Mapping[str, Any]) -
 
 
 def describe_plugin_kinds(configs: Sequence[Config]) -> dict[str, Any]:
-    """Return the declaration of the outcomes of plug-ins' kinds as plain data; empty where all are built in."""
+    """Return as plain data the outcomes that kinds of plug-ins declare; empty where all kinds are built in."""
     if not any(config.get("plugins") for config in configs):
         return {}
     of_cells = [(identify_kind(config), config) for config in configs]

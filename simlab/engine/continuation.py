@@ -19,7 +19,7 @@ from simlab.messages import flatten, shorten, show
 from simlab.types import QUESTION, InputError
 
 Placed: TypeAlias = tuple[tuple[int, ...], Mapping[str, Any]]
-"""Where a cell stands on the axes, and its config."""
+"""A cell: its index on each axis, and its config."""
 
 CROSSED = ("pools", "document_draws")
 """Sizes that a declaration names where there is more than one; see `Place`."""
@@ -66,7 +66,7 @@ def _serialise_axis(axis: Axis) -> dict[str, Any]:
 
 
 def merge_crossings(*declared: Mapping[str, Any]) -> dict[str, int]:
-    """Return the largest numbers of pools and draws of documents; one of each is not written down."""
+    """Return the largest numbers of pools and draws of documents, by key, of several declarations; 1 is left out."""
     largest = {key: max(one.get(key, 1) for one in declared) for key in CROSSED}
     return {key: number for key, number in largest.items() if number > 1}
 
@@ -88,10 +88,10 @@ def same_numbers(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
 
 
 def grow(stored: Declaration, declaration: Declaration, where: str) -> dict[str, Any]:
-    """Return the declaration of a folder that held `stored` and is asked for more.
+    """Return the declaration of a folder that held `stored` once it also holds the requested `declaration`.
 
     A folder only grows: stored values of an axis come first, new ones after; `worlds` and `studies` are the
-    larger ones; measures, figure and texts are those asked. Raises InputError for another base or other axes.
+    larger ones; measures, figure and texts are the requested ones. Raises InputError for another base or other axes.
     """
     _same_axes(stored["axes"], declaration["axes"], where)
     # What all cells share depends on the values asked: a key that is no longer shared contradicts nothing here.
@@ -137,12 +137,12 @@ def _axis_keys(axis: Mapping[str, Any]) -> set[str]:
 
 
 def position(grown: Declaration, declaration: Declaration, values: Sequence[Any]) -> tuple[int, ...]:
-    """Find a cell of the asked sweep, given its axis values, on the grid of the grown one."""
+    """Return the indices, one an axis of the grown grid, of a cell of the requested sweep, given its axis values."""
     return positions(grown, declaration)(values)
 
 
 def positions(grown: Declaration, declaration: Declaration) -> Callable[[Sequence[Any]], tuple[int, ...]]:
-    """Return a function that finds cells of the asked sweep, by axis values, on the grid of the grown one."""
+    """Return a function that does for any values what `position` does, the axes being matched once."""
     keys = [axis["key"] for axis in declaration["axes"]]
     axes = [(keys.index(axis["key"]), axis["values"], _number_values(axis["values"])) for axis in grown["axes"]]
 

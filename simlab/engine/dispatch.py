@@ -1,6 +1,7 @@
 """Bundle blocks that share what they can, hand them to worker processes, and find the block that kills its worker.
 
-A *bundle* is the blocks that a worker carries out in one call. `dispatch` is the function to call.
+A *bundle* is the blocks that a worker carries out in one call. Call `dispatch` with tasks and a backend; it returns
+nothing, and passes finished blocks to the callback `accept`.
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ from simlab.engine.backends import Backend, Died
 from simlab.engine.workers import BlockFunction, BlockLimits, BlockTask, BundleResult
 
 LONGEST_SECONDS = 2.5
-"""A bundle takes about so long: whoever ends a run early loses no more than that."""
+"""Seconds that a bundle takes about: an interrupted run loses no more than that."""
 SHORTEST_SECONDS = 0.1
-"""Towards the end bundles get shorter, so that workers end together, down to this."""
+"""Least seconds of a bundle: towards the end bundles get shorter, so that workers end together."""
 OLD = 0.5
 """Weight of the seconds of earlier bundles beside those of the last one."""
 
 ALIKE = 4.0
-"""Cells whose campaigns take so many times as long at most are not put into another order."""
+"""Ratio of the seconds of campaigns up to which cells keep their order."""
 
 WORKER_DIED = "worker died"
 
@@ -33,7 +34,7 @@ class Bundles:
 
     Until the first bundle has shown how long campaigns take, each is one block. Those of one place (the same studies of
     several cells) stay together where that is not too long, else they are cut evenly, those of cells that take longest
-    first: nobody shall wait at the end for a long one that was begun last. `alone`: each is one block.
+    first: a long one begun last would delay the end. `alone`: each is one block.
 
     May be used by several threads.
     """

@@ -1,4 +1,8 @@
-"""Forecast what a sweep would take: some studies are timed, in a process that can be ended; nothing is written."""
+"""Forecast the time, memory and costs of a sweep: some studies are timed, and nothing is written.
+
+Call `forecast` with a sweep and its folder, which returns a `Forecast`. Studies are timed in a process that can be
+ended.
+"""
 
 from __future__ import annotations
 
@@ -38,12 +42,12 @@ from simlab.messages import duration
 from simlab.studies.money import find_currency
 
 MOST_SAID = 4
-"""Cells of which it is said what they ask about."""
+"""Most cells whose coverage lines (`Forecast.covered`) are given."""
 LONGEST_SECONDS = 8.0
-"""After so long whatever is being timed is cut off."""
+"""Seconds after which a study that is being timed is cut off."""
 SHORT_SECONDS = 0.1
 SOME = 10
-"""Of studies shorter than that so many are timed together: alone one costs as much as several in a block."""
+"""Studies timed together where one takes less than `SHORT_SECONDS`: alone each costs as much as several."""
 _START_SECONDS = 30.0
 LOOKING_SECONDS = 1.5
 
@@ -53,9 +57,9 @@ class Forecast:
     """Forecast of a run: its size, its time, its memory and its costs.
 
     Cells and campaigns of the whole sweep, and blocks and campaigns that are missing; seconds (`at_least`: that is a
-    lower bound); bytes that are stored; bytes of memory that a process takes, and what these are made of; `purchases`
-    are what a campaign buys in each of the cells that were looked at, `quotes` what a campaign takes in some of those
-    that have prices. `covered` are lines on what one answer covers, and how money cuts a design, in the first cells.
+    lower bound); bytes that are stored; bytes of memory of a process, and a breakdown of these in words; `purchases`
+    are the ratings and prices of a campaign in each cell that was simulated, `quotes` the money and time of a campaign
+    in some cells that have prices. `covered` are lines on what one answer covers, and on budgets, in the first cells.
     `how` is the basis of the time.
     """
 
@@ -138,7 +142,7 @@ def _list_covered(job: PreparedSweep) -> tuple[str, ...]:
 
 
 class TimeForecast(NamedTuple):
-    """Seconds of all that is to be run, whether that is a lower bound only, and the basis of the forecast.
+    """Seconds of all blocks to be run, whether that is a lower bound only, and the basis of the forecast in words.
 
     `studies` are those that were timed or looked at.
     """
@@ -152,7 +156,7 @@ class TimeForecast(NamedTuple):
 class _Times(NamedTuple):
     """Studies that were timed with the seconds of a campaign of their cells, in a block.
 
-    `warm` is what a process takes before it computes at its pace; `cut` is after how long a study was cut off,
+    `warm` is the time that a process takes before it computes at its pace; `cut` is after how long a study was cut off,
     `looked` are studies of other cells.
     """
 
@@ -165,11 +169,11 @@ class _Times(NamedTuple):
 def forecast_time(
     block: BlockFunction, tasks: Sequence[BlockTask], jobs: int, others: Sequence[BlockTask] = ()
 ) -> TimeForecast:
-    """Time a few studies in as many cells as patience allows, and scale up; cells not timed count as the mean.
+    """Time a few studies of the blocks to be run (`tasks`), and scale up; cells that are not timed count as the mean.
 
     The first run of a study also imports, compiles and draws the world: each process pays for that once, at the same
-    time as the others. Short studies are timed as blocks of several, which share what they can. Of `others`, of cells
-    that need not be missing, the first studies are carried out for a little longer, to be looked at.
+    time as the others. Short studies are timed as blocks of several, which share what they can. The first
+    studies of `others`, tasks of further cells, are carried out for a little longer, for their outcomes.
     """
     todo: dict[str, int] = {}
     for task in tasks:

@@ -1,9 +1,9 @@
-"""Carry out campaigns of designs as they are asked for, in one ledger: what is looked at again is there.
+"""Simulate campaigns of designs on demand and measure them, keeping all campaigns in one ledger.
 
 A sweep knows its cells beforehand; a search finds out which it needs. Here a design becomes a cell when it is first
 looked at, and each look asks for so many worlds of it. Worlds have the same addresses in all designs, so designs are
 compared on the same worlds, and a folder that was begun goes on where it was. `open_laboratory` opens one;
-`Laboratory.look` simulates designs and returns their measures.
+`Laboratory.look` takes the number of worlds of each design, and returns its measures.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from simlab.types import Estimate, InputError, Place
 
 Design: TypeAlias = Hashable
 Measure = Callable[[Ledger, LedgerEntry, int], Mapping[str, Estimate]]
-"""Measures a cell from the campaigns in its first so many worlds that the ledger holds."""
+"""Returns the estimates, by measure, of a cell from the campaigns in its first n worlds: `measure(ledger, cell, n)`."""
 
 
 @dataclass(slots=True)
 class Laboratory:
-    """Look at designs: carry out what is missing of their worlds, and measure them.
+    """Look at designs: carry out the missing campaigns of their worlds, and measure them.
 
     `compose` makes the config of a design, `measure` its estimates, `base` has the pools and draws of documents of a
     world. `cells` has the cell of each design, `seconds` is the patience. Of each cell `worlds` were
@@ -75,7 +75,7 @@ class Laboratory:
         return self.seconds_per_world
 
     def look(self, wants: Mapping[Any, int]) -> dict[Any, Mapping[str, Estimate]]:
-        """Carry out what is missing of the first `wants[design]` worlds of each design, and measure these.
+        """Carry out missing campaigns in the first `wants[design]` worlds of each design; return measures by design.
 
         Raises InputError, before anything is carried out, for a design whose keys contradict each other.
         """
@@ -154,7 +154,7 @@ def open_laboratory(
     quiet: bool = False,
     allow_version: bool = False,
 ) -> Iterator[Laboratory]:
-    """Open a ledger and the processes that carry out campaigns, for as many looks as there is patience.
+    """Open a ledger and the processes that carry out campaigns, and yield a laboratory whose patience is `seconds`.
 
     `kept` is the folder of the ledger, or a ledger that is open for writing already.
     `base` is the study that all designs share, with its engine, pools and draws of documents. Raises InputError, before

@@ -3,8 +3,8 @@
 `open_to_write` and `reading` open a `Ledger`: `admit` takes in a declaration and cells, `find_gaps` lists missing
 studies, `record` commits finished blocks and `blocks` reads them.
 
-One SQLite file per folder, written by the driver only. What a worker hands over at a time is one transaction, flushed
-to the disk before the next, so that neither a killed driver nor a power cut loses what was handed over. The driver
+One SQLite file per folder, written by the driver only. A bundle of blocks from a worker is one transaction, flushed
+to the disk before the next, so that neither a killed driver nor a power cut loses any. The driver
 holds SQLite's exclusive lock for as long as it runs; the operating system lifts the lock of a killed one.
 """
 
@@ -66,13 +66,13 @@ from simlab.types import InputError, Place
 Held = TypeVar("Held")
 
 LAID, BEHIND = "laid", "behind"
-"""Whether the store is known to hold what the ledger holds, or a run may have been killed before it was laid anew."""
+"""State of the store: it holds all that the ledger holds, or a run may have been killed before it was written."""
 _INSERT = f"INSERT INTO blocks ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 (no text from outside)
 _AT = "cell = ? AND world = ? AND first = ? AND count = ? AND pool = ? AND draw = ?"
 
 
 class StoreOrigin(NamedTuple):
-    """Origin of a store: the simlab that laid it, its measures, and digests of blocks and cells and of its files."""
+    """Origin of a store: digest of the simlab that wrote it, its measures, digests of the ledger and of its files."""
 
     by: str
     measures: str
@@ -81,7 +81,7 @@ class StoreOrigin(NamedTuple):
 
 
 class Known(NamedTuple):
-    """Results that are not worked out again: the systems of the cells that were checked, by their `check_key`.
+    """Results that need not be computed again: the systems of each checked cell, by its `check_key`.
 
     `sizes` are the memory and bytes that it forecast for the sweep whose cells and engine have the digest `named`.
     """
@@ -109,8 +109,8 @@ __all__ = [
 def open_to_write(folder: Path, look: Callable[[Ledger], object] | None = None) -> Iterator[Ledger]:
     """Open the ledger of a folder, alone; a new one is started where there is none.
 
-    Where the file is damaged, what can be read of it is copied into a new one, if `look`, which is shown that, does
-    not refuse it. Raises InputError where another run holds it or the file is not a ledger.
+    Where the file is damaged, its readable rows are copied into a new one, if `look`, a check that is called with
+    the new ledger, raises nothing. Raises InputError where another run holds it or the file is not a ledger.
     """
     with ExitStack() as stack:
         salvaged = None
@@ -128,7 +128,7 @@ def open_to_write(folder: Path, look: Callable[[Ledger], object] | None = None) 
 
 @contextmanager
 def reading(folder: Path, patience: float | None = None, *, whole: bool = False) -> Iterator[Ledger]:
-    """Open the ledger of a folder without changing it; see `open_to_read`."""
+    """Open the ledger of a folder without changing it; `patience` and `whole` are those of `open_to_read`."""
     with open_to_read(folder, patience, whole=whole) as database:
         yield Ledger(database, folder)
 
@@ -222,7 +222,7 @@ class Ledger:
     def admit(
         self, grown: Mapping[str, Any], entries: Sequence[LedgerEntry], sizes: Mapping[str, tuple[int, int]]
     ) -> None:
-        """Take in the folder's new declaration, cells, and how many `(worlds, studies)` are wanted of each cell.
+        """Take in the folder's new declaration, cells, and the `(worlds, studies)` wanted of each cell, by its key.
 
         Rows that are damaged are given up: what is asked is written anew. From now on the store is behind. A ledger
         that holds all this stays as it is.
@@ -285,7 +285,7 @@ class Ledger:
         self._put("asked", [[*size, sorted(cells)] for size, cells in sorted(requests.items())])
 
     def requests(self) -> Requests:
-        """Return the cells of which so many `(worlds, studies)` were asked; none where that is lost."""
+        """Return the keys of cells by the `(worlds, studies)` that were requested of them; none where that is lost."""
 
         def read() -> Requests:
             return {(worlds, studies): frozenset(cells) for worlds, studies, cells in self.read_note("asked", ())}
@@ -302,16 +302,16 @@ class Ledger:
                     self._put(key, value)
 
     def read_note(self, key: str, otherwise: Any = None) -> Any:
-        """Return a record that is worth nothing where it is damaged; `otherwise` where there is none."""
+        """Return a record of the folder by its name; `otherwise` where it is missing or damaged."""
         kept = None if self.is_damaged(key) else self._load(key)
         return otherwise if kept is None else kept
 
     def mark_laid(self, laid: StoreOrigin) -> None:
-        """Note that the store holds all that the ledger does, and what it was laid from."""
+        """Note that the store holds all that the ledger does, and the store's origin."""
         self.note(store=LAID, laid=laid)
 
     def read_origin(self) -> StoreOrigin | None:
-        """Return what the store was last laid from; None where that is not known."""
+        """Return the origin of the store; None where it is not known."""
         return None if (kept := self.read_note("laid")) is None else StoreOrigin(*kept)
 
     def is_laid(self) -> bool:
@@ -319,7 +319,7 @@ class Ledger:
         return bool(self.read_note("store") == LAID)
 
     def mark_stale(self) -> None:
-        """Note that blocks will come or go, so that the store does not hold what the ledger does."""
+        """Note that blocks of the ledger will change, so that the store will differ from it."""
         self.note(store=BEHIND)
 
     def is_seen(self, by: str) -> bool:
@@ -343,7 +343,7 @@ class Ledger:
         return self._read_once("meta", "state", read)
 
     def read_known(self, by: str) -> Known:
-        """Return what the simlab with the digest `by` has noted that it knows."""
+        """Return the results that the simlab with the digest `by` has noted."""
         kept = self.read_note("known")
         if kept is None or kept[0] != by:
             return Known()
@@ -351,7 +351,7 @@ class Ledger:
         return Known({key: each[k] for key, k in kept[2].items()}, *kept[3:])
 
     def note_known(self, by: str, known: Known) -> None:
-        """Note what a simlab knows, beside what it knew before."""
+        """Add results of the simlab with the digest `by` to those that it has noted before."""
         before = self.read_known(by)
         systems, last = {**before.systems, **known.systems}, known if known.named else before
         number = {names: k for k, names in enumerate(dict.fromkeys(systems.values()))}
@@ -437,7 +437,7 @@ class Ledger:
         return tuple(sorted(cells.difference(*self.requests().values())))
 
     def shortfall(self) -> tuple[int, int]:
-        """Count the campaigns of known cells that are there, and all that are wanted.
+        """Count the finished campaigns of known cells, and all that are wanted.
 
         Read from an index of the file, whatever the blocks are. Raises InputError where what the sweep declares is
         damaged.

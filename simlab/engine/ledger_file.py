@@ -1,4 +1,8 @@
-"""The file of a ledger: its tables, its lock, its schema, its errors, and the salvage of a damaged one."""
+"""The SQLite file of a ledger: its tables, its lock, its schema, its errors, and the salvage of a damaged one.
+
+`open_alone` and `open_to_read` take a folder and yield a connection; `salvage` copies the readable rows of a damaged
+file into a new one, and returns `Salvaged`.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,7 @@ from simlab.types import InputError
 FILE = "ledger.sqlite"
 STORE = "results.zarr"
 ARCHIVE = ".zip"
-"""How the names of archives of stores end."""
+"""Ending of the names of archives of stores."""
 APPLICATION = 0x53494D4C
 LOCK_SECONDS = 1.0
 
@@ -45,12 +49,12 @@ _NEEDED = {
     "SQLITE_CANTOPEN": "make its folder readable and writable, or give another --out,",
     "SQLITE_PERM": "make it writable",
 }
-"""Remedies where SQLite cannot read or write, by how its error begins."""
+"""Remedies where SQLite cannot read or write, by the beginning of its error's name."""
 _SEALED = json.JSONEncoder(default=repr)
 ASIDE = f"{FILE}.damaged"
 SMALLEST_ROW = 40
 MOST_ROWS = 10**7
-"""Where a file cannot be read in one go rows are asked for one by one up to there: half a minute's work."""
+"""Largest row number that is tried where rows of a damaged file are read one by one: half a minute's work."""
 _COPIED = {"blocks": COLUMNS, **{table: f"{columns}, seal" for table, columns in SEALED.items()}}
 
 
@@ -63,7 +67,7 @@ class LostLedger(DamagedLedger):
 
 
 def damaged_ledger(path: Path, how: str) -> DamagedLedger:
-    """Return the error for a damaged ledger that the command of its sweep can mend."""
+    """Return the error for a ledger damaged as `how` describes, which the command of its sweep can mend."""
     return DamagedLedger(
         f"{clip(path)} is damaged ({clip(how)}); the same `simlab sweep` or `simlab run` keeps what can still be "
         "read of it and computes the rest again"
@@ -71,7 +75,7 @@ def damaged_ledger(path: Path, how: str) -> DamagedLedger:
 
 
 def lost_ledger(path: Path, how: str) -> LostLedger:
-    """Return the error for a damaged ledger that no command can mend."""
+    """Return the error for a ledger damaged as `how` describes, which no command can mend."""
     return LostLedger(f"{clip(path)} is damaged ({clip(how)}); bring back a copy of the folder, or give another --out")
 
 
@@ -108,7 +112,7 @@ def is_archive(path: Path) -> bool:
 
 @contextmanager
 def open_to_read(folder: Path, patience: float | None = None, *, whole: bool = False) -> Iterator[sqlite3.Connection]:
-    """Open the ledger of a folder so that nothing can be changed; wait so many seconds where a run is writing to it.
+    """Open the ledger of a folder read-only; wait `patience` seconds (None: one) where a run is writing to it.
 
     Raises InputError where there is none, it is not a ledger, a run is writing to it, or it has to be `whole` and pages
     of it are bad.
@@ -198,7 +202,7 @@ def _refuse_emptied(path: Path) -> None:
 
 
 def draft() -> sqlite3.Connection:
-    """Start a ledger that nobody else sees, in memory as far as it goes; it is gone when it is closed."""
+    """Start a temporary ledger, in memory as far as that goes; it is gone when its connection is closed."""
     database = sqlite3.connect("", isolation_level=None)
     _start(database)
     return database
@@ -250,8 +254,8 @@ class Salvaged(NamedTuple):
 def salvage(folder: Path, look: Callable[[sqlite3.Connection], object] = lambda new: None) -> Salvaged | None:
     """Put a new ledger in the place of a damaged one, which is kept beside it; None where it is not damaged any more.
 
-    Nothing takes its place where `look`, which is shown the new one, raises. Raises InputError where another run is at
-    it, or the folder cannot be written to.
+    Nothing takes its place where `look`, which is called with the new one, raises. Raises InputError where another run
+    is at it, or the folder cannot be written to.
     """
     path, part = folder / FILE, folder / f"{FILE}.new"
     # As long as this is open nobody else salvages.

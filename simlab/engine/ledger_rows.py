@@ -30,7 +30,7 @@ class LedgerEntry:
 
 @dataclass(frozen=True, slots=True)
 class LedgerRow:
-    """A block as it was read, whether its checksum still holds, and at which row of the ledger it stands."""
+    """A block as it was read; `sound`: its checksum holds; `at` is its row number in the ledger."""
 
     block: Finished
     sound: bool
@@ -52,12 +52,12 @@ class UnsoundRow:
 
 @lru_cache(maxsize=64)
 def names(text: str) -> tuple[str, ...]:
-    """Read the names of the systems of a cell, which are those of most others."""
+    """Parse the names of a cell's systems from JSON; cached, since most cells have the same."""
     return tuple(json.loads(text))
 
 
 def cell_row(entry: LedgerEntry, written: Written | None = None) -> tuple[str, str, str, str]:
-    """Write a cell as a row of its table; sections that stay in memory are written once where `written` is shared."""
+    """Return a cell as a row of its table; `written` is a cache of sections as JSON, for calls that share it."""
     written = {} if written is None else written
     config = ", ".join([_text(key, value, written) for key, value in entry.config.items()])
     return json.dumps(entry.position), entry.cell, f"{{{config}}}", _serialise_systems(entry.systems)
@@ -76,7 +76,7 @@ def _serialise_systems(systems: tuple[str, ...]) -> str:
 
 
 def block_row(block: Finished) -> tuple[Any, ...]:
-    """Write a finished block as a row of its table."""
+    """Return a finished block as a row of its table."""
     status = "failed" if block.failed else "ok"
     at = block.address
     columns = (status, block.reason, json.dumps(block.failures), block.checksum, block.payload)
@@ -84,7 +84,7 @@ def block_row(block: Finished) -> tuple[Any, ...]:
 
 
 def read_block(row: Sequence[Any]) -> LedgerRow:
-    """Read the row of a block, whatever it has become."""
+    """Return the block of a row, also of a damaged one."""
     at, cell, world, first, count, status, reason, failures, checksum, payload, pool, draw = row
     # SQLite keeps any type in any column: a damaged row may hold texts. -1 is no address, so its seal does not hold.
     numbers = [number if type(number) is int else -1 for number in (world, first, count, pool, draw)]
@@ -99,14 +99,14 @@ def read_block(row: Sequence[Any]) -> LedgerRow:
 
 
 Requests: TypeAlias = Mapping[tuple[int, int], AbstractSet[str]]
-"""The cells of which so many worlds and studies were asked."""
+"""Keys of cells by the `(worlds, studies)` that were requested of them."""
 
 
 class RequestedSizes(NamedTuple):
-    """Worlds and studies that were ever asked of each cell; `lost` are cells of which no record says so.
+    """The `(worlds, studies)` ever requested of each cell, by key; `lost` are cells without a record of requests.
 
-    Of these all is wanted that the sweep declares: that much the store has places for. Each world is wanted with all
-    `crossed` pairs of a pool of raters and a draw of documents.
+    Of lost cells all is wanted that the sweep declares, since the store has places for it. Each world is wanted with
+    all `crossed` pairs of a pool of raters and a draw of documents.
     """
 
     sizes: Mapping[str, tuple[tuple[int, int], ...]]

@@ -1,8 +1,8 @@
-"""Carry out rounds of cells that are chosen along an axis, until those that locate a crossing have enough worlds.
+"""Carry out only the cells of a grid that locate where a measure crosses a value, chosen round by round.
 
-Which cells come next, and how many worlds of each, is decided by a function (`choose`) of the estimates so far: a
-folder that was left between two rounds comes to the same cells. The cells are those of the whole grid, so a grid that
-is asked for later finds them there.
+Call `run` with a sweep, a folder and two functions, `look` (measures a cell) and `choose` (returns the worlds of each
+cell wanted next, by the estimates so far); it returns a `RunSummary`. An interrupted run comes to the same cells. The
+cells are those of the whole grid, so a grid that is asked for later finds them there.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ def run(
 
 
 def narrow_to(sweep: Sweep, wanted: Worlds) -> Sweep:
-    """Return the part of a sweep that has these cells only, each axis the values that one of them has."""
+    """Return the part of a sweep that has the wanted cells only, with their values on each axis."""
     used = [sorted({at[k] for at in wanted}) for k in range(len(sweep.axes))]
     axes = tuple(axis.select(places) for axis, places in zip(sweep.axes, used, strict=True))
     kept = frozenset(tuple(places.index(k) for places, k in zip(used, at, strict=True)) for at in wanted)

@@ -1,8 +1,9 @@
-"""Carry out rounds of worlds until every cell has the precision that is wanted, or patience ends.
+"""Carry out rounds of worlds until every cell has the wanted standard error, or time or campaigns run out.
 
-A run to a precision is decided by errors only, never by values; held fixed are the seed, pools, draws of documents and,
-of a recorded table, the world. Cells that have reached their targets rest while others go on, on the same worlds. The
-folder is whole after every step: whoever stops between two leaves nothing half done.
+Call `run` with a sweep that has targets (`until`), a folder, and a function `look` that measures a cell; it returns a
+`RunSummary`. A run to a precision is decided by errors only, never by values; held fixed are the seed, pools, draws of
+documents and, of a recorded table, the world. Cells that have reached their targets rest while others go on, on the
+same worlds. The folder is whole after every step: whoever stops between two leaves nothing half done.
 """
 
 from __future__ import annotations
@@ -72,9 +73,9 @@ from simlab.types import Array, Estimate, InputError, Place
 
 MOST_CELLS = 6
 BLOCK_SECONDS = 0.004
-"""Seconds of a block beside its studies: to be handed over, packed, committed, read again."""
+"""Seconds of a block beside those of its studies: to hand it over, pack, commit and read it again."""
 BASE = 4.0
-"""Costs are told apart by powers of that: the number of studies depends on the root, and loses an eighth at most."""
+"""Costs are rounded to powers of this; the number of studies depends on their root, and loses an eighth at most."""
 
 
 class CellMeasurer(Protocol):
@@ -83,7 +84,7 @@ class CellMeasurer(Protocol):
     def __call__(
         self, book: Ledger, entry: LedgerEntry, studies: range | None = None, worlds: int | None = None
     ) -> Mapping[str, Estimate]:
-        """Return what could be measured."""
+        """Return the estimates, by measure; measures without a value are left out."""
 
 
 @dataclass(slots=True)
@@ -362,7 +363,7 @@ class Stopwatch:
 def world_in_studies(
     block: BlockFunction, entries: Sequence[LedgerEntry], backend: Backend, limits: BlockLimits
 ) -> float:
-    """Return how many studies of a cell a world, shared by the cells that meet it, costs as much as.
+    """Return the cost of a new world, shared by the cells that use it, in studies of a cell.
 
     A power of 4, so that it hardly depends on the machine. 1 where no study could be carried out.
     """

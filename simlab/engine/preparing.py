@@ -27,9 +27,9 @@ from simlab.supervision import enter_phase
 from simlab.types import InputError
 
 LARGEST = 2 * 2**30
-"""Outcomes of a cell, which are read as a whole, are no larger, [bytes]; of all cells the disk has to take them."""
+"""Most bytes of the outcomes of a cell, which are read as a whole; those of all cells have to fit on the disk."""
 MOST_BYTES = 2**40
-"""No store is larger than that, whatever the disk takes."""
+"""Most bytes of a store, whatever the disk takes."""
 Config = Mapping[str, Any]
 
 
@@ -119,7 +119,7 @@ def _foreign_parts(section: Config) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class CheckedCell:
-    """A cell whose keys agree with each other: its values on the axes, its key, config and systems."""
+    """A cell that has passed its check: its values on the axes, its key (`cell`), config and names of systems."""
 
     values: tuple[Any, ...]
     cell: str
@@ -132,7 +132,7 @@ class CheckedCell:
 
 
 class Sizes(NamedTuple):
-    """Memory of a worker, and the bytes of a campaign in the largest cell and in all together."""
+    """Memory of a worker, and bytes of a campaign's outcomes: in the largest cell, and summed over all (`every`)."""
 
     memory: Memory | None
     largest: int
@@ -158,11 +158,11 @@ def prepare(
     jobs: int = 1,
     known: Known = Known(),  # noqa: B008 (a value)
 ) -> PreparedSweep:
-    """Check every cell of a sweep that is not known to have passed.
+    """Check every cell of a sweep that is not `known` to have passed, and return all of them with their sizes.
 
-    `check` returns the shape of a cell (None: that of a study). Raises InputError where the keys of one contradict each
-    other, and, before anything is drawn, where there are too
-    many blocks or a world of `jobs` processes would not fit into memory.
+    `check` returns the shape of a cell (None: that of studies), `jobs` is the number of processes. Raises InputError
+    where the keys of one contradict each other, and, before anything is drawn, where there are too many blocks or a
+    world of `jobs` processes would not fit into memory.
     """
     refuse_many_blocks(sweep)
     enter_phase("checking the cells", sweep.base.get("plugins", ()))
@@ -252,7 +252,7 @@ def outcome_bytes(sweep: Sweep, job: PreparedSweep) -> int:
 
 
 def refuse_too_large(sweep: Sweep, job: PreparedSweep, folder: Path) -> None:
-    """Raise InputError where the outcomes of a cell are more than measures read, or all are more than the disk takes.
+    """Raise InputError where the outcomes of a cell exceed `LARGEST`, or those of all cells exceed the disk.
 
     The disk is that of the folder.
     """

@@ -1,4 +1,8 @@
-"""Show on stderr how far a sweep is, as a bar on a terminal or as lines, and estimate how long it still takes."""
+"""Show the progress of a sweep on stderr, as a bar on a terminal or as lines, with the estimated time left.
+
+`progress` takes the number of things to do and yields a function that is called with how many were just finished;
+`Remaining` estimates the seconds left from the times of blocks.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +21,9 @@ SHARE = 0.1
 
 Advance = Callable[[int], None]
 Left = Callable[[], float | None]
-"""Estimates the seconds that are left; None where that is not known, and the rate so far has to do."""
+"""Returns the seconds that are left; None where they are unknown: then the rate so far is used."""
 LATELY = 5
-"""A campaign takes the median seconds of so many last blocks of its cell: a slow first one is soon outvoted."""
+"""Last blocks of a cell whose median seconds per campaign are used: a slow first one is soon outvoted."""
 
 
 @contextmanager

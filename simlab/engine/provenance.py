@@ -1,4 +1,7 @@
-"""Provenance of a number: the versions of simlab and other programs that it depends on."""
+"""Provenance of numbers: the versions of simlab and other programs that they depend on.
+
+`provenance` returns them by name; `refuse_other_program` compares them with those that filled a ledger.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,7 @@ def provenance() -> dict[str, str]:
 
 @cache
 def digest_installation() -> str:
-    """Name what computes here: versions, and each file of simlab by its size and the time when it was written."""
+    """Return a digest of this installation: versions, and size and time of writing of each file of simlab."""
     package = _ROOT / "simlab"
     files = ((str(path), path.stat()) for path in sorted(package.rglob("*.py")))
     seen = [[path, state.st_size, state.st_mtime_ns] for path, state in files]
@@ -46,7 +49,7 @@ def digest_installation() -> str:
 
 @cache
 def code_digest() -> str:
-    """Name the code of simlab by the contents of its modules: the same wherever the same code is installed.
+    """Return a digest of the contents of simlab's modules: the same wherever the same code is installed.
 
     A commit says nothing of an installed copy, and a version nothing of a changed one.
     """

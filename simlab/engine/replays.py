@@ -30,7 +30,7 @@ from simlab.studies.worlds import draw_world
 from simlab.types import Array, Campaign, Collected, DesignFailure, InputError, Place
 
 ONE_IN = 500
-"""Of so many campaigns one is carried out again: alone a short study costs as much as six in a block."""
+"""One campaign in this number is carried out again: alone a short study costs as much as six in a block."""
 
 CAUSE = "a part draws from a generator of its own, or keeps state"
 
@@ -66,7 +66,7 @@ def _campaign(kind: Kind, config: Mapping[str, Any], place: Place) -> Campaign:
 
 
 def differs(config: Mapping[str, Any], collected: Collected, finished: Finished, study: int) -> list[str]:
-    """Name the outcomes of a study in a block that differ from those concluded from the collected answers."""
+    """Name the outcomes of study number `study` of a finished block that the collected answers do not give again."""
     kind = identify_kind(config)
     concluded = kind.conclude(kind.prepare(config), [collected])
     block = unpack(finished.payload)
@@ -77,7 +77,7 @@ def differs(config: Mapping[str, Any], collected: Collected, finished: Finished,
 def withdraw_what_does_not_come_again(
     tasks: Sequence[BlockTask], book: Ledger, block: BlockFunction, backend: Backend, limits: BlockLimits
 ) -> None:
-    """Carry out a sample of the studies of finished blocks again; a block whose study differs has failed."""
+    """Carry out a sample of the studies of finished blocks again; mark a block whose study differs as failed."""
     kept = {task.address: task for task in sample(tasks, book)}
     owners = {name_study(at, address_hash(at) % at.count): at for at in kept}
 
@@ -138,7 +138,7 @@ def name_study(at: Address, k: int) -> Address:
 
 
 def difference(finished: Finished, alone: Finished) -> str | None:
-    """State in what a study carried out alone differs from what its block holds; None where not a bit does."""
+    """Describe how a study carried out alone differs from its block; None where no bit does."""
     study = alone.address.first
     if alone.failed:
         return f"study {study} failed when it was carried out again: {alone.reason}"

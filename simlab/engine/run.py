@@ -1,7 +1,8 @@
-"""Carry out what a sweep is missing, block by block, on all cores; nothing that goes wrong in a block stops it.
+"""Simulate the missing campaigns of a sweep, block by block, on all cores; a failing block does not stop it.
 
-`run` does all of it and returns a `RunSummary`: it checks the cells (`prepare`), opens the folder's ledger, notes there
-what is wanted (`take_in`), carries out the missing blocks, and repeats a sample of them (`sample_again`).
+Call `run` with a sweep and a folder, which returns a `RunSummary`: it checks the cells (`prepare`), opens the folder's
+ledger, adds the cells and sizes wanted to it (`take_in`), carries out the missing blocks, and repeats a sample of them
+(`sample_again`).
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ from simlab.types import Place
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """Summary of a run: its cells, blocks and campaigns, and what is wrong in all that the folder holds.
+    """Summary of a run: its cells, blocks and campaigns, and the failures in all that the folder holds.
 
     `blocks` and `campaigns` count those of this run, `torn` the damaged blocks that were given up; `notes` are lines
     for the user.
@@ -63,7 +64,7 @@ class RunSummary:
 
 @dataclass(frozen=True, slots=True)
 class LedgerWork:
-    """Work that a ledger has taken in: cells, blocks to be carried out, how many were given up, lines for the user.
+    """Work that a ledger has taken in: cells, blocks to be carried out, number of torn ones given up, notes.
 
     Of the blocks that are `unsampled` some are to be carried out again: those of this run, and of one that was killed
     before it came to that.
@@ -88,14 +89,14 @@ def run(
     finish: Callable[[Ledger], Sequence[str]] | None = None,
     shard: Shard | None = None,
 ) -> RunSummary:
-    """Carry out what is missing of a sweep, or of a `shard` of it, and keep it in the folder's ledger.
+    """Carry out the missing blocks of a sweep, or of a `shard` of it, and keep them in the folder's ledger.
 
     `block` carries out a block and `check` checks a cell (None: those of studies), by `jobs` processes (None: as the
     config says, else one per core). `finish` is called at the end, while no other
-    run can write to the folder; what it returns is noted. `allow_version` continues a folder whose numbers were
-    computed by a simlab that gives others. Raises InputError, before anything is written, where the keys of a cell
-    contradict each other, the sweep is too large, the folder holds another sweep or other numbers, or another run is
-    at it.
+    run can write to the folder; the lines that it returns are added to the notes. `allow_version` continues a folder
+    whose numbers were computed by a simlab that gives others. Raises InputError, before anything is written, where the
+    keys of a cell contradict each other, the sweep is too large, the folder holds another sweep or other numbers, or
+    another run is at it.
     """
     began = time.monotonic()
     processes = count_jobs(sweep, jobs)
@@ -177,7 +178,7 @@ def sample_again(
 def take_in(
     sweep: Sweep, job: PreparedSweep, book: Ledger, *, allow_version: bool = False, shard: Shard | None = None
 ) -> LedgerWork:
-    """Let a ledger take in the sweep that is asked, and give up blocks that cannot be used; return what is left to do.
+    """Let a ledger take in a sweep, and give up blocks that cannot be used; return the work that is left.
 
     Raises InputError, before anything is written, where the folder holds another sweep, or what another program filled.
     """
@@ -228,7 +229,7 @@ def _describe_damage(records: Sequence[UnsoundRow]) -> str:
 
 
 def fit_in(job: PreparedSweep, book: Ledger) -> tuple[dict[str, Any], list[LedgerEntry]]:
-    """Find the sweep's place in what the ledger holds; raise InputError where it has none."""
+    """Return the folder's grown declaration and the sweep's cells on its grid; raise InputError where they misfit."""
     grown = book.extend_declaration(job.declaration)
     place = positions(grown, job.declaration)
     entries = [cell.place_on_grid(place(cell.values)) for cell in job.cells]
@@ -239,9 +240,9 @@ def fit_in(job: PreparedSweep, book: Ledger) -> tuple[dict[str, Any], list[Ledge
 def list_missing(
     sweep: Sweep, book: Ledger | None, entries: Sequence[LedgerEntry], shard: Shard | None = None
 ) -> list[BlockTask]:
-    """Cut what is not finished into blocks, world by world, the same studies of all cells in a row.
+    """Cut the unfinished studies into blocks, world by world, the same studies of all cells in a row.
 
-    Of a shard those that are its own, cut as the blocks of the whole sweep are.
+    With a shard only its own blocks are returned, cut as those of the whole sweep are.
     """
     cells = {entry.cell: entry.config for entry in entries}
 

@@ -1,8 +1,9 @@
-"""Deal the blocks of a sweep out to shards, which are carried out on machines that know nothing of each other.
+"""Divide the blocks of a sweep into shards, which separate machines carry out.
 
-Which blocks are those of a shard follows from the whole sweep alone, never from what a folder already holds, so that
-every block is that of exactly one shard, whenever and wherever each of them is carried out. A *place* of a sweep is a
-world with one pool of raters and one draw of documents; a *gap* are missing studies, `(first, count)`.
+Call `missing_blocks` with the sizes of the whole sweep, its cells, the gaps and the shards, which yields addresses.
+The shard of a block follows from the whole sweep alone, never from the content of a folder, so that it has one only. A
+*place* of a sweep is a world with one pool of raters and one draw of documents; a *gap* are missing studies, `(first,
+count)`.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _WRITTEN = re.compile(r"([0-9]{1,9})/([0-9]{1,9})", re.ASCII)
 
 
 class Shard(NamedTuple):
-    """One of so many parts of a sweep, counted from 1."""
+    """Part `number`, counted from 1, of `n_shards` parts of a sweep."""
 
     number: int
     n_shards: int
@@ -35,7 +36,7 @@ class Shard(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SweepSizes:
-    """Sizes of a whole sweep: worlds, pools and draws in each, studies in each of these, cells, and blocks."""
+    """Sizes of a whole sweep: worlds, pools and draws in each, studies in each of these, cells; studies of a block."""
 
     worlds: int
     pools: int
@@ -63,12 +64,12 @@ class SweepSizes:
                 yield begin, min(end, (k + 1) * self.block) - begin
 
     def owners(self, gap: tuple[int, int], of: int, place: int, cell: int) -> set[int]:
-        """Return the numbers of the shards, `of` so many, whose blocks lie in a gap."""
+        """Return the numbers of the shards (`of`: number of all) whose blocks lie in a gap."""
         first, end = gap[0], sum(gap)
         return {self.owner(place, k, cell, of) for k in range(first // self.block, -(-end // self.block))}
 
     def owner(self, place: int, k: int, cell: int, of: int) -> int:
-        """Return the number of the shard, `of` so many, that has the k-th block of a cell at a place.
+        """Return the number of the shard (`of`: number of all) that has the k-th block of a cell at a place.
 
         What cells share of a study is worked out once, so the same studies of all cells stay together as long as there
         are enough of them for all shards. Of those that are left over cells are dealt out, each time beginning with
@@ -107,7 +108,7 @@ def read(text: str) -> Shard:
 
 
 def add_shard(shards: Sequence[Mapping[str, Any]], shard: Shard, seal: str) -> list[dict[str, Any]]:
-    """Add a shard to those that a folder is known to hold; the sweep that it is part of may have grown."""
+    """Return the records of a folder's shards and one more; `seal` is the digest of its sweep, which may have grown."""
     others = [dict(one) for one in shards if (one["number"], one["of"]) != shard]
     return [*others, {"number": shard.number, "of": shard.n_shards, "seal": seal}]
 
@@ -118,7 +119,7 @@ def list_shards(shards: Iterable[Mapping[str, Any]]) -> list[Shard]:
 
 
 def name_shards(shards: Sequence[Shard], most: int = 8) -> str:
-    """Name shards in a line, the first ones where they are many.
+    """Name shards in a line, at most the first `most` of them.
 
     >>> name_shards([Shard(2, 4), Shard(3, 4)]), name_shards([])
     ('shards 2/4 and 3/4', '')
@@ -133,13 +134,13 @@ def name_shards(shards: Sequence[Shard], most: int = 8) -> str:
 
 
 Gaps: TypeAlias = Callable[[str, Place], Iterable[tuple[int, int]]]
-"""Lists the studies of a cell at a place that are not there, as (first, count)."""
+"""Lists the missing studies of a cell (its key) at a place, as (first, count)."""
 
 
 def missing_blocks(
     whole: SweepSizes, cells: Sequence[str], gaps: Gaps, shards: Sequence[Shard | None] = (None,)
 ) -> Iterator[Address]:
-    """Cut what is missing of cells into blocks, place by place; keep those of some shards (None: all)."""
+    """Cut the gaps of cells (keys) into blocks, place by place; yield addresses of those of some shards (None: all)."""
     for place, (world, pool, draw) in enumerate(whole.places()):
         for number, cell in enumerate(cells):
             for gap in gaps(cell, Place(world, pool, draw)):

@@ -1,6 +1,6 @@
-"""Lay out who worked on what and when in one campaign: stretches of work, what became of it, nights, and the end.
+"""Compute the timeline of one campaign: each person's stretches of work and their fates, nights, and the end.
 
-`timeline` returns it from a campaign's config and its collected answers.
+Call `timeline` with a campaign's config and its collected answers, which returns a `Timeline` in hours.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ CAME, LEFT_OFF, VOID, OF_CONTROL = 0, 1, 2, 3
 it was a control item. The first three are the fates of answers (`HANDED_IN`, `DROPPED_OUT`, `EXCLUDED`)."""
 
 TOGETHER = 1 / 60
-"""Answers of a task that follow each other within a minute are one stretch, in hours."""
+"""Hours (one minute) within which answers of a task that follow each other are one stretch."""
 NIGHT = 4.0
-"""Nobody at work for so many hours is a night or a weekend; less is a pause."""
+"""Hours without anybody at work from which on they are a night or a weekend; less is a pause."""
 ANSWERS = {RATE: "ratings", COMPARE: "comparisons", JUDGE: "judgements"}
 THINGS = {RATE: "documents", COMPARE: "pairs of systems", JUDGE: "systems"}
 
@@ -103,7 +103,7 @@ def timeline(config: Mapping[str, Any], collected: Collected) -> Timeline:
 
 
 def nights(begin: Floats, end: Floats, stop: float) -> list[tuple[float, float]]:
-    """List the times when nobody is at work for hours, up to the end of a campaign.
+    """List the (begin, end) of times without work of at least `NIGHT` hours, up to the end `stop` of a campaign.
 
     >>> nights(np.array([0.0, 3.0, 24.0]), np.array([4.0, 8.0, 30.0]), 48.0)
     [(8.0, 24.0), (30.0, 48.0)]

@@ -1,4 +1,8 @@
-"""Carry out one block, in the driver or in a worker process, within its limits of time and memory."""
+"""Carry out blocks, in the driver or in a worker process, within limits of time and memory.
+
+`work` takes a block function, a config and an address, and returns a `Finished`; `work_within` does so for the bundle
+of tasks of a worker process, which ends where a limit is exceeded.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +44,7 @@ ONE_THREAD = dict.fromkeys(
 
 HEARTBEAT_SECONDS = 0.5
 TURNS = 4
-"""A bundle takes at most so many times as long as it is meant to, where a processor is shared."""
+"""Most times as long as planned that a bundle may take, where a processor is shared."""
 REASON_LENGTH = 300
 Config = Mapping[str, Any]
 
@@ -74,7 +78,7 @@ def bound_memory(limits: BlockLimits) -> None:
 
 
 def start_clock(limits: BlockLimits) -> None:
-    """Have this process ended once the time of a block is over.
+    """Have this process ended once `limits.seconds`, if set, are over.
 
     The system does it, by a signal that nobody handles: a block may hang where no line of Python is reached.
     """
@@ -84,7 +88,7 @@ def start_clock(limits: BlockLimits) -> None:
 
 
 def stop_clock() -> None:
-    """Let this process live on."""
+    """End the time limit that `start_clock` set."""
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_REAL, 0.0)
 
@@ -104,7 +108,7 @@ def describe_exit(code: int, limits: BlockLimits) -> str:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Let the libraries that are loaded compute on one thread, and as before afterwards."""
+    """Let the numerical libraries that are loaded compute on one thread within this context."""
     with _find_libraries(len(sys.modules)).limit(limits=1):
         yield
 
@@ -135,7 +139,7 @@ BlocksFunction = Callable[[Sequence[Config], Sequence[Place]], Sequence[Ended]]
 
 @runtime_checkable
 class Together(Protocol):
-    """Look like a `BlockFunction` that can carry out blocks of several cells together, too."""
+    """A `BlockFunction` that can also carry out blocks of several cells together."""
 
     def run_together(self, configs: Sequence[Config], places: Sequence[Place]) -> Sequence[Ended]:
         """Carry out a block in each cell, at the same places; where one fails, return why in its place."""

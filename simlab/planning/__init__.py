@@ -1,1 +1,1 @@
-"""Name the design to buy: search for the cheapest that finds what must be found, in simulated worlds."""
+"""Plan a study: search, in simulated worlds, for the cheapest design that reaches targets such as power."""

@@ -1,7 +1,8 @@
-"""Answer a plan's request: the design to buy, its rivals at equal cost, what binds, and what more would change.
+"""Assemble a study plan: the design to buy, its rivals at equal cost, the binding limit, and changes of the advice.
 
-`answer` returns the plan, `compare` its *page*: the designs that it shows, one a row, the advice first. Their figures
-come from *fresh* worlds, by which nothing was chosen: the best of many noisy figures looks better than it is.
+Call `answer` with the result of a search, benches (which simulate designs), the ground (the study that all designs
+share) and the request, which returns a `StudyPlan`. `compare` returns its *page*: the designs that it shows, one a row,
+the advice first, measured in *fresh* worlds, which the search did not use: the best of noisy figures looks too good.
 """
 
 from __future__ import annotations
@@ -60,15 +61,15 @@ from simlab.planning.terms import (
 )
 
 ALL_NEW = ("design.estimand", "all_raters")
-"""Setting under which truth and targets are those for raters that might have been asked."""
+"""Setting under which truth and targets refer to all raters who might be asked, not those of the pool only."""
 FEW, USUAL, OF_OTHERS = 8, 64, 48
-"""Fresh worlds: so few of the advice where patience is over; so many of each row, and for raters not asked."""
+"""Fresh worlds of the advice where patience is over; of each row else; of the advice for raters not asked."""
 ALIKE = 0.02
 ADVICE: Role = "advice"
 SAME_MONEY: Role = "same_money"
 MOST: Role = "most"
 FAR = 3.5
-"""Standard errors by which a row that is further behind needs no more worlds."""
+"""Standard errors that a row must be behind, beyond the margin, to need no more worlds."""
 
 
 class PageDesigns(NamedTuple):
@@ -79,7 +80,7 @@ class PageDesigns(NamedTuple):
 
 
 class RatersNeeded(Protocol):
-    """Number of raters that it takes to speak of others (None: more than were tried), with the design."""
+    """Fewest raters for claims about raters at large (None: more than were tried), with the design and its measures."""
 
     @property
     def raters(self) -> int | None:
@@ -113,9 +114,9 @@ def answer(
 
     `bench` is that of the search, `fresh` one with another seed and two pools and two draws of documents a world.
     Where targets are for these raters it has one pool, and `others` is such a bench with two, for raters that were not
-    asked. `compared` is what `compare` returned for the same benches. `robust` and `flips` are how far the advice
-    holds in other worlds, `pool` is how many raters claims about others need. `loads` counts what a design asks of
-    people, `config` is the advice's composed study.
+    asked. `compared` is what `compare` returned for the same benches. `robust` and `flips` say how far the
+    advice holds in other worlds, `pool` how many raters claims about others need. `loads` returns a design's work for
+    raters, `config` is the advice's composed study.
     """
     roles, looked = compared or compare(search, bench, fresh, ground, wanted)
     rows = _rows({design: role for design, role in roles.items() if looked.get(design)}, looked)
@@ -181,7 +182,7 @@ def answer(
 
 
 def settings(config: Mapping[str, Any]) -> Settings:
-    """Return the values of the keys that a page shows from a composed study, parts by their short names."""
+    """Return (key, value) of documents, ratings each, grouping and normalisation of a composed study."""
     design, analysis = config.get("design", {}), config.get("analysis", {})
     values = {SIZE: design.get("documents"), EACH: design.get("ratings_per_item")}
     values |= {GROUPING: _name(design.get("grouping")), NORMALIZATION: _name(analysis.get("normalization"))}
@@ -269,10 +270,10 @@ def _share_worlds(roles: Mapping[Design, Role], looked: Mapping[Design, Measured
 
 
 def order_by_preference(compared: PageDesigns, wanted: PlanRequest) -> list[Design]:
-    """Return the designs of a page at the price of the one that is named, in the order in which they are to be named.
+    """Return the designs of a page at the price of its first one, in the order in which they should be advised.
 
-    Of those that no other outdoes by more than the margin, all at once, the simplest comes first, and the one that is
-    named before others as simple; where there are none, the one that others outdo by the least.
+    Of those that no other outdoes by more than the margin, simultaneously, the simplest comes first (the first one
+    before equally simple ones); where there are none, the one that others outdo by the least.
     """
     looked, roles = (
         compared.looked,

@@ -1,8 +1,8 @@
-"""List what a plan takes for true of people, scores and prices, and how far each might be otherwise.
+"""List a plan's assumptions on people, scores and prices, each with its plausible range.
 
 `list_assumptions` returns an `Assumption` for each spread, speed and price of a composed study. The other functions
-read from such a config what a plan needs beside: how many documents money pays, how far systems lie apart, what raters
-have to do (`loads`), and how many raters claims about others need (`find_needed_raters`).
+compute from such a config the number of documents that money pays, the standard deviation of systems (`system_sd`), the
+work of raters (`loads`), and the number of raters that claims about raters at large need (`find_needed_raters`).
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from simlab.world.files.kept_answers import KeptWorld
 from simlab.world.laws.scales import ScaledRatings
 
 WORLDS = 40
-"""Worlds whose truths say how far systems lie apart."""
+"""Worlds from which the standard deviation of the systems' truths is computed."""
 MOST_DOCUMENTS = 2000
 WITHOUT_MONEY = 200
-"""So many documents at most where nobody says what there is to spend."""
+"""Most documents of a world where no budget is given."""
 DOCUMENTS, SEGMENTS = "systems.n_documents", "systems.n_segments"
 
 CAMPAIGNS = 3
 
 POOLS = (6, 8, 10, 12, 15, 20, 25, 30, 40)
-"""Numbers of raters that are asked about: below six no claim about others is possible at .05."""
+"""Numbers of raters that are tried: with fewer than six no claim about others is possible at .05."""
 WORLDS_PER_POOL = 200
 
 REACH = 3.0
-"""A flip is looked for up to so many times as far as the plausible range reaches, on the assumption's scale."""
+"""Range in which a flip is searched, as a multiple of the plausible range, on the assumption's scale."""
 FACTOR = 2.0
 ENDS = (0.05, 0.5, 0.95)
 """Quantiles of posterior draws of a spread: the ends of its plausible range, and the value between them."""
@@ -99,7 +99,7 @@ def most_documents(config: Mapping[str, Any], n_systems: int, segments: float) -
 
 
 def sizes(config: Mapping[str, Any], documents: int) -> dict[str, Any]:
-    """Return the settings by which a world has so many documents, and designs may ask for all of them."""
+    """Return the settings, by key, by which a world has this number of documents, and designs may use all of them."""
     systems = config["systems"]
     settings: dict[str, Any] = {DOCUMENTS: documents} if "n_documents" in systems else {}
     if "n_segments" in systems and settings:
@@ -110,7 +110,7 @@ def sizes(config: Mapping[str, Any], documents: int) -> dict[str, Any]:
 def system_sd(config: Mapping[str, Any]) -> float:
     """Return the standard deviation of the systems' truths: the root of its mean square over worlds.
 
-    Of a fitted world these are draws of the posterior, so that what the pilot's noise added to its means is left out.
+    Worlds of a fitted law are draws of its posterior, so that the pilot's noise is left out.
     """
     truths = [draw_world(config, world).truth for world in range(WORLDS)]
     return float(np.sqrt(np.mean([np.var(truth, ddof=1) for truth in truths if truth is not None])))
@@ -133,7 +133,7 @@ def check_people(n_systems: int, n_raters: int) -> None:
 
 
 def loads(config: Mapping[str, Any]) -> Loads | None:
-    """Return the work that campaigns of a composed study are for raters; None where none could be carried out."""
+    """Return the work of raters (outputs, ratings, ratings each) in campaigns of a study; None if all failed."""
     dealt = [campaign for study in range(CAMPAIGNS) if (campaign := _deal_campaign(config, study)) is not None]
     if not dealt:
         return None
@@ -193,7 +193,7 @@ def find_needed_raters(
 ) -> PoolNeeded:
     """Find by bisection the fewest raters with whom a design reaches all targets; power rises with raters.
 
-    `with_raters` gives the design, with raters drawn from the law, for their number.
+    `with_raters` returns the design with a number of raters, drawn from the law; `worlds` are simulated of each.
     """
     low, high = 0, len(POOLS)
     pool: PoolNeeded | None = None

@@ -1,6 +1,7 @@
-"""Simulate campaigns of designs, and return each design's measures, and differences of two, with their errors.
+"""Simulate campaigns of designs, and return each design's measures, or differences of two, with their errors.
 
-A bench (`open_bench`) keeps campaigns in a folder and simulates those that are missing. `words` are the KEY=VALUE
+`open_bench` yields a bench, which keeps campaigns in a folder: its `look` takes the number of worlds of each design,
+simulates those that are missing, and returns estimates by measure. `words` are the KEY=VALUE
 settings that all designs share; `Composer` makes the config of a design from these and its own.
 """
 
@@ -34,7 +35,7 @@ from simlab.store.measures import Measures, estimate
 from simlab.types import Estimate, InputError
 
 ENDED = 0.9
-"""So many campaigns have to end as planned for a design to be within the limits."""
+"""Share of campaigns that must end as planned for a design to be within the limits."""
 
 
 def figure(name: str, estimate: Estimate) -> Figure:
@@ -77,7 +78,7 @@ def difference(name: str, first: Estimate, second: Estimate) -> Figure:
 def carry_over(measured: MeasuredDesign, advice: MeasuredDesign) -> MeasuredDesign:
     """Return a design's measures as those of the advice plus their paired difference, over the worlds that both met.
 
-    The advice met more worlds, so its own level is known better than that of designs that are compared with it.
+    The advice met more worlds, so its own measures are more precise than those of designs that are compared with it.
     """
     return {name: _add_difference(value, advice[name]) if name in advice else value for name, value in measured.items()}
 
@@ -102,7 +103,7 @@ def measure_value(looked: MeasuredDesign, name: str) -> float:
 
 
 def is_within_limits(looked: MeasuredDesign, wanted: PlanRequest) -> bool:
-    """True if campaigns of a design end as planned, with the money that there is."""
+    """True if campaigns of a design end as planned, and cost no more than the limit on money."""
     ended, money = measure_value(looked, "ended_as_planned"), measure_value(looked, "money")
     if math.isfinite(ended) and ended < ENDED:
         return False
@@ -126,16 +127,16 @@ def first_target(wanted: PlanRequest) -> Target:
 
 
 def shared_mean(first: Estimate, second: Estimate) -> tuple[float, float]:
-    """Return two estimates over the worlds that both designs met: costs are compared of the same documents."""
+    """Return two estimates as means over the worlds that both designs met, so that their documents are the same."""
     n = min(len(first.influence), len(second.influence))
     mean, other = (float(result.value + np.mean(result.influence[:n])) for result in (first, second))
     return mean, other
 
 
 def measure_extra_design(bench: Bench, design: Design, worlds: int) -> MeasuredDesign:
-    """Look at one more design in so many worlds.
+    """Return the measures of one more design in `worlds` worlds.
 
-    No measures where its keys contradict each other, none of its campaigns could be carried out, or patience ends.
+    They are empty where its keys contradict each other, all of its campaigns failed, or patience ends.
     """
     if worlds_in_time(bench, worlds) < worlds:
         return {}
@@ -152,7 +153,7 @@ def _point(name: str, estimate: Estimate) -> Point:
 
 @dataclass(frozen=True, slots=True)
 class Composer:
-    """Compose the studies of designs on the words that all of them share.
+    """Function from a design to its composed study; `words` are the KEY=VALUE settings that all designs share.
 
     A design that differs from one that is composed in plain values only is patched: composing takes a tenth of a
     second. A design's value of a key takes the place of that of the words.
@@ -174,7 +175,7 @@ class Composer:
 
 
 def compose_study(words: Sequence[str], design: Design) -> Config:
-    """Compose a study of words and settings; of a key that both name the setting holds."""
+    """Return the config of the study of KEY=VALUE words and a design, whose values replace those of the words."""
     own = dict(design)
     kept = [word for word in words if word.partition("=")[0].replace("/", ".") not in own]
     settings = [f"{key}={show(value, 10_000)}" for key, value in design]
@@ -196,14 +197,14 @@ def _copy_config(config: Mapping[str, Any]) -> Config:
 
 
 class Measuring:
-    """Measure a design from the campaigns that a ledger holds of it."""
+    """Function that measures a design from its campaigns in a ledger."""
 
     def __init__(self, measures: Measures) -> None:
         """Take the measures, functions of outcomes, by name."""
         self.measures = measures
 
     def __call__(self, book: Ledger, entry: LedgerEntry, worlds: int) -> MeasuredDesign:
-        """Return the measures that have a value in the first so many worlds."""
+        """Return the measures that have a value, over the first `worlds` worlds."""
         declared = gather_conclusions({}, [entry.config]).outcomes
         # A ledger may hold more worlds than are asked about; designs are compared over the same first ones.
         rows = (row for row in book.blocks(entry.cell) if row.block.address.world < worlds)

@@ -1,7 +1,8 @@
-"""Follow designs along an assumption, and find how far it is from where the advice changes.
+"""Find how far an assumption may move from its value before the plan's advice changes.
 
-`FollowedDesigns.choose` picks the advice and its rivals; its `crossing` looks at them at other values of an assumption,
-and returns the nearest *event*, where another design becomes the better advice. The *conditions* of a design are that
+Call `FollowedDesigns.choose` with a bench (which simulates designs), the result of a search and the request; its method
+`crossing` looks at the advice and its rivals at other values of an assumption, and returns the nearest *event*, where
+another design becomes the better advice. The *conditions* of a design are that
 it reaches each target, ends as planned, keeps to the money, and costs less than the advice; the *margin* of one is at
 least 0 where it holds (on the probit scale of shares, the log scale of money). *Distances* are those of
 `AssumptionScale`; a *side* is 1 above the value that is assumed, and -1 below.
@@ -23,18 +24,18 @@ from simlab.rng import stream
 from simlab.types import Bools, Estimate, Floats
 
 CERTAIN = 9.0
-"""A condition that always holds, or (negative) never: beyond all probits."""
+"""Margin of a condition that always holds, or (negative) never does: beyond all probits."""
 FINE = 241
-"""Distances at which an event is looked for; between them it is a straight line."""
+"""Number of distances in a span at which an event is looked for."""
 SOON, OFTEN = 2.0, 0.05
-"""Designs are left out that are no event up to so many times its distance in nearly all times."""
+"""A design is followed on if, up to `SOON` times the event's distance, it is one in a share `OFTEN` of resamples."""
 LIMITS = ("ended_as_planned", "money", "cheaper")
 
 RIVALS = 3
-"""So many designs beside the advice are followed: those that are nearest to taking its place."""
+"""Designs that are followed beside the advice: those that are nearest to replacing it."""
 TIMES, LONGEST = 300, 8192
 ASSUMED = "systems.assumed_"
-"""Settings that fix a spread which differs between posterior draws: to set its assumed value is a change, too."""
+"""First part of settings that fix a spread in all posterior draws: setting even its present value is a change."""
 
 
 class AssumptionScale(NamedTuple):
@@ -53,7 +54,7 @@ class AssumptionScale(NamedTuple):
         return min(max(math.exp(plain) if self.assumption.log else plain, self.assumption.least), self.assumption.most)
 
     def end(self, side: int) -> float:
-        """Return how far a flip is looked for on a side, 1 or -1."""
+        """Return the largest distance at which a flip is looked for on a side, 1 or -1."""
         return abs(self.measure_distance(self.assumption.most if side > 0 else self.assumption.least))
 
     def _plain_value(self, value: float) -> float:
@@ -68,7 +69,7 @@ class AssumptionScale(NamedTuple):
 
 
 class Constraints(NamedTuple):
-    """Conditions of a design at a value: `margin[condition]`, and `error[condition, world]` of each.
+    """Conditions of a design at a value of an assumption: `margin[condition]`, and `error[condition, world]`.
 
     Squares of the errors sum to the variance of a margin.
     """
@@ -146,10 +147,10 @@ def track(points: Mapping[float, Mapping[Design, Constraints]], designs: Sequenc
 
 
 def crossing(of: Track, side: int, span: tuple[float, float], worlds: Floats, *, straight: bool) -> NearestEvent:
-    """Return where the nearest event is on a side, within a span of distances.
+    """Return the nearest event of a track on a side (1, -1), within a span of distances.
 
-    `worlds[time, world]` are standard normal numbers. A straight line goes through all points, else lines go from one
-    to the next.
+    `worlds[time, world]` are standard normal numbers, a resample in each row. `straight`: one line is fitted to all
+    points, else lines join neighbours.
     """
     distance = np.linspace(*span, FINE)
     basis = _line(of.x, side * distance) if straight else _interpolation_matrix(of.x, side * distance)
@@ -246,7 +247,7 @@ def _pad_error(error: Floats, worlds: int) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class FollowedDesigns:
-    """Follow designs, the first of which is the advice, else the best.
+    """Designs that are followed along assumptions; the first is the advice, else the best.
 
     `again[time, world]` are standard normal numbers that draw the worlds again, a resample in each row.
     """
@@ -291,7 +292,7 @@ class FollowedDesigns:
         start: float = 0.0,
         straight: bool,
     ) -> NearestEvent:
-        """Return where the advice changes on a side, from a start on, by so many worlds at distances `x`.
+        """Return the nearest change of the advice on a side, from distance `start` on, by `worlds` worlds at each `x`.
 
         `places` are indices of the designs that are followed; those returned count in `designs`, too.
         """

@@ -1,8 +1,9 @@
-"""Fit how a measure rises along the sizes of a family, and how money does: what lies between and beyond them.
+"""Fit curves of a measure and of money over the sizes of a family of designs, for sizes that were not simulated.
 
 A share is a straight line on the probit scale over the logarithm of the size, as the power of a test of means nearly is
 (its standard error falls with the root of the size until what raters differ in is left). Money is a straight line over
-the size itself. `curves` fits one `Curve` to each family of the designs that were tried.
+the size itself. Call `curves` with the measures of the designs that were tried, which returns a `Curve` for each
+family.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ SURE = 1.96
 UNKNOWN = Figure(value=math.nan, mcse=math.nan, low=math.nan, high=math.nan, worlds=0)
 LEAST_ERROR = 1e-3
 FARTHEST = 100.0
-"""So many times the largest size that was simulated a line is followed, and no farther."""
+"""Largest size for which a line is used, as a multiple of the largest size that was simulated."""
 
 
 class WeightedLine(NamedTuple):
@@ -50,7 +51,7 @@ class Curve(NamedTuple):
     largest: Figure
 
     def figure(self, size: float) -> Figure:
-        """Return the share at a size, with its 95 % interval."""
+        """Return the measure (a share) at a size, with its 95 % interval."""
         if self.rise is None:
             return UNKNOWN
         at, error = self.rise.value(math.log(size))
@@ -62,7 +63,7 @@ class Curve(NamedTuple):
         return self.money.value(size)[0]
 
     def size_for(self, money: float) -> float:
-        """Return the size that so much money pays; NaN where money does not rise."""
+        """Return the size that this amount of money pays; NaN where money does not rise with size."""
         a, b = self.money.at
         return float((money - a) / b) if b > 0 else math.nan
 
@@ -78,7 +79,7 @@ class Curve(NamedTuple):
 
 
 def curves(tried: Mapping[Design, MeasuredDesign], measure: str, wanted: PlanRequest) -> list[Curve]:
-    """Fit a curve to each family of designs that were tried, but for those whose campaigns were often cut off."""
+    """Fit a curve of `measure` to each family of designs that were tried, except designs often cut off."""
     groups: dict[Design, list[Design]] = {}
     for design, looked in tried.items():
         if size_of(design) is not None and measure in looked and "money" in looked and _end_probability(looked, wanted):
@@ -199,7 +200,7 @@ def _slope(at: float) -> float:
 
 
 def rank_families(curves: Sequence[Curve], money: float) -> list[Curve]:
-    """Order families by what they give for an amount of money, best first; those that it does not pay are left out."""
+    """Order families by their measure for an amount of money, best first; those that it does not pay are left out."""
     paid = [one for one in curves if one.size_for(money) >= 1]
     return sorted(paid, key=lambda one: -_share_at_size(one, one.size_for(money)))
 

@@ -1,7 +1,8 @@
-"""Decide what a plan advises: a search proposes a design, and worlds of other seeds confirm it or send the search on.
+"""Decide which design a plan advises: a search proposes one, and worlds of other seeds confirm or reject it.
 
-`decide` returns the result of the search and the *page*: the designs that the answer shows, with their measures in
-*fresh* worlds, by which nothing was chosen. Each *round* of confirming has worlds of its own.
+Call `decide` with designs, the bench of the search, benches of *fresh* worlds and the request; it returns the result of
+the search and the *page*: the designs that the answer shows, measured in fresh worlds, which the search did not use.
+Each *round* of confirming has worlds of its own; a rejected design sends the search on.
 """
 
 from __future__ import annotations
@@ -21,28 +22,28 @@ from simlab.planning.terms import Bench, Design, Ground, MeasuredDesign, PlanReq
 from simlab.types import Estimate, Floats
 
 FIRST, MOST = 32, 1500
-"""Worlds of a first look, which tells how many more it takes, and the most that a round takes."""
+"""Worlds of a round's first look, which shows how many more are needed, and the most of a round."""
 PRECISION, COARSEST = 0.4, 0.02
-"""Standard errors of targets are at most such a share of the margin (.008 of .02), and at most so large."""
+"""Largest standard error of a target, as a share of the margin (.008 of .02), and in any case."""
 TINY = 1e-12
 """Numbers below this are taken for 0 with a rounding error."""
 HOPELESS = 2.5
-"""Standard errors by which a first look may fall short of what would show the targets before a round is given up."""
+"""Standard errors by which a first look may fall short of showing the targets; beyond them a round is given up."""
 
 SEARCHING, SEARCHING_ON = 0.35, 0.25
 """Shares of the patience that is left which a search may take before fresh worlds decide, first and in later rounds."""
 ROWS = 0.6
 """Share of the patience left then that the rows of the page beside the advice may take."""
 ROUNDS = 20
-"""So many times at most fresh worlds decide."""
+"""Most rounds of fresh worlds."""
 FEW, TIED = 8, 64
-"""Worlds of a design that is not looked at otherwise, and of two of which the simpler one is taken where they tie."""
+"""Worlds of a design that has no others, and of each of two designs that are tested for a tie."""
 
 Say = Callable[[str], None]
 
 
 def level(k: float, wanted: PlanRequest) -> float:
-    """Return the level of the test in round k, counted from 1; of m designs in one round each has k + log2(m)."""
+    """Return the level of the test in round k, from 1; m designs in one round are each tested with k + log2(m)."""
     # 1/2 + 1/4 + ... is 1: all rounds together err no more often than one test at that level (Bonferroni).
     return float((1 - wanted.confidence) / 2**k)
 
@@ -169,10 +170,10 @@ def decide(
     wanted: PlanRequest,
     say: Say,
 ) -> PlanDecision:
-    """Search, and let fresh worlds decide: those that disagree send the search on, each time to new ones.
+    """Search, and test the choice in fresh worlds; a rejected one sends the search on, with new worlds each time.
 
     `first` is the bench of the search, `fresh_of` returns the bench of a round, counted from 1, whose worlds are its
-    own. `say` gets a line on who leads, and on what a round came to.
+    own. `say` gets lines on the leading design, and on the result of each round.
     """
     search = begin(designs, wanted)
     for k in range(1, ROUNDS + 1):

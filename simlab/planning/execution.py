@@ -1,4 +1,4 @@
-"""Carry out a plan: search, confirm the advice in fresh worlds, and ask how far it holds in others.
+"""Carry out a plan: search for a design, confirm it in fresh worlds, and measure its robustness in other worlds.
 
 `carry_out_plan` takes a `PlanSearch` and returns the plan and the composed study of its design.
 """
@@ -32,11 +32,11 @@ from simlab.store.measures import Measures
 from simlab.types import InputError
 
 ROBUST, FLIPS, POOL = 0.5, 0.5, 0.7
-"""Shares of the patience that is left once there is an advice which parts may take, one after the other."""
+"""Shares of the patience left after the decision that these three parts may take, one after the other."""
 IN_A_DRAW = 16
 """Worlds of a design in each draw of the posterior."""
 NEAREST = 3
-"""So many rivals are asked about in each draw of the posterior."""
+"""Rivals of the advice that are simulated in each draw of the posterior."""
 FRESH, SCENARIOS = "fresh", "scenarios"
 """Folders below a plan's that keep more campaigns: those of the headline, those of other worlds."""
 OTHER_SEED = 1_000_003
@@ -47,7 +47,7 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class PlanSearch:
-    """Search for a plan: the ground, the designs, what is wanted, and where campaigns are kept.
+    """Input of `carry_out_plan`: the ground, the designs, the request, and where campaigns are kept.
 
     `book` is the ledger of the search's campaigns, which holds the folder `out` for this plan alone.
     `scenarios` are files of other worlds in which the advice is asked about (with `force` also of those that failed
@@ -79,7 +79,7 @@ class PlanSearch:
 def carry_out_plan(plan: PlanSearch, began: float, say: Say) -> tuple[StudyPlan, Mapping[str, Any]]:
     """Search for the design to buy, and answer with it and with its composed study.
 
-    `began` is when the command began (`time.monotonic`), `say` gets a line on who leads.
+    `began` is when the command began (`time.monotonic`), `say` gets a line on the leading design.
 
     Campaigns are kept below the plan's folder, where the same plan goes on. Raises InputError where that holds another
     plan's.

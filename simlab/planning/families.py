@@ -1,8 +1,8 @@
 """Families of designs that differ in their size only: costs and measures as functions of size.
 
-`families` sorts designs; each `DesignFamily` records what was measured of some sizes, and its `costs`, `path` and
-`reaches` say what all sizes come to, in each resample of the simulated worlds (a Bayesian bootstrap: `Chance`). In
-shapes `size` counts the designs of a family, from the smallest on.
+`families` sorts designs; each `DesignFamily` records the measures of some sizes, and its `costs`, `path` and
+`reaches` return the money, a measure and the excess over targets of all sizes, in each resample of the simulated worlds
+(a Bayesian bootstrap: `Chance`). In shapes `size` counts the designs of a family, from the smallest on.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ RISING = frozenset(("power", "power_at", "significant_share"))
 SURE = 4.0
 """Standard errors by which a measure must fall with size before it is taken for one that does not rise."""
 NEVER = -1.0
-"""Stands for a measure that has no value: no target is reached."""
+"""Value in place of a measure that has none, so that it reaches no target."""
 LEVEL = 2.0
 """Standard deviation of a measure's level, on the probit scale."""
 JITTER = 1e-6
@@ -36,7 +36,7 @@ MOST_MEASURES, MOST_SIZES = 100, 10_000
 
 
 class CurveShape(NamedTuple):
-    """Prior shape of a measure along the logarithm of sizes: a line's slope, and what bends it, `(sd, length)`."""
+    """Prior shape of a measure along the logarithm of sizes: a line's slope, and its bends `(sd, length)`."""
 
     slope: float
     slope_sd: float
@@ -130,7 +130,7 @@ def _error(first: Estimate, second: Estimate) -> float:
 class DesignFamily:
     """Designs of a family in the order of their sizes, and the measurements of some of them.
 
-    `known[k]` is what was measured of the k-th design, of `worlds[k]` worlds; `drawn` are its measures in resamples of
+    `known[k]` are the measures of the k-th design in `worlds[k]` worlds; `drawn` are its measures in resamples of
     them. `number` tells families apart where random numbers are drawn. The first `struck` designs
     are not chosen any more: fresh worlds did not show their targets.
     """
@@ -149,7 +149,7 @@ class DesignFamily:
         return len(self.designs)
 
     def record_look(self, k: int, looked: MeasuredDesign, worlds: int) -> None:
-        """Record what was measured of the k-th design in so many worlds."""
+        """Record the measures of the k-th design in `worlds` worlds."""
         if self.worlds.get(k) == worlds:
             return
         self.known[k], self.worlds[k] = looked, worlds
@@ -203,9 +203,9 @@ class DesignFamily:
         return mask
 
     def reaches(self, targets: Sequence[Target], chance: Chance, margin: float = 0.0) -> Floats:
-        """Return by how much the worst of the targets is exceeded, in each resample: `[resample, size]`.
+        """Return the least excess of measures over their targets, in each resample: `[resample, size]`.
 
-        By how much more than the margin, or than half of what a target leaves up to 1, where that is less.
+        From it the margin is subtracted, or half of the distance of a target from 1, where that is less.
         """
         least = [target.least + min(margin, (1 - target.least) / 2) for target in targets]
         paths = [self.path(target.measure, chance) for target in targets]
@@ -266,7 +266,7 @@ def families(designs: Sequence[Design]) -> list[DesignFamily]:
 
 
 def list_measured_designs(all_of_them: Sequence[DesignFamily]) -> Iterator[tuple[Design, MeasuredDesign]]:
-    """Go through all designs that were looked at, with their measures."""
+    """Yield all designs that were looked at, with their measures."""
     for group in all_of_them:
         for k in sorted(group.known):
             yield group.designs[k], group.known[k]

@@ -1,8 +1,9 @@
 """Find the nearest value of each assumption at which another design is the better advice.
 
-A design is the better advice where the one that is advised no longer reaches its targets within the limits, or where a
-cheaper one does. Few worlds at the ends of what is looked at say where that may be; more worlds at values about it say
-where it is, nearest first.
+Call `find_nearest_flips` with a bench (which simulates designs), the result of a search, the ground (the study that all
+designs share) and the request, which returns a list of `Flip`. Another design is better where the advice no longer
+reaches its targets within the limits, or a cheaper one does. Few worlds at the ends of a range locate it roughly, more
+worlds about it precisely.
 
 An *event* is where the advice changes along one assumption, on one side of its value now. Its *distance* is 0 at that
 value and 1 at the end of the assumption's plausible range. A *flip* is an event that is sure enough to be reported.
@@ -24,13 +25,13 @@ from simlab.planning.stages import worlds_in_time
 from simlab.planning.terms import Assumption, Bench, Design, Flip, Ground, PlanRequest, SearchResult, family, size_of
 
 SCREENING, REFINING, GROWTH = 24, 64, 2
-"""Worlds at a value: at the ends, about an event, and by how much more they become until it is known well enough."""
+"""Worlds at a value at the ends and about an event, and the factor by which they grow until it is precise."""
 LIKELY, SURE = 0.2, 0.8
 """Shares of resamples of worlds that have an event for it to be followed, and for it to be reported."""
 NARROW = 0.1
-"""Half of an interval's width, of the distance, at which an event is known well enough."""
+"""Half of an interval's width, as a share of the distance, at which an event is precise enough."""
 ABOUT, NEAREST = 0.4, 0.15
-"""Values lie so far about an event, of its distance; at least so far."""
+"""Reach of the values about an event: as a share of its distance, and the least."""
 PLACES = (-1.0, -1 / 3, 1 / 3, 1.0)
 BELOW = 2.0
 MOVES = 3
@@ -42,9 +43,8 @@ def find_nearest_flips(
 ) -> list[Flip]:
     """Return the nearest flip of each assumption that has one in its range, by their scaled distances.
 
-    At most `worlds` worlds are simulated at a value. The 90 % interval is that of worlds drawn again, with the same
-    weights for all designs and values. Prices need no simulation. Where time ends intervals are wider, and flips that
-    might be none are left out.
+    At most `worlds` worlds are simulated at a value. The 90 % interval is from resamples of worlds, the same for all
+    designs and values. Prices need no simulation. Where time ends, intervals are wider, and unsure flips are left out.
     """
     plain = [assumption for assumption in ground.assumptions if remedies.is_all(assumption, ground)]
     flips = [flip for assumption in plain if (flip := remedies.flip(assumption, search, wanted)) is not None]
@@ -82,13 +82,13 @@ class _Event:
 
 @dataclass(frozen=True, slots=True)
 class _Following:
-    """Follow an advice to where it changes, with at most so many worlds at a value."""
+    """Search for the events of an advice, with at most `worlds` worlds at a value."""
 
     along: FollowedDesigns
     worlds: int
 
     def has_time(self, worlds: int) -> bool:
-        """True if so many worlds of a design end before patience does."""
+        """True if this number of worlds of a design ends before patience does."""
         bench = self.along.bench
         return bench.remaining_seconds() > 0 and worlds_in_time(bench, worlds) == worlds
 

@@ -1,4 +1,4 @@
-"""Keep a plan in the folder of its study: what others read of it, and whether a folder is that of another plan.
+"""Write a plan into the folder of its study, and refuse folders of other plans or of studies under way.
 
 `lock` holds the folder while a plan is made, `freeze_study` makes a composed study one that the folder can hold, and
 `write` writes both into it.
@@ -30,7 +30,7 @@ from simlab.planning.terms import Design, Ground
 from simlab.types import InputError
 
 OF_PLANS = ("worlds", "pools", "document_draws", "studies", "measure", "engine")
-"""Keys that say how a plan simulates, not what is studied."""
+"""Keys of a config that set how a plan simulates, and are not part of the study."""
 
 PLAN, FRONT, FIGURE, PARAGRAPH, WORLD = "plan.json", "front.csv", "front.png", "paragraph.md", "world.yaml"
 READ = {"systems": WORLD, "metric": "metric.yaml"}
@@ -54,7 +54,7 @@ def compose_folder_study(ground: Ground, design: Design) -> dict[str, Any]:
 
 
 class Frozen(NamedTuple):
-    """A study as it is written into its folder, its digest, and the files that it reads by their names there."""
+    """A study as its folder holds it, its digest, and the paths of the files that it reads, by their names there."""
 
     config: Mapping[str, Any]
     text: str
@@ -63,7 +63,7 @@ class Frozen(NamedTuple):
 
 
 def freeze_study(config: Mapping[str, Any], family: FrozenFamily | None = None) -> Frozen:
-    """Return a composed study as its folder holds it: what it reads lies beside it, so that the folder can be moved."""
+    """Return a composed study as its folder holds it: files that it reads are named by their copies in the folder."""
     paths: dict[str, Path] = {}
     for section, name in READ.items():
         path = config.get(section, {}).get("path")
@@ -108,8 +108,8 @@ def refuse_begun(out: Path) -> None:
 def lock(out: Path, requested: Asked) -> Iterator[Ledger]:
     """Hold a folder alone for a plan, by the ledger of its campaigns, which is yielded.
 
-    Raises InputError where another plan holds it, for what `check` refuses, and for a study that is under way. What was
-    made for a plan that ends before anything was carried out is taken away again.
+    Raises InputError where another plan holds it, for what `check` refuses, and for a study that is under way. Files
+    made for a plan that ends before anything was carried out are deleted.
     """
     campaigns = out / CAMPAIGNS
     book_file = campaigns / ledger.FILE
@@ -152,8 +152,8 @@ def write(
 ) -> list[Path]:
     """Write a plan into its folder, all files aside before the first takes its place; return the files.
 
-    `record` is what programs read, `texts` the files beside it by name; `figure` draws one into the file that it is
-    given. What was asked stands in plan.json, by which a folder is known again, and the `command` that asked it. Raises
+    `record` is the plan as data, `texts` are further files by name; `figure` draws a figure into the file that it is
+    given. plan.json has the record, the request, by which a folder is known again, and the `command`. Raises
     InputError where the disk does not take them.
     """
     from importlib.metadata import version

@@ -1,8 +1,8 @@
-"""Lay the ground of a plan: the study that all designs share, in a world fitted to a pilot or in an assumed one.
+"""Make the ground of a plan: the study that all designs share, in a world fitted to a pilot or in an assumed one.
 
 `stand_on_preset`, `stand_on_world` and `stand_on_file` each return a `Ground`, from what a user typed (`given`) and
-from presets, a fitted world, or a file that is a world or a study. Its levers are empty: they are chosen later, and set
-by the command.
+from presets, a fitted world, or a file that is a world or a study. Its levers (the keys in which
+designs differ) are empty: the command sets them later.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ from simlab.world.files.fitted_scales import FittedScales
 from simlab.world.files.fitted_world import failed_checks, read_world
 
 MOST_SEARCHED = 4000
-"""So many letters of a file are searched for the name of its format."""
+"""Letters at the beginning of a file that are searched for the name of its format."""
 USUAL_SYSTEMS = 6
 PER_BUCKET = 3
 FITTED, RECORDED, USUAL = "fitted", "recorded", "esa"
 
 
 class GivenSettings(NamedTuple):
-    """Settings that a user gives beside a pilot or a world, and how many systems and raters there are."""
+    """A user's settings beside a pilot or a world: KEY=VALUE `words`, numbers of systems and raters, and the seed."""
 
     words: tuple[str, ...] = ()
     systems: int | None = None
@@ -63,10 +63,10 @@ class GivenSettings(NamedTuple):
 
 
 def stand_on_preset(given: GivenSettings) -> Ground:
-    """Stand on preset worlds: nobody has rated anything yet, and people and systems are as in another campaign.
+    """Return a ground of preset worlds: no ratings exist yet, and raters and systems are as in another campaign.
 
     `systems=...` among the words chooses others than those of ESA; `systems=fitted` is the fit that is built in, or at
-    `systems.path`. Raises InputError for systems of which nobody knows what is true, or that are not rated.
+    `systems.path`. Raises InputError for systems whose truth is not known, or that are not rated.
     """
     systems = given.keys.get("systems", USUAL)
     if systems == FITTED:
@@ -99,11 +99,11 @@ def stand_on_preset(given: GivenSettings) -> Ground:
 def stand_on_world(
     path: Path | None, given: GivenSettings, read: str | None = None, record: Mapping[str, Any] | None = None
 ) -> Ground:
-    """Stand on a world that was fitted to a pilot, in the file `path`.
+    """Return a ground of the world that was fitted to a pilot, in the file `path`.
 
-    `read` is a line on the pilot, `record` the fit as data (`not_identified`: what it could not tell). A path of None
-    is the fit to the built-in ratings.
-    Raises InputError for a file that is none, and for numbers of raters that no study has.
+    `read` is a line on the pilot, `record` the fit as data (`not_identified`: parameters without an estimate). A path
+    of None is the fit to the built-in ratings. Raises InputError for a file that is none, and for numbers of raters
+    that no study has.
     """
     refuse_systems(given)
     world = read_world(None if path is None else str(path), None)
@@ -151,7 +151,7 @@ def _describe_fit(where: Path | str | None) -> tuple[str, str, str]:
 
 
 def stand_on_file(path: Path, given: GivenSettings, *, force: bool) -> Ground:
-    """Stand on a world that was fitted before, or on a study that somebody declared (`simlab show --config`).
+    """Return a ground of a file: a world that was fitted before, or a study (from `simlab show --config`).
 
     Raises InputError for a file that is neither, for a world that failed its checks unless it is forced, and for one
     of which nobody knows what is true.
@@ -196,9 +196,9 @@ def _stand_on_study(path: Path, given: GivenSettings) -> Ground:
 
 
 def smallest_difference(ground: Ground, given: float | None) -> Smallest:
-    """Return the smallest difference that matters: as given, else half of what systems differ by.
+    """Return the smallest difference that matters: as given, else half of the standard deviation of the systems.
 
-    Raises InputError for what is no difference.
+    Raises InputError for a number that is not above 0.
     """
     if given is None:
         why = "half of the systems' standard deviation, noise removed"

@@ -1,4 +1,4 @@
-"""Choose the designs that a plan compares: the levers that a world has, those that are typed, or a list of designs.
+"""Make the list of designs that a plan compares, from levers of the world, typed levers, or a file of designs.
 
 A *lever* is a key in which designs differ, with its values. `choose_designs` returns all combinations of their values,
 or the designs of a file, each composed and checked.
@@ -42,7 +42,7 @@ NO_LEVERS = {
 }
 RATIO = 1.1
 SEATS = 3
-"""Raters who sit together, where there are enough."""
+"""Raters of a bucket, who rate the same documents, and buckets of a rater, where all raters are drawn anew."""
 FEWEST_DOCUMENTS, MOST_SIZES, MOST_DESIGNS = 10, 40, 5000
 _RANGE = re.compile(r"(\d{1,6})\.\.(\d{1,6})", re.ASCII)
 _NEXT = re.compile(r",(?=\s*[A-Za-z_]\w*(?:(?:\.\w+)+\s*(?:=|,|$)|\s*=))", re.ASCII)
@@ -56,7 +56,7 @@ def choose_designs(ground: Ground, compose: Compose, over: str | None, candidate
 
     `over` are levers as typed (`KEY=A,B` or `KEY=A..B`), `candidates` is a file of designs; `compose` makes the config
     of a design.
-    Raises InputError for a lever that there is not, and for designs that contradict themselves.
+    Raises InputError for an unknown lever, and for designs that contradict themselves.
     """
     if over is not None and candidates is not None:
         raise InputError("--over and --candidates both say which designs there are; give one of them")
@@ -80,9 +80,9 @@ def choose_designs(ground: Ground, compose: Compose, over: str | None, candidate
 
 
 def make_room(ground: Ground, config: Config, over: str | None, candidates: Path | None) -> Ground:
-    """Let the worlds of a plan hold as many documents as the largest of the designs asks for, and no more.
+    """Return the ground with worlds that have as many documents as the largest of the designs.
 
-    `config` is composed of the ground's words. Where nobody says how large designs are, worlds stay as they are. Raises
+    `config` is composed of the ground's words. The ground is unchanged where no sizes of designs are given. Raises
     InputError as `choose_designs` does.
     """
     if candidates is not None:
@@ -97,7 +97,7 @@ def make_room(ground: Ground, config: Config, over: str | None, candidates: Path
 
 
 def find_levers(designs: Sequence[Design]) -> tuple[Lever, ...]:
-    """Return the levers in which designs differ, with all values that they have; those of the size rise."""
+    """Return the levers in which designs differ, with all of their values; those of the size in ascending order."""
     values: dict[str, dict[Any, None]] = {}
     for design in designs:
         for key, value in design:
@@ -107,7 +107,7 @@ def find_levers(designs: Sequence[Design]) -> tuple[Lever, ...]:
 
 
 def usual_levers(config: Config, ground: Ground) -> list[Lever]:
-    """List the levers that a world has: who is grouped how, ratings each, normalisation, documents."""
+    """List the levers of a world: grouping of raters, ratings of each item, normalisation, number of documents."""
     levers = [Lever(GROUPING, tuple(_values(GROUPING, config, ground)))]
     levers += [Lever(EACH, each)] if len(each := tuple(_values(EACH, config, ground))) > 1 else []
     levers += [Lever(NORMALIZATION, tuple(_values(NORMALIZATION, config, ground)))]
@@ -216,7 +216,7 @@ def _seats(config: Config) -> int:
 
 
 def draw_other_raters(design: Design, ground: Ground, raters: int) -> Design:
-    """Return a design with so many raters, drawn from raters at large, and targets for raters at large."""
+    """Return the design with `raters` raters, drawn from raters at large, and with targets for raters at large."""
     fitted = "systems=fitted" in ground.words
     own = {
         (OWN_POOL if fitted else POOL): raters,

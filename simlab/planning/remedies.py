@@ -1,4 +1,4 @@
-"""Find the limit that stops a plan, remedies for missed targets, and effects of other money or prices.
+"""Find the limit that keeps a plan from a larger design, remedies for missed targets, and effects of other money.
 
 Throughout `search` is the result of a search, `bench` simulates further designs, `ground` is the study that all designs
 share and `wanted` the request.
@@ -60,9 +60,9 @@ WORLDS_PER_SUM = 96
 def find_binding_limit(
     search: SearchResult, bench: Bench, ground: Ground, wanted: PlanRequest
 ) -> tuple[Binds, LargestDesign]:
-    """Return the limit that the next larger design of the best one's family meets.
+    """Return the limit that the next larger design of the best one's family exceeds, and both designs.
 
-    "documents" is the end of their range, "raters": nobody is left to ask.
+    "documents": there is no larger size; "raters": no rater is left to ask; "none": no limit is known.
     """
     best = search.best
     if (larger := _larger_design(best, search, ground)) is None:
@@ -148,7 +148,7 @@ class _PriceFactor(NamedTuple):
 
 
 def is_all(assumption: Assumption, ground: Ground) -> bool:
-    """True if an assumption is the price of a rating, and money buys nothing else."""
+    """True if an assumption is the price of a rating, and ratings are the whole cost."""
     settings = {key: value for key, _, value in (word.partition("=") for word in ground.words)}
     return assumption.key == PRICE and all(settings.get(key, "0") in ("0", "0.0") for key in OTHERS)
 
@@ -203,7 +203,7 @@ def _span(assumption: Assumption, factor: _PriceFactor) -> tuple[float, float]:
 
 
 def other_money(search: SearchResult, ground: Ground, wanted: PlanRequest) -> tuple[OtherMoney, ...]:
-    """Return the advice with a tenth less and a tenth more money (than the advice costs, where there is no budget)."""
+    """Return the advice with 10 % less and 10 % more money than the budget (else than the advice costs)."""
     base = wanted.limits.money
     if base is None:
         base = measure_value(search.tried[search.chosen], "money")

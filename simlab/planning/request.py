@@ -1,7 +1,8 @@
-"""Read what is asked of a plan: a pilot or a world, settings, targets, and designs to choose from.
+"""Parse the command line of a plan: a pilot or a world, settings, targets, and designs to choose from.
 
 `split_words` tells a file from settings, `settings` writes prices and deadlines as KEY=VALUE, `read` reads the targets
-and `read_designs` a file of designs; `measures` and `choose_replicates` return what the targets ask of simulations.
+and `read_designs` a file of designs; `measures` and `choose_replicates` return the measures and the replicates that
+the targets need.
 """
 
 from __future__ import annotations
@@ -32,15 +33,15 @@ from simlab.types import InputError
 
 DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 FEWEST_LETTERS = 3
-"""A day of the week may be cut to so many letters."""
+"""Fewest letters by which a day of the week may be abbreviated."""
 BESIDE = {"--price": "budget.price_per_rating", "--budget": "budget.total", "--by": "budget.deadline"}
-"""Options for newcomers, and the key that each stands for."""
+"""Short options, and the key that each stands for."""
 
 USUAL = (Target(measure="power", least=0.8), Target(measure="no_wrong_claim", least=0.95))
 FINDING = ("power", "power_from", "power_at", "significant_share")
 """Measures that a study without a claim does not reach."""
 BY_SILENCE = ("no_wrong_claim", "srp", "confirmed", "type_s", "family_wise_error", "false_positive")
-"""Measures, by how their names begin, that are at their best where nothing is claimed."""
+"""First parts of the names of measures that are at their best where nothing is claimed."""
 ALWAYS = ("significant_share", "no_wrong_claim", "money", "ended_as_planned", "ended_by_money", "ended_by_deadline")
 ON_A_CLOCK = ("hours", "days", "ended_by_nobody")
 CROSSED = ("srp_new_study", "confirmed_new_study", "srp_new_documents")
@@ -68,9 +69,10 @@ def split_words(words: Sequence[str]) -> tuple[Path | None, tuple[str, ...]]:
 def settings(
     words: Sequence[str], price: float | None, budget: float | None, by: str | None, today: date
 ) -> tuple[str, ...]:
-    """Write what was typed as KEY=VALUE: `words`, and the options `--price` (of a rating), `--budget` and `--by`.
+    """Return KEY=VALUE settings: the `words`, and those of the options `--price` (of a rating), `--budget` and `--by`.
 
-    Raises InputError for what is said twice, for an amount that is none, and for a day that is none.
+    Raises InputError for a key that is given twice, and for an invalid amount or day. With a date
+    as deadline the study starts `today` unless the words give another start.
 
     >>> settings(["budget.currency=EUR"], 0.5, 2000, "friday", date(2026, 3, 2))
     ('budget.currency=EUR', 'budget.price_per_rating=0.5', 'budget.total=2000', 'budget.deadline=2026-03-06', \
@@ -135,7 +137,7 @@ def read_patience(text: str) -> Patience:
 
 
 def share(option: str, value: float) -> float:
-    """Return the value of an option; raise InputError where it is no share between 0 and 1."""
+    """Return the value of `option`, named in errors; raise InputError where it is no share between 0 and 1."""
     if not 0 < value < 1:
         raise InputError(f"{option} {value:g} must lie between 0 and 1")
     return value
@@ -179,8 +181,8 @@ def _read_list(text: str, where: str) -> Any:
 def read(target: str | None, floor: str | None) -> tuple[Target, ...]:
     """Read targets from `--target M=X[,M=X]` and `--floor`.
 
-    Without a target power is to be .8; `no_wrong_claim` of .95 is added unless it is typed. Raises InputError for a
-    measure that there is not, or that is no share, and for targets that are met by silence.
+    Without a target power is to be .8; `no_wrong_claim` of .95 is added unless it is typed. Raises InputError for an
+    unknown measure, one that is no share, and for targets that are met by silence.
 
     >>> read("power=.7", None)
     (Target(measure='power', least=0.7, floor=False), Target(measure='no_wrong_claim', least=0.95, floor=False))
@@ -225,7 +227,7 @@ def _target(option: str, text: str, *, floor: bool) -> Target:
 
 
 def measures(targets: tuple[Target, ...], smallest: Smallest, *, clock: bool) -> Measures:
-    """Bind the measures of every design, by name: the targets, and what stands beside them (on a `clock` hours, too).
+    """Return the measures of a design, as functions of outcomes, by name: targets and others (`clock`: hours, too).
 
     `power` is that of the differences that matter, `power_at` that of exactly the smallest of them.
     """

@@ -1,9 +1,10 @@
-"""Find what another kind of design gives for the money of the advice, and tell whether it outdoes the advice.
+"""Find designs of other families at the cost of the advice, and test whether they find more than it.
 
-The rows of a plan's page are designs, the advice first, that met the same worlds. Among m + 1 of them the best one
-finds more than any other by at most the largest of the m differences to that one, each with a one-sided bound at a
-level of 1/m: the bounds of multiple comparisons with the best (Hsu 1984), whichever row is named after the worlds were
-seen.
+`same_money` returns such designs; `rivalry` takes the rows of a page and returns the most by which another row may be
+better than the first. The rows of a plan's page are designs, the advice first, that met the same worlds. Among m + 1 of
+them the best one finds more than any other by at most the largest of the m differences to that one, each with a
+one-sided bound at a level of 1/m: the bounds of multiple comparisons with the best (Hsu 1984), whichever row is named
+after the worlds were seen.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ SLACK = 0.005
 TRIES = 5
 WORLDS = 24
 TELLING = 1.5
-"""Halves of a bound's width that the margin holds: one names the best row, and what is over leaves room for ties."""
+"""Ratio of the margin to half of a bound's width: 1 would name the best row; more leaves room for ties."""
 
 
 class Rivalry(NamedTuple):
-    """Most by which rows that are not dearer outdo the first, all of them at once.
+    """Upper bound on the difference by which rows that are not dearer are better than the first, for all at once.
 
     `rows` counts these rows. `best` is the one that finds most more beyond chance, None where none does.
     """
@@ -67,7 +68,7 @@ def is_rival(row: DesignRow, named: DesignRow, wanted: PlanRequest) -> bool:
 
 
 def error_that_tells(rows: int, wanted: PlanRequest) -> float:
-    """Return the standard error of differences by which so many rows are told apart within the margin."""
+    """Return the standard error of differences at which this number of rows can be compared within the margin."""
     from scipy.special import ndtri
 
     # The bound's level is split over the rows, as in `bounds`.
@@ -75,7 +76,7 @@ def error_that_tells(rows: int, wanted: PlanRequest) -> float:
 
 
 def bounds(gap: Figure, rows: int, wanted: PlanRequest) -> tuple[float, float]:
-    """Return the lower and the upper bound of a difference, each one-sided and for so many rows at once."""
+    """Return the lower and the upper bound of a difference, each one-sided, simultaneously for this number of rows."""
     from scipy.special import stdtrit
 
     if not math.isfinite(gap.mcse):
@@ -111,7 +112,7 @@ def same_money(search: SearchResult, bench: Bench, ground: Ground, wanted: PlanR
 
 
 def find_not_dearer(bench: Bench, curve: Curve, chosen: Design, money: float, bounds: tuple[int, int]) -> Design | None:
-    """Return the largest design of a family that is not dearer than the one chosen, or none.
+    """Return the largest design of a curve's family that is not dearer than `chosen`, which costs `money`, or None.
 
     The curve of money gives its size; the worlds that both designs met show whether it is dearer, as far as they can:
     documents differ in length, so that a few worlds err by more than a document.

@@ -1,8 +1,8 @@
-"""Measure the robustness of an advice: in what share of the worlds that may be true it reaches all its targets.
+"""Measure the robustness of an advice: in what share of plausible worlds it reaches all of its targets.
 
-`measure_robustness` asks the worlds that a pilot allows, draws of a posterior; `measure_scenario_robustness` those that
-a user named. Both simulate the designs of a `SearchResult` on a bench and return a `Robust`: the share, and the regret.
-Noise of simulation makes draws of the posterior look further apart than they are: it is taken out of their spread.
+`measure_robustness` does so for posterior draws of a world that was fitted to a pilot, `measure_scenario_robustness`
+for worlds that a user named. Both take the result of a search and a bench (which simulates designs), and return a
+`Robust`: the share of worlds, and the mean regret in money. Simulation noise is removed from the spread between draws.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from simlab.types import Bools, Floats
 DRAW = "systems.draw"
 """The setting that gives all worlds the same draw of a fitted world's parameters."""
 ROUNDS = 4
-"""Draws are simulated in so many parts, each spread over the posterior, so that time may end them."""
+"""Parts in which draws are simulated, each spread over the posterior, so that time may end them early."""
 FEWEST = 6
-"""Fewer draws tell no share."""
+"""Fewest draws from which a share is computed."""
 RESAMPLED = 400
 TAIL = 0.05
 
@@ -74,8 +74,8 @@ def measure_robustness(
     that draw, 0 where none does. A minimum over noisy figures would find designs that reach by luck: measures of all
     designs are shrunken before, as above; the noise that draws share stays in, and is in the interval.
 
-    At most `draws` draws are simulated, each in so many `worlds`; `ground.draws` counts those of the posterior. None
-    without a posterior, or where time ends before six draws.
+    At most `draws` draws are simulated, each in so many `worlds`; `ground.draws` counts those of the posterior. Returns
+    None without a posterior, or where time ends before six draws.
     """
     if not ground.draws or bench.remaining_seconds() <= 0:
         return None

@@ -20,10 +20,10 @@ from simlab.planning.terms import Bench, Design, PlanRequest, SearchResult, fami
 from simlab.types import Bools, Floats, Ints
 
 SLACK = 1.05
-"""A design that costs up to so many times the cheapest is as good."""
+"""Ratio of costs up to which a design is as good as the cheapest."""
 ROUNDING = 1e-9
 TIE, SAME_COST = 0.05, 1.01
-"""Designs whose probabilities of being right differ by so little, and whose costs do, are alike."""
+"""Difference of probabilities of being right, and ratio of costs, up to which designs are alike."""
 EVEN = 0.5
 PLAIN = {"design.grouping": "pseudo_side_by_side", "analysis.normalization": "none"}
 """Values that are simplest to carry out and to explain: ties go to them."""
@@ -32,16 +32,16 @@ At = tuple[int, int]
 """The number of a family and the place of a design in it."""
 
 FEW, FIRST = 8, 16
-"""Worlds of a first look at a design: where patience is over, or to tell how long the others take, and else."""
+"""Worlds of a first look at a design: if patience is over or no pace is known yet, and else."""
 LEAST = 48
-"""A choice rests on so many worlds at least, and so do the designs that were close to it."""
+"""Fewest worlds of a choice, and of the designs that were close to it."""
 GROWTH = 1.6
 MOST_WORLDS = 4000
 RESAMPLES = 1000
 THREATS = 4
-"""So many designs are looked at together."""
+"""Most designs that are looked at together."""
 TELLING = 0.5
-"""Designs that speak against the choice at least so often as the worst of them are looked at with it."""
+"""Share of the greatest doubt from which on the design of a doubt is looked at, too."""
 ROUNDS = 100
 
 Say = Callable[[str], None]
@@ -171,7 +171,7 @@ def make_result(
     why: str,
     look: Callable[[dict[At, int]], None],
 ) -> SearchResult:
-    """Put together what the search came to; designs that it names and has not looked at are handed to `look`."""
+    """Return the result of a search; designs that it names are first measured by `look` if they were not yet."""
     places = [_find_reaching_size(members, wanted, chance) for members in families]
     furthest = _find_furthest(families, wanted, chance)
     named = [*enumerate(places), furthest, *([judged.choice] if judged.choice else [])]
@@ -251,10 +251,11 @@ def _standing(family: DesignFamily, k: int, wanted: PlanRequest, chance: Chance)
 def search(bench: Bench, designs: Sequence[Design], wanted: PlanRequest, say: Say | None = None) -> SearchResult:
     """Name the cheapest design that reaches all targets within the limits, its rivals, and the one that gets furthest.
 
-    Families are looked at in the middle of their sizes, and then wherever the choice could be wrong: power rises with
-    size, as far as can be seen; other measures may go up and down between the sizes that were looked at. The search
-    ends when the choice is right with the wanted probability, or with the bench's patience. `say` gets a line on
-    who leads. Raises ValueError without designs.
+    `designs` are all that may be chosen, `wanted` are targets and limits. Families are looked at in the middle of their
+    sizes, and then wherever the choice could be wrong: power rises with size, as far as can be seen; other measures may
+    go up and down between the sizes that were looked at. The search ends when the choice is right with the wanted
+    probability, or with the bench's patience. `say` gets a line on the leading design. Raises ValueError without
+    designs.
     """
     return go_on(begin(designs, wanted), bench, say)
 
@@ -268,7 +269,7 @@ class Search:
     chance: Chance
 
     def exclude_design(self, design: Design) -> None:
-        """Choose this design, whose targets fresh worlds did not show, and smaller ones of its family no more."""
+        """Exclude a design, whose targets fresh worlds did not show, and smaller ones of its family from the choice."""
         of = self._family(design)
         smaller = sum((size_of(one) or 0) <= (size_of(design) or 0) for one in of.designs)
         of.struck = max(of.struck, smaller)
@@ -331,7 +332,7 @@ def go_on(search: Search, bench: Bench, say: Say | None = None) -> SearchResult:
 
 
 def look(bench: Bench, families: Sequence[DesignFamily], wants: dict[At, int]) -> None:
-    """Look at designs in so many worlds each, `wants[place]`; their families record the measures."""
+    """Look at designs in `wants[(family, place)]` worlds each; their families record the measures."""
     wanted = {families[f].designs[k]: n for (f, k), n in wants.items()}
     looked = bench.look(wanted) if wanted else {}
     for (f, k), n in wants.items():

@@ -1,6 +1,7 @@
-"""Share the patience of a plan among its parts, so that no part takes what those behind it need.
+"""Divide the patience of a plan (how much it may simulate) among its parts.
 
 Patience is counted in studies, so that the same command gives the same advice on every machine, or in seconds.
+`Patience` holds the amount; `share_of` takes a bench and returns a `Stage`: a bench that may use a share of the rest.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from simlab.planning.terms import Bench, Design, MeasuredDesign
 
 @dataclass(slots=True)
 class Patience:
-    """Amount that a plan may simulate in all: `amount` studies, or so many seconds from its beginning on."""
+    """Amount that a plan may simulate: studies or, `in_seconds`, seconds since `began`; `studies` counts those done."""
 
     amount: float
     in_seconds: bool = False
@@ -35,7 +36,7 @@ class Patience:
 class CountedBench:
     """A bench whose studies, `per_world` in each world of a design, are counted against the patience of its plan.
 
-    What a folder holds already counts as if it were simulated now: a plan that goes on gives the same advice.
+    Studies that a folder holds already count as if they were simulated now: a plan that goes on gives the same advice.
     """
 
     bench: Bench
@@ -65,7 +66,7 @@ class CountedBench:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Look at designs as a bench does, as long as more patience is left than `keeps`, which is for later parts."""
+    """A bench for one part of a plan, which keeps the amount `keeps` of patience for later parts."""
 
     bench: Bench
     keeps: float
@@ -89,12 +90,12 @@ class Stage:
 
 
 def share_of(bench: Bench, share: float) -> Stage:
-    """Return a stage that may take so large a share of the patience that is left."""
+    """Return a stage that may take a share (0 to 1) of the patience that is left."""
     return Stage(bench, (1 - share) * max(bench.remaining_seconds(), 0.0))
 
 
 def worlds_in_time(bench: Bench, worlds: int) -> int:
-    """Return how many of so many worlds of a design end before patience does; all of them where no pace is known."""
+    """Return how many of `worlds` worlds of a design end before patience does; all where no pace is known."""
     pace = bench.pace()
     seconds = bench.remaining_seconds()
     return worlds if not pace or worlds * pace <= seconds else max(int(seconds / pace), 0)

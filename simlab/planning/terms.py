@@ -1,4 +1,4 @@
-"""Terms of a plan: designs and their levers, targets, limits, assumptions, and the bench that carries campaigns out.
+"""Data types of a plan: designs and levers, the request, assumptions, the ground, the bench, and results.
 
 A *design* is a tuple of settings that it adds to the study that all designs share. All designs meet the same simulated
 worlds; a *family* are the designs that differ in their size only (documents), along which cost rises. To *look* at a
@@ -40,7 +40,7 @@ class PlanRequest:
     """Request of a plan: its targets, limits, margin and confidence.
 
     `smallest` is the smallest difference between systems that matters, `margin` the indifference in a measure,
-    `confidence` the probability with which fresh worlds are to show the targets of what is advised, and with which the
+    `confidence` the probability with which fresh worlds are to show the targets of the advice, and with which the
     search wants its choice to be right.
     """
 
@@ -76,12 +76,12 @@ class Assumption(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """Ground of a plan: the study that all designs share, as KEY=VALUE `words`, and what is known of its world.
+    """Ground of a plan: the study that all designs share, as KEY=VALUE `words`, and facts about its world.
 
     `systems` and `raters` are their numbers, `levers` the keys in which designs differ. `read` and `world` are lines on
-    the pilot and the world, `assumed` what nobody knows, or presets assume. With `these_raters` there are too few
-    raters to speak of others. `system_sd` is the spread of the systems' truths in `unit`, noise removed. `draws` counts
-    the posterior draws of a fitted world (0: none). `record` is for programs.
+    the pilot and the world, `assumed` lines on facts that are unknown, or taken from presets. With `these_raters` there
+    are too few raters for claims about others. `system_sd` is the spread of the systems' truths in `unit`, noise
+    removed. `draws` counts the posterior draws of a fitted world (0: none). `record` is for programs.
     """
 
     words: tuple[str, ...]
@@ -113,7 +113,7 @@ class Bench(Protocol):
         """Return how much patience a world of a design takes; 0 where that is not known yet."""
 
     def look(self, wants: Mapping[Design, int]) -> Mapping[Design, MeasuredDesign]:
-        """Simulate what a design lacks of its first n worlds (`wants[design] = n`); return the measures of each design.
+        """Simulate the missing ones of each design's first `wants[design]` worlds; return the measures by design.
 
         They are those of all worlds that it was ever looked at in. A design of which no campaign could be carried out
         has no measures.
@@ -168,7 +168,7 @@ class Flip(NamedTuple):
 
 
 def family(design: Design) -> Design:
-    """Return what a design shares with those that differ in their size only."""
+    """Return the design without its size, which names its family."""
     return tuple((key, value) for key, value in design if key != SIZE)
 
 

@@ -1,7 +1,7 @@
-"""Put a store into one file, and read such a file, whoever made it: nothing of it is unpacked to the disk.
+"""Write a store into one ZIP file, and read stores from ZIP files without unpacking them to the disk.
 
-The store lies at the root of the file, so that zarr and xarray open it without simlab; readers of Zarr pass over what
-lies beside it. `write` makes an archive, with the texts of `describe` beside the store; `reading` opens one.
+The store lies at the root of the file, so that zarr and xarray open it without simlab; readers of Zarr ignore the files
+beside it. `write` makes an archive, with the texts of `describe` beside the store; `reading` opens one.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ _SAID = {
 }
 MOST_FILES = 2 * 10**6
 MOST_TIMES = 200
-"""So many times the bytes of an archive its files take at most, unpacked."""
+"""Most bytes of an archive's files, unpacked, as a multiple of those of the archive."""
 _ALWAYS = (1980, 1, 1, 0, 0, 0)
-"""When each file was written, so that the same store gives the same bytes."""
+"""Time of writing that each file is given, so that the same store gives the same bytes."""
 _NO_ARCHIVE = "it is no archive of simlab; name one that `simlab export DIR --as archive` wrote"
 _BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, struct.error)
 """Errors of zipfile for files that it does not understand."""
@@ -58,7 +58,7 @@ _AGAIN = "export the archive again"
 
 
 def write(file: Path, store: Path, beside: Mapping[str, str]) -> None:
-    """Write the files of a store, and the texts `beside` it, by file name; the same give the same bytes."""
+    """Write an archive of the folder `store` and the texts `beside` it, by file name; its bytes are repeatable."""
     with zipfile.ZipFile(file, "w") as archive:
         for name, text in beside.items():
             _add(archive, name, text.encode(), zipfile.ZIP_DEFLATED)
@@ -71,7 +71,7 @@ def write(file: Path, store: Path, beside: Mapping[str, str]) -> None:
 
 
 def describe(about: Mapping[str, Any], folder: Path, stored: StoredSweep, labels: Labels) -> dict[str, str]:
-    """Return the texts beside a store, by file name: whoever has the archive has no ledger.
+    """Return the texts beside a store, by file name, which replace the ledger for readers of an archive.
 
     `about` are the attributes of the store, which lies in `folder`; `stored` is its entry in the catalogue.
     The sweep file is that of the ledger; a calculation, which has none, is written from what its store declares.
@@ -116,7 +116,7 @@ class FilesOfArchive:
         self._listed = {name: Listing(frozenset(of[0]), frozenset(of[1])) for name, of in inner.items()}
 
     def read(self, name: str) -> bytes:
-        """Return what a file holds; raise InputError for what is not there, is damaged or larger than metadata."""
+        """Return the bytes of a file; raise InputError for one that is missing, damaged or larger than metadata."""
         where = f"{clip(self._file)}: {clip(name, 80)}"
         try:
             about = self._archive.getinfo(name)
@@ -138,13 +138,13 @@ class FilesOfArchive:
         return last in self.list(folder).files
 
     def list(self, name: str) -> Listing:
-        """List a folder; nothing lies in one that is not there."""
+        """List a folder; a missing one is empty."""
         return self._listed.get(name, Listing(frozenset(), frozenset()))
 
 
 @contextmanager
 def reading(file: Path) -> Iterator[FilesOfArchive]:
-    """Open an archive after a look at all that it says it holds.
+    """Open an archive, after checks of its list of files, and yield its files.
 
     Raises InputError for what is no archive of simlab, and for one that is damaged or takes too much unpacked.
     """
@@ -192,7 +192,7 @@ def _describe_fault(entry: zipfile.ZipInfo) -> str | None:
 
 
 def refuse_large(file: Path, examined: Examined) -> None:
-    """Raise InputError where the arrays that readers take as a whole say that they take too much together."""
+    """Raise InputError where the arrays that are read as a whole are too large together, by their metadata."""
     if (n_bytes := examined.held_bytes()) > MOST_HELD:
         raise InputError(
             f"{clip(file)}: its arrays say that they take {n_bytes / 2**30:,.0f} GiB, and no more than "
@@ -201,7 +201,7 @@ def refuse_large(file: Path, examined: Examined) -> None:
 
 
 class CheckedArchive(ZipStore):
-    """Hand out what the files of an archive hold; raise InputError, whenever that is read, for a damaged chunk.
+    """Zarr store of an archive that raises InputError whenever a damaged chunk is read.
 
     `sizes` are the bytes of each array's chunks, unpacked.
     """

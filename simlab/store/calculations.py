@@ -1,6 +1,7 @@
-"""Carry out calculations and lay their stores: values on a grid, exact up to quadrature, without replicates.
+"""Calculate measures on a grid of settings (exact up to quadrature, no simulation) and write them as stores.
 
-`run` calculates and lays the store, `verify` calculates it again. Grids are `[axis, ...]`.
+Call `run` with a `Calculation` and a folder, which writes the store; `calculate` returns the measures, each an array
+`[axis, ...]`; `verify` calculates a store anew and returns the measures that differ.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from simlab.types import Floats, InputError
 
 
 def calculate(calculation: Calculation) -> dict[str, Floats]:
-    """Calculate the measures `[axis, ...]` of a calculation; raise InputError for settings that cannot be."""
+    """Calculate the measures `[axis, ...]` of a calculation, by name; raise InputError for impossible settings."""
     values = {axis.name: axis.values for axis in calculation.axes}
     section = {key: None if key in values else value for key, value in calculation.section.items()}
     grids: dict[str, Floats] = bind(section)(values, calculation.measures)
@@ -40,7 +41,7 @@ def calculate(calculation: Calculation) -> dict[str, Floats]:
 
 
 def run(calculation: Calculation, folder: Path, labels: Labels) -> list[str]:
-    """Calculate and lay the store; return a line, or none, for a page that could not be written.
+    """Calculate and write the store; return a line for the user if its README could not be written, else none.
 
     Raises InputError, before anything is written, where the folder holds studies, and where the disk does not take it.
     """
@@ -60,7 +61,7 @@ def run(calculation: Calculation, folder: Path, labels: Labels) -> list[str]:
 
 
 def verify(folder: Path) -> tuple[int, list[str]] | None:
-    """Calculate a store anew: how many measures, and those whose stored values are others; None for one of studies."""
+    """Calculate a store anew: return the number of measures, and those that differ; None for a store of studies."""
     with open_results(folder) as dataset:
         declared = json.loads(dataset.attrs["sweep"])
         if "calculation" not in declared:

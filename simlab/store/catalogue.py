@@ -26,7 +26,7 @@ from simlab.store.world_draws import DRAWN
 from simlab.types import InputError
 
 DEPTH = 4
-"""So many folders deep stores are looked for."""
+"""Levels of folders in which stores are looked for."""
 PATIENCE = 0.1
 OPENING = '"attributes": '
 TARGET = "._target_"
@@ -65,7 +65,7 @@ def find_stores(folder: Path, depth: int = DEPTH) -> Iterator[Path]:
 
 
 def describe_store(folder: Path) -> Catalogued:
-    """Return the entry of a store; that of one that cannot be read has the problem."""
+    """Return the entry and settings of a store; `entry.problem` says why one cannot be read."""
     try:
         return _describe(folder)
     except InputError as error:
@@ -74,7 +74,7 @@ def describe_store(folder: Path) -> Catalogued:
 
 
 def keep_matching(stores: Sequence[Catalogued], wanted: Mapping[str, Sequence[str]], where: str) -> list[Catalogued]:
-    """Keep the stores some of whose cells have one of the values of each key; keys may go by their last part.
+    """Keep the stores with cells that have one of the `wanted` values of each key; its last part may stand for a key.
 
     Raises InputError for a key that no store has, and where no store is left.
     """

@@ -1,7 +1,7 @@
 """Read the outcomes of every cell's campaigns from a ledger, and compute its measures, in the order of the grid.
 
-`read_cells` yields them run by run (a *run* is neighbouring cells that are written together), so that
-outcomes are never held together; a `Tally` collects what has to be known of all cells. `size` is the grid.
+`read_cells` takes a ledger and its grid (`size`) and yields summaries of cells run by run (a *run* is neighbouring
+cells that are written together), so that outcomes are never all in memory; a `Tally` collects facts on all cells.
 Cells are independent of each other, so many of them are read in worker processes, which are handed the bytes of blocks
 and hand back arrays. Results come in the order of the cells, whichever process read them.
 """
@@ -30,11 +30,11 @@ from simlab.types import OK, Array, Floats, Ints, Outcome
 BATCH = 50
 """Cells that are read at a time."""
 MANY = 1000
-"""Cells from which on to start worker processes pays: it takes about as long as to read some hundred cells."""
+"""Number of cells from which on worker processes pay: their start takes as long as to read some hundred cells."""
 AHEAD = 3
-"""Batches that are handed out, by worker."""
+"""Batches of cells that are handed out at a time, per worker."""
 MOST_HELD = 64 * 2**20
-"""Influence values of up to so many bytes are held in memory."""
+"""Most bytes of influence values that are kept in memory; more go to a file."""
 
 
 class LedgerCell(NamedTuple):
@@ -84,7 +84,10 @@ def read_cells(
 
 
 def slab(size: Grid, run: Run, parts: Sequence[tuple[int, CellSummary]]) -> dict[str, Array]:
-    """Lay the outcomes of a run out over its cells, empty where a cell has none."""
+    """Return the outcomes of a run as arrays over its cells, filled with the empty value where a cell has none.
+
+    `parts` are the summaries of `read_cells`: each with the place of its first cell in the run.
+    """
     laid: dict[str, Array] = {}
     for first, summary in parts:
         for name, arrays in summary.outcomes.items():
@@ -98,7 +101,7 @@ def slab(size: Grid, run: Run, parts: Sequence[tuple[int, CellSummary]]) -> dict
 def summarise_batches(
     work: Callable[[Sequence[LedgerCell]], CellSummary], batches: Iterable[CellBatch], jobs: int
 ) -> Iterator[tuple[CellBatch, CellSummary]]:
-    """Yield the summary of each batch, in their order, by so many processes; a few batches are under way at a time."""
+    """Yield each batch with its summary by `work`, in their order, by `jobs` processes, a few batches at a time."""
     if jobs < 2:
         yield from ((batch._replace(cells=()), work(batch.cells)) for batch in batches)
         return
@@ -125,7 +128,7 @@ def summarise_batches(
 
 
 def agree_on_sets(sets: Iterable[Array], replicates: int, outcome: Outcome) -> Array | None:
-    """Return the document sets on which all cells agree that know them."""
+    """Return the document sets `[replicate]` on which all cells that know them agree; None where they differ."""
     document_set = np.full(replicates, outcome.fill, outcome.dtype)
     for of_cell in sets:
         known = of_cell != outcome.fill
@@ -181,7 +184,7 @@ def _summarise(size: Grid, measures: Measures, wanted: Collection[str], cells: S
 
 
 class Tally:
-    """Collect what has to be known of all cells before anything about all of them is written.
+    """Collect the measures and other facts on all cells that must be known before the store's tables are written.
 
     `present[name]` lists the cells that have an outcome; `document_set[replicate]` is None where cells differ in it;
     `failed[cell]` is the share of campaigns that failed, `undivided[cell]` is as in
@@ -202,7 +205,7 @@ class Tally:
         )
 
     def close(self) -> None:
-        """Let go of the influence values."""
+        """Discard the influence values."""
         self._influence.close()
 
     def take(self, run: Run, parts: Sequence[tuple[int, CellSummary]]) -> None:

@@ -1,6 +1,6 @@
 """Coordinates of a store: the labels along every dimension.
 
-`coordinates` returns them all, by name, as `(dims, values, attributes)`; `size` is the grid of the sweep.
+Call `coordinates` with the grid of a sweep (`size`), which returns them all, by name, as `(dims, values, attributes)`.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def _kind_variables(size: Grid) -> Variables:
 
 
 def axis_values(values: Sequence[Any]) -> Array:
-    """Turn the values of an axis into a coordinate: numbers, NaN for null among them, or what is true and false.
+    """Turn the values of an axis into a coordinate: an array of numbers (NaN for null), or of truth values.
 
     Values of several sorts, and null alone, are texts.
 

@@ -1,4 +1,7 @@
-"""Export a whole store to the files that other programs read."""
+"""Export a whole store to files that other programs read (NetCDF, or tables as Parquet).
+
+Call `export` with an open store, a file name and the form, which returns the files that it wrote.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ ENDINGS: Mapping[Whole, str] = {"netcdf": ".nc", "parquet": ".parquet", "archive
 NEEDS: Mapping[Whole, tuple[str, ...]] = {"netcdf": ("h5netcdf", "h5py", "dask"), "parquet": ("pyarrow",)}
 
 AT_ONCE = 32 * 2**20
-"""Bytes of a store that are read before they are written."""
+"""Bytes of a store that are in memory at a time: they are read, then written."""
 
 Slab: TypeAlias = tuple[slice, ...]
 
@@ -37,7 +40,7 @@ _ERRNO = re.compile(r"errno (?:= )?(\d+)", re.IGNORECASE)
 
 
 def write(dataset: xr.Dataset, file: Path) -> None:
-    """Write variables, coordinates and attributes; raises OSError (of HDF5) where the disk does not take them."""
+    """Write a dataset as a NetCDF file; raises OSError (of HDF5) where the disk does not take it."""
     import dask
 
     plain = _read_by_slab(dataset)
@@ -56,15 +59,15 @@ def write(dataset: xr.Dataset, file: Path) -> None:
 
 
 class CheckedFile(io.FileIO):
-    """Write a file for HDF5, which crashes where a write fails: `failed` keeps what the disk answered.
+    """A file for HDF5, which would crash at a failing write: `failed` keeps the first error instead.
 
-    What comes after that is lost, and nobody is to use the file then.
+    Later writes are lost, and the file is not to be used then.
     """
 
     failed: OSError | None = None
 
     def write(self, data: Any) -> int:
-        """Write all bytes, or say so as if they were."""
+        """Write all bytes; after a failure report them as written."""
         view = memoryview(data).cast("B")
         done = 0
         try:
@@ -77,7 +80,7 @@ class CheckedFile(io.FileIO):
         return len(view)
 
     def truncate(self, size: int | None = None) -> int:
-        """Give the file a size, or say so as if it had it."""
+        """Give the file a size; after a failure report it as given."""
         try:
             return super().truncate(size)
         except OSError as error:
@@ -118,7 +121,7 @@ def _lengths(shape: Sequence[int], itemsize: int, most: int) -> tuple[int, ...]:
 
 
 def export(dataset: xr.Dataset, out: Path, form: Whole) -> list[Path]:
-    """Write a store, or what a selection left of it, to files; return them.
+    """Write a store, or a selection of it, to files named after `out`; return their paths.
 
     The store is read slab by slab, so that its size does not matter. Raises InputError where the disk does not take the
     files (nothing is left of them then, and older ones stay), and for a chunk of the store that is damaged.
@@ -139,7 +142,7 @@ def export(dataset: xr.Dataset, out: Path, form: Whole) -> list[Path]:
 def check(out: Path, form: Whole) -> None:
     """Raise InputError, before anything is read, for a file of another ending or that cannot be written.
 
-    So it does where a package is not installed that writes such files.
+    It is also raised where a package that writes this form is not installed.
     """
     if out.suffix.lower() != ENDINGS[form]:
         raise InputError(f"--out {clip(out)}: with --as {form} end the name with {ENDINGS[form]}")

@@ -1,9 +1,9 @@
-"""Store truth values and whole numbers so that those which are missing read as missing.
+"""Convert outcomes of truth values and whole numbers to and from stored arrays in which missing ones are marked.
 
-Zarr has no gap for them: what was never simulated, or belongs to a pair that a cell does not have, would read as False
-or 0, and every mean over it would be wrong. So they are stored with a value that stands for nothing and the attribute
-`_FillValue` of the CF conventions (section 2.5.1), by which xarray reads floats with NaN. Truth values are stored as
-int8, 1 byte as before; read, they take 4 bytes in place of 1, counts 8 in place of 4.
+Zarr has no missing values for them: those of campaigns not simulated, or of pairs that a cell lacks, would read as
+False or 0, and every mean over them would be wrong. So they are stored with a value that marks them as missing and the
+attribute `_FillValue` of the CF conventions (section 2.5.1), by which xarray reads floats with NaN. Truth values are
+stored as int8, 1 byte as before; read, they take 4 bytes in place of 1, counts 8 in place of 4.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from simlab.types import Array, Outcome
 
 WHOLE = ("status", "document_set")
-"""Outcomes that are known of every campaign: one that was not run has a status, too."""
+"""Outcomes without missing values: a campaign that was not run has a status, too."""
 HOLDS, BLANK = "holds", "blank"
 """Attributes: the type of the outcome itself, and its value in a campaign that has none."""
 
@@ -26,7 +26,7 @@ ABSENT = "absent"
 
 
 def absence_attributes(positions: Sequence[Sequence[int]]) -> dict[str, str]:
-    """Return the attribute that names the cells without an outcome by `[cell, axis]`; none where each cell has it."""
+    """Return the attribute that names the cells without an outcome, given their indices `[cell, axis]`; {} if none."""
     return {ABSENT: json.dumps(positions)} if positions else {}
 
 
@@ -81,7 +81,7 @@ def mask_values(values: Array, name: str, outcome: Outcome, carried_out: Array) 
 
 
 def restore_values(values: Array, attributes: Mapping[Any, Any]) -> Array:
-    """Return outcomes as campaigns gave them, from what xarray reads: of their own type, blank where missing."""
+    """Return outcomes as campaigns gave them from an array that xarray read: of their own type, blank where missing."""
     if HOLDS not in attributes:
         return values
     known = np.where(np.isnan(values), attributes[BLANK], values) if values.dtype.kind == "f" else values

@@ -1,6 +1,6 @@
-"""Run and merge sweeps into stores.
+"""Run a sweep, or merge folders of one, and write the measures of all cells as a Zarr store.
 
-`fill` runs a sweep and `merge` joins folders of one; both then compute the measures of all cells and lay the store.
+`fill` takes a sweep and a folder and returns the `RunSummary`; `merge` takes folders and returns a `MergeAnswer`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def fill(
     quiet: bool = False,
     allow_version: bool = False,
 ) -> engine.RunSummary:
-    """Carry out what is missing of a sweep and lay its store: `engine.run`, then the measures of every cell.
+    """Carry out the missing blocks of a sweep (`engine.run`), compute the measures of every cell, write the store.
 
     A sweep that has a target is run by `engine.precision_rounds`, one that locates a crossing by `engine.locating`,
     whose cells `choose` names round by round. `measures` are functions of outcomes and `labels` their attributes, by
@@ -63,14 +63,14 @@ def fill(
 
 
 class Looking(NamedTuple):
-    """Measure cells from the campaigns that a ledger holds of them."""
+    """Function that measures a cell from the campaigns that a ledger holds of it."""
 
     measures: Measures
 
     def __call__(
         self, book: Ledger, entry: LedgerEntry, studies: range | None = None, worlds: int | None = None
     ) -> Mapping[str, Estimate]:
-        """Return the measures that have a value; of the studies in a range, or the first worlds, where one is given."""
+        """Return the measures that have a value, of studies in a range and of the first n `worlds` where given."""
         declared = grid(book).outcomes
         rows = (row for row in book.blocks(entry.cell) if worlds is None or row.block.address.world < worlds)
         outcomes = gather(rows, entry.config, declared)
@@ -82,7 +82,7 @@ class Looking(NamedTuple):
 
 
 class MergeAnswer(NamedTuple):
-    """Result of a merge, and a line on what is missing, if anything is."""
+    """Result of a merge, and a line on missing campaigns, if there are any."""
 
     merged: Merged
     missing: str | None
@@ -97,7 +97,7 @@ def merge(
     allow_version: bool = False,
     quiet: bool = False,
 ) -> MergeAnswer:
-    """Merge folders into one, and lay its store; see `simlab.engine.merging.merge`.
+    """Merge folders into one, and write its store; see `simlab.engine.merging.merge`.
 
     Raises InputError, before anything is written, for a measure of a package that is not among `plugins`, too.
     """

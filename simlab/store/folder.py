@@ -1,4 +1,4 @@
-"""Keep the folder of a sweep in order: which store is the valid one, how a new one takes its place.
+"""Find the valid store in the folder of a sweep, and put a new store in its place.
 
 `valid_store` returns the store of a folder; a new one is laid at `NEW` within `guard_store`, and `take_place` renames
 it.
@@ -28,7 +28,8 @@ _MOST_LAST = 2**16
 def guard_store(folder: Path, kept: str = "finished blocks are kept") -> Iterator[None]:
     """Raise InputError, naming the folder and what is needed, where the disk does not take a store.
 
-    The old store, if there is one, stays; what there is of the new one goes, for the space that it takes.
+    The old store, if there is one, stays; the unfinished new one is deleted, for its space. `kept` is a remark of the
+    error on what is not lost.
     """
     try:
         yield
@@ -43,7 +44,7 @@ def guard_store(folder: Path, kept: str = "finished blocks are kept") -> Iterato
 
 
 def settle(folder: Path) -> None:
-    """Clear away what a killed run has left, and bring back a store that it had put aside."""
+    """Delete the leftovers of a killed run, and bring back a store that it had put aside."""
     shutil.rmtree(folder / NEW, ignore_errors=True)
     if (folder / OLD).exists() and not (folder / STORE).exists():
         (folder / OLD).rename(folder / STORE)
@@ -76,9 +77,9 @@ def store_in(folder: Path) -> Path | None:
 
 
 def remember_last(folder: Path, root: Path = OUTPUTS) -> list[str]:
-    """Remember the store that was run last; return a line, or none, that says why that could not be.
+    """Remember in `root` which store was run last; return a line for the user if that failed, else none.
 
-    What was run is not in doubt then, so nothing is raised.
+    The run itself is complete then, so nothing is raised.
     """
     try:
         root.mkdir(parents=True, exist_ok=True)
@@ -101,9 +102,9 @@ def _replace(part: Path, file: Path) -> None:
 
 
 def last_store(root: Path = OUTPUTS) -> Path:
-    """Return the store that was run last, relative to here where it lies below.
+    """Return the path of the store that was run last, relative to the working directory where it lies below.
 
-    Raises InputError where nothing was run, or what remembers it cannot be read or names no folder.
+    Raises InputError where nothing was run, or the file that remembers it cannot be read or names no folder.
     """
     file = root / LAST
     if not os.path.lexists(file):

@@ -1,7 +1,7 @@
-"""Answer from the ledger where a run was interrupted: what is kept, and a line that says what is missing.
+"""Read the results of an interrupted run from its ledger, with a line that says how much is missing.
 
-`compare_with_ledger` finds whether a store is behind its ledger, `view` lays a store from the ledger in memory, so that
-nothing in a user's folder changes.
+`compare_with_ledger` finds whether a store is behind its ledger, `view` returns a store in
+memory that is made from the ledger, so that nothing in a user's folder changes.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ if TYPE_CHECKING:
 
 PATIENCE = 0.1
 MOST_BYTES = 512 * 2**20
-"""A view of more than that holds measures only, [bytes]; one of which even those are larger is refused."""
+"""Most bytes of a view: a larger one holds measures only, and is refused where these are still larger."""
 
 
 def own_measures(book: Ledger) -> tuple[Measures, list[str]]:
-    """Bind the measures that a sweep declares; name those of plug-ins, which no file makes anybody import."""
+    """Return the measures that a sweep declares, and the names of those of plug-ins, which are not imported."""
     sections = (book.declaration() or {}).get("measure", {})
     own = {name: section for name, section in sections.items() if is_own(section)}
     return bound_measures_of({"measure": own}), sorted(sections.keys() - own.keys())
 
 
 def compare_with_ledger(folder: Path, dataset: xr.Dataset) -> tuple[bool, str | None]:
-    """Return whether an open store lacks campaigns that its ledger holds, and a line where that lacks some itself.
+    """Return whether an open store lacks campaigns of its ledger, and a line if the ledger lacks requested ones.
 
     Blocks are counted, not read. Raises InputError where another run is at it, or the ledger cannot be read.
     """
@@ -62,7 +62,7 @@ def _lacks(dataset: xr.Dataset, counts: Mapping[tuple[str, str], int]) -> bool:
 
 
 def view(folder: Path) -> tuple[MemoryStore, str]:
-    """Lay what the ledger of a folder keeps in memory; return that, and a line that says what is missing.
+    """Write the campaigns of a folder's ledger as a store in memory; return it, and a line on those that are missing.
 
     Raises InputError where another run is at it, or the ledger cannot be read.
     """
@@ -90,7 +90,7 @@ def view(folder: Path) -> tuple[MemoryStore, str]:
 
 
 def refuse_strange_declaration(book: Ledger) -> None:
-    """Raise InputError where a ledger declares what no sweep is; a checksum says only that nothing has changed."""
+    """Raise InputError where the declaration of a ledger is no valid sweep, although its checksum holds."""
     declared = book.declaration()
     if declared is None:
         raise InputError(f"{book.folder} holds no sweep yet; run one")

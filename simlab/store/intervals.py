@@ -1,4 +1,7 @@
-"""Precision of the measures of a store: intervals, clusters and failed campaigns, computed from what it holds."""
+"""Precision of the measures of a store: 95 % intervals, numbers of clusters, and failed campaigns.
+
+Call `sureness` with an open store and the name of a measure, which returns arrays over the axes.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +25,14 @@ if TYPE_CHECKING:
     from simlab.types import Estimate
 
 VIEWS = ("_clusters", "_low", "_high", "_failed")
-"""Endings of the fields of a measure that no store holds."""
+"""Endings of the fields of a measure that are computed when needed, and not stored."""
 
 
 class Sureness(NamedTuple):
     """Precision of a measure over the axes of a store: 95 % bounds, and the clusters that they rest on.
 
-    `low` and `high` are NaN where fewer than two clusters have a value; what is calculated is its own bound.
+    `low` and `high` are NaN where fewer than two clusters have a value; values of calculations, which are exact, are
+    their own bounds.
     """
 
     low: Floats
@@ -69,9 +73,9 @@ def sureness(dataset: xr.Dataset, measure: str, axes: Sequence[str] | None = Non
 
 
 def count_informative_clusters(dataset: xr.Dataset, measure: str) -> Mapping[tuple[int, ...], int] | None:
-    """Count the clusters of each cell in which there was something to count; None where there always is.
+    """Count, by cell, the clusters in which a conditional measure has cases; None for measures that always have some.
 
-    Of a store that keeps no outcomes none are known.
+    All counts are 0 for a store that keeps no outcomes.
     """
     if measure not in CONDITIONAL:
         return None
@@ -93,7 +97,7 @@ def is_calculation(dataset: xr.Dataset, measure: str) -> bool:
 
 
 def campaigns(dataset: xr.Dataset, axes: Sequence[str]) -> tuple[Ints, Ints]:
-    """Count, over axes in this order, the campaigns that failed and those that were carried out."""
+    """Return the numbers of campaigns that failed, and of those carried out, as arrays over axes in this order."""
     shape = tuple(dataset.sizes[axis] for axis in axes)
     if "status" not in dataset:
         return np.zeros(shape, int), np.zeros(shape, int)

@@ -1,4 +1,4 @@
-"""Layout of outcomes in a store: which variable has which dimensions, how a cell is padded and cut out again.
+"""Layout of outcomes in a store: their dimensions, the padding of cells, and the chunks on the disk.
 
 `grid` reads the sizes of a sweep from its ledger, `gather` joins the blocks of a cell into outcomes `[campaign, ...]`,
 and `spread` lays one of these out on the grid. `cut` divides the cells into runs, which are chunks of a store.
@@ -51,7 +51,7 @@ class Grid:
         return tuple(len(axis["values"]) for axis in self.axes)
 
     def replicates(self, outcomes: Mapping[str, Array]) -> Ints:
-        """Return where campaigns lie among all: by world, in it by pool, draw of documents and study."""
+        """Return the index of each campaign on the replicate dimension: by world, pool, draw of documents, study."""
         none = np.zeros_like(outcomes["world"])
         # Indices have 32 bits, and the number of a campaign among all may need more.
         of_pool = outcomes["world"].astype(np.int64) * self.pools + outcomes.get(POOL, none)
@@ -187,7 +187,7 @@ def _stack_worlds(parts: Sequence[Mapping[str, Array]], name: str, outcome: Outc
 
 
 def spread(outcomes: Mapping[str, Array], name: str, grid: Grid, n_systems: int) -> Array:
-    """Lay an outcome of a cell out on all replicates (worlds) and systems (pairs) of the grid."""
+    """Return the outcome `name` of a cell, padded to all replicates (worlds) and systems (pairs) of the grid."""
     outcome = grid.outcomes[name]
     padded = make_empty([grid.sizes[dim] for dim in outcome.dims], name, outcome)
     of_world, status = is_per_world(grid.outcomes, name), outcomes["status"]
@@ -205,7 +205,7 @@ def spread(outcomes: Mapping[str, Array], name: str, grid: Grid, n_systems: int)
 
 
 def make_empty(shape: Sequence[int], name: str, outcome: Outcome) -> Array:
-    """Return an array of an outcome that nothing is known of."""
+    """Return an array filled with the empty value of an outcome."""
     return np.full(shape, missing_value(name, outcome), stored_type(name, outcome))
 
 
@@ -219,7 +219,7 @@ class Cut(NamedTuple):
     step: int
 
     def chunk(self, shape: Sequence[int]) -> tuple[int, ...]:
-        """Return how many values of each axis a run has, the last one apart, which may be shorter."""
+        """Return how many values of each axis a run has; the last run may be shorter."""
         # Without axes a sweep is one cell, and its arrays have no dimension of cells to cut.
         return (*[1] * self.axis, self.step, *shape[self.axis + 1 :])[: len(shape)]
 
@@ -249,9 +249,9 @@ class Run(NamedTuple):
 
 
 def cut(shape: Sequence[int], cell_bytes: int) -> Cut:
-    """Cut cells, of so many bytes at most, into runs; what is small is not cut at all.
+    """Divide a grid of cells, each of at most `cell_bytes`, into runs; up to 16 MiB in all is one run.
 
-    A run of what is large is smaller than what is just not cut: whoever wants one cell reads a run of it.
+    Larger grids have runs of at most a quarter of that, since reading one cell reads its run.
 
     >>> cut((1000, 10), 100), cut((1000, 10), 20_000), cut((1000, 10), 10**6)
     (Cut(axis=0, step=1000), Cut(axis=0, step=20), Cut(axis=1, step=4))
@@ -265,7 +265,7 @@ def cut(shape: Sequence[int], cell_bytes: int) -> Cut:
 
 
 def chunks(shape: Sequence[int], of_cells: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
-    """Return the shape of the chunks that hold a run of `of_cells`; of large cells a chunk has some replicates only."""
+    """Return the shape of chunks for a run of `of_cells` (values of each axis); large cells are cut by replicate."""
     whole = [max(size, 1) for size in (*of_cells, *shape[len(of_cells) :])]
     k = len(of_cells)
     if k < len(whole) and itemsize * math.prod(whole) > CHUNK_BYTES:
@@ -281,5 +281,5 @@ def count_largest_bytes(grid: Grid, names: Iterable[str]) -> int:
 
 
 def width(outcome: Outcome, sizes: Mapping[str, int]) -> int:
-    """Count the bytes of an outcome of a cell."""
+    """Count the bytes of an outcome of a cell, given the sizes of dimensions."""
     return np.dtype(outcome.dtype).itemsize * math.prod(sizes[dim] for dim in outcome.dims)

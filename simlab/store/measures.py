@@ -1,4 +1,4 @@
-"""Set the measures of many cells out over the axes of their sweep, and explain where one has no value.
+"""Compute the measures of cells from their outcomes, lay them out over the axes, and explain missing values.
 
 `estimate` computes the measures of a cell from its outcomes, `columns` joins those of many cells, and `set_out` makes
 variables of a store of them, `(dims, values, attributes)` by name.
@@ -51,7 +51,7 @@ NO_CLOCK = "no clock; choose design.collection=experts, crowd or team"
 NO_ACCOUNTS = "told of studies with a clock (design.collection) or a budget for all of it (budget.total)"
 
 ANEW = {"documents": ("document_draws",), "raters": ("pools",), "study": ("pools", "document_draws")}
-"""Sizes that have to be at least 2 for a measure whose name ends in `_new_...`."""
+"""Keys of sizes that must be at least 2 for a measure whose name ends in `_new_` and this word."""
 OF_TABLE = {"pools": "one pool of raters", "document_draws": "one set of documents"}
 
 SUFFIXES = ("_mcse", "_n", "_influence", "_low_if_failed", "_high_if_failed")
@@ -102,7 +102,7 @@ def means(outcomes: Mapping[str, Outcome]) -> Measures:
 
 
 def labels_of_means(outcomes: Mapping[str, Outcome]) -> Labels:
-    """Return the name of each outcome's mean, and whether the best design has the least."""
+    """Return the attributes of each outcome's mean: its label, and whether less is better."""
     return {
         name: {"label": f"mean of: {outcome.label}", **({"less_is_better": True} if name in LESS_IS_BETTER else {})}
         for name, outcome in outcomes.items()
@@ -117,7 +117,7 @@ def has_mean(name: str, outcome: Outcome) -> bool:
 
 
 def explain_undefined(dataset: xr.Dataset, measure: str) -> str:
-    """Return the reason why a measure is undefined in the studies of a store."""
+    """Return the reason, in words, why a measure is undefined in the studies of a store."""
     anew = measure.partition("_new_")[2]
     if anew in ANEW and {"sweep", "config"} <= dataset.attrs.keys():
         return _name_missing_keys(anew, replication(*(json.loads(dataset.attrs[name]) for name in ("sweep", "config"))))
@@ -162,9 +162,9 @@ Estimates = Mapping[Position, Computed]
 def estimate(measures: Measures, outcomes: Outcomes, declared: Container[str] = ()) -> dict[str, Estimate | Unusable]:
     """Compute the measures of a cell; none where no campaign of it was carried out.
 
-    A measure of an outcome that is `declared`, and that this kind of study lacks, has no value here. One that fails, or
-    returns what no estimate can be, costs itself and no other. On one thread, as the blocks are: the last bits of a
-    matrix product depend on how many.
+    A measure of an outcome that is `declared`, and that this kind of study lacks, is left out. One that fails, or
+    returns no valid estimate, is `Unusable`, and the others are kept. On one thread, as the blocks are: the last bits
+    of a matrix product depend on how many.
     """
     if not np.any(outcomes["status"] == OK):
         return {}
@@ -216,7 +216,7 @@ def _check_estimate(computed: object) -> Estimate:
 
 
 def failures(dataset: xr.Dataset) -> Iterator[str]:
-    """Report each measure of an open store that failed in some cells: in how many, and why."""
+    """Yield a line on each measure of an open store that failed in some cells: in how many, and why."""
     for name, variable in dataset.variables.items():
         if FAILED in variable.attrs:
             count = variable.attrs[FAILED_CELLS]
@@ -240,7 +240,7 @@ class Columns(NamedTuple):
 
 
 def columns(names: Sequence[str], cells: Sequence[Computed]) -> Columns:
-    """Join the measures of cells into arrays."""
+    """Join the measures `names` of cells into arrays, in their orders."""
     rows = [[cell.get(name) for cell in cells] for name in names]
     lengths = (len(result.influence) for of_cells in rows for result in of_cells if isinstance(result, Estimate))
     size = (len(names), len(cells))
@@ -266,7 +266,7 @@ def n_clusters(estimates: Estimates) -> int:
 def set_out(
     axes: tuple[str, ...], shape: tuple[int, ...], estimates: Estimates, labels: Mapping[str, Mapping[str, Any]]
 ) -> Variables:
-    """Set out the measures that `labels` names: value, error, number of campaigns, influence of each cluster."""
+    """Return variables of the measures in `labels`: value, error, number of campaigns, influence of each cluster."""
     table = columns(list(labels), [estimates.get(position, {}) for position in np.ndindex(*shape)])
     variables = summaries(axes, shape, table, labels)
     for influence, (name, about) in zip(table.influence, labels.items(), strict=True):
@@ -278,7 +278,7 @@ def set_out(
 def summaries(
     axes: tuple[str, ...], shape: tuple[int, ...], columns: Columns, labels: Mapping[str, Mapping[str, Any]]
 ) -> Variables:
-    """Set out value, error and number of campaigns of each measure, whatever its influence is."""
+    """Return variables of value, error and number of campaigns of each measure, without influence."""
     variables: Variables = {}
     for j, (name, about) in enumerate(labels.items()):
         count, why = columns.failed[j]
@@ -310,11 +310,11 @@ def largest_error(variables: Variables, measure: str | None) -> dict[str, float]
 
 
 def bounds_if_failed(variables: Variables, failed: Mapping[Position, float]) -> Variables:
-    """Bound each measure by what it would be had all failed campaigns been as bad, or as good, as can be.
+    """Return bounds of each measure: its values if all failed campaigns had been the worst, or the best, possible.
 
     `failed[position]` is the share of a cell's campaigns that failed.
     Failures are not missing at random. Of comparisons between `order` campaigns, the share without a failed one is
-    `(1 - failed) ** order`. Nothing is said where no campaign of the sweep failed.
+    `(1 - failed) ** order`. No variables are returned where no campaign of the sweep failed.
     """
     bounded: Variables = {}
     for name, (dims, value, about) in variables.items():
@@ -332,12 +332,12 @@ def bounds_if_failed(variables: Variables, failed: Mapping[Position, float]) -> 
 
 
 def bound_measures_of(config: Mapping[str, Any]) -> Measures:
-    """Bind the measures of a config to their settings."""
+    """Return the measures of a config, as functions of outcomes with their settings bound, by name."""
     return {name: bind(section, config.get("plugins", ())) for name, section in config["measure"].items()}
 
 
 def all_measures() -> Measures:
-    """Bind every measure that there is."""
+    """Return every measure of simlab, as a function of outcomes, by name."""
     from simlab.config import bound_options
 
     return bound_measures_of({"measure": bound_options("measure")})

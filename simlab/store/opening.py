@@ -1,4 +1,7 @@
-"""Open stores, and take from them the outcomes, measures and settings of their cells."""
+"""Open stores of results, and read the outcomes, measures and settings of their cells.
+
+Call `open_results` with a folder or an archive, which returns an `xarray.Dataset`; the other functions read from one.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +57,7 @@ def open_results(folder: str | Path, chunks: Any = None) -> xr.Dataset:
 
 
 def open_laid(folder: Path) -> tuple[xr.Dataset, str | None]:
-    """Open the store that lies in a folder, with a line where fewer campaigns are there than were asked for.
+    """Open the store in a folder; return it, and a line if its ledger has fewer campaigns than were requested.
 
     Raises InputError where none lies there, or its ledger holds campaigns that the store lacks.
     """
@@ -70,7 +73,7 @@ def open_laid(folder: Path) -> tuple[xr.Dataset, str | None]:
 
 
 def open_filled(folder: Path) -> xr.Dataset:
-    """Open the store of a run that has just finished all that it was asked, whatever earlier ones left undone."""
+    """Open the store of a run that has just finished its part, although earlier runs may have left others undone."""
     return _results(folder, filled=True)
 
 
@@ -106,7 +109,7 @@ def read_labels(dataset: xr.Dataset) -> dict[str, dict[str, Any]]:
 
 
 def outcomes_of_cell(dataset: xr.Dataset, index: Sequence[int]) -> dict[str, Array]:
-    """Take the outcomes of one cell out of a store, as its blocks gave them: without padding, without what never ran.
+    """Return the outcomes of one cell, by name, as its blocks had them: without padding, without campaigns not run.
 
     `index` counts along the axes. Raises InputError where the sweep kept its measures only.
     """
@@ -128,7 +131,7 @@ def outcome_names(dataset: xr.Dataset) -> list[str]:
 
 
 def declared_outcomes(dataset: xr.Dataset) -> dict[str, Outcome]:
-    """Declare the outcomes that a store keeps as its arrays say, so that no plug-in is needed to read them."""
+    """Return the declarations of a store's outcomes, read from its arrays, so that no plug-in is needed."""
     axes = name_axes(dataset)
     return {
         name: Outcome(

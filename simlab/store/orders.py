@@ -1,4 +1,4 @@
-"""Read from a store the partial order of systems that one campaign found."""
+"""Read from a store, for each cell, the partial order of systems that one campaign found (`campaign_orders`)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def campaign_orders(dataset: xr.Dataset, place: Place) -> list[dict[str, Any]]:
-    """List, per cell, its value on each axis and the order of one campaign: ranks, who beats whom directly, cycles.
+    """List for each cell its values on the axes and the order found by the campaign at `place`: ranks, wins, cycles.
 
     Raises InputError for a store without verdicts, or a campaign that it does not hold.
     """

@@ -1,7 +1,7 @@
-"""Write a store as Parquet: a table of its cells, one of its campaigns, and one of what is true of their worlds.
+"""Write a store as Parquet: a table of its cells, one of its campaigns, and one of the truths of their worlds.
 
-Campaigns are rows and not cells of a wide table, since that is what is filtered, grouped and joined; what belongs to
-each system or pair is a list in its row. A row for each of them would repeat all else a hundred times, and whoever
+Campaigns are rows and not cells of a wide table, so that they can be filtered, grouped and joined; values of each
+system or pair are a list in their row. A row for each of them would repeat all else a hundred times, and whoever
 wants that has it in a word: `explode` of pandas and polars, `unnest` of DuckDB. `tables` returns the tables by file,
 and `write` writes one.
 """

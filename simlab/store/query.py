@@ -1,7 +1,7 @@
-"""Query a store for chosen cells and measures.
+"""Query an open store: select cells by values on axes, add measures, and list the cells as records.
 
-`select` narrows it to values of its axes, `ensure_measures` adds measures that its outcomes give, and `records` lists
-the cells with all that is known of each measure.
+`select` and `ensure_measures` take an `xarray.Dataset` and return another, narrowed or with more measures; `records`
+lists a dict for each cell, with the value, error and interval of each measure.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ TOLD = "reached_in_all"
 """Coordinate of a store that was narrowed."""
 
 FOUND = ("power", "significant_share")
-"""Measures of how much was found: of the true differences, or where these are not known or not there, of all pairs."""
+"""Measures of the share of differences found: of the true ones, or, where there are none known, of all pairs."""
 
 RESERVATION = "reservation"
 """Attribute of a store, and field of records, where its worlds failed the checks against their pilot."""
@@ -67,10 +67,10 @@ UNEXPLAINED, BROKEN = "undefined", "the measure failed"
 
 
 def setting(dataset: xr.Dataset, key: str, axes: Sequence[str]) -> Array:
-    """Return the value of a key in every cell, over axes in this order; None where nothing tells.
+    """Return the value of a key of the config in every cell, over axes in this order; None where it is unknown.
 
-    What all cells share, and what is on an axis, stands in the store. What the options on an axis have beside that
-    stands in the ledger only, which may not be there.
+    The store has the values that all cells share and those on axes. Further values of the options on an axis are in
+    the ledger only, which may be missing.
     """
     values = np.full([dataset.sizes[axis] for axis in axes], None, object)
     on_axis = [axis for axis in axes if dataset[axis].attrs.get("key") == key]
@@ -109,25 +109,25 @@ def _configs(dataset: xr.Dataset) -> dict[frozenset[tuple[str, Any]], Mapping[st
 
 
 class Reach(NamedTuple):
-    """State of a target in each cell; of differences, that of the cell with the one it is furthest in."""
+    """Progress towards a target in each cell; for a target on differences, that of its least precise difference."""
 
     target: PrecisionTarget
     cells: dict[Position, ErrorProgress]
 
     def reaches_target(self, position: Position) -> bool | None:
-        """Return whether a cell has the precision; None where no error can be told."""
+        """Return whether a cell has the precision; None where its error is unknown."""
         return self.cells[position].reached
 
 
 def reaches(dataset: xr.Dataset) -> list[Reach]:
-    """Compare the errors of a store with the targets of its last run, as far as it holds their measures."""
+    """Return the progress towards each target of a store's last run, as far as the store holds its measure."""
     targets = read_targets(json.loads(dataset.attrs.get("sweep", "{}")))
     available = [target for target in targets if target.measure in measures_of(dataset)]
     return [Reach(target, dict(_cells(dataset, target))) for target in available]
 
 
 def remember_precision(dataset: xr.Dataset) -> xr.Dataset:
-    """Add as a coordinate whether each cell reaches its targets, before some of its neighbours are left out."""
+    """Add the coordinate `reached_in_all`, computed before cells are left out: whether each reaches its targets."""
     targets = read_targets(json.loads(dataset.attrs.get("sweep", "{}")))
     if TOLD in dataset.coords or not any(target.difference for target in targets):
         return dataset
@@ -186,7 +186,7 @@ def _distance(at: ErrorProgress) -> tuple[int, float]:
 
 
 def find_companion(dataset: xr.Dataset, names: Sequence[str]) -> str | None:
-    """Name the measure of a store that tells how much was found beside these; None where none is needed or stored."""
+    """Name the measure of `FOUND` to show beside measures `names`; None where none is needed or stored."""
     if not EMPTINESS & set(names) or set(FOUND) & set(names):
         return None
     companions = (name for name in FOUND if name in measures_of(dataset))
@@ -194,7 +194,7 @@ def find_companion(dataset: xr.Dataset, names: Sequence[str]) -> str | None:
 
 
 def add_companion(dataset: xr.Dataset, names: Sequence[str]) -> xr.Dataset:
-    """Add to a store what `find_companion` names, from its outcomes; a store without them stays as it is."""
+    """Add to a store the measure that `find_companion` names, from outcomes; a store without these stays as it is."""
     if not EMPTINESS & set(names) or set(FOUND) & set(names):
         return dataset
     for name in FOUND:
@@ -259,7 +259,7 @@ def records(dataset: xr.Dataset, measures: Sequence[str]) -> list[dict[str, Any]
 
     Beside a measure `m` stand `m_mcse`, `m_n`, `m_clusters`, `m_low` and `m_high` (a 95 % interval inside the measure's
     range), and `m_failed`, the campaigns of the cell that failed. Where some cell has no value, `m_reason` says why.
-    `held_fixed` names by measure what its studies share, `reservation` is a warning about all of them. Of a
+    `held_fixed` names by measure the draws that its studies share, `reservation` is a warning about all of them. Of a
     store that was run to a precision `reached` tells whether a cell has it (None: no error can be told).
     """
     axes = name_axes(dataset)
@@ -350,7 +350,7 @@ def _move_absent(dataset: xr.Dataset, axis: int, kept: Sequence[int]) -> xr.Data
 
 
 def place_on(dataset: xr.Dataset, axis: str, value: Any) -> int:
-    """Find a value on an axis, as it is typed or as it is; null is None or NaN. Raises InputError where it is not."""
+    """Return the index of a value, typed or not, on an axis; null is None or NaN. Raises InputError if missing."""
     text = word(None if value != value else value)
     choices = restore_axis_values(dataset[axis].values)
     for index, other in enumerate(choices):

@@ -1,6 +1,6 @@
-"""Write the page that lies beside a store: what the folder holds, what made it, how to open it with and without simlab.
+"""Write the README of a store's folder: its contents, the command that made it, and how to open it.
 
-Like the store it depends on nothing but what was asked: the same command gives the same bytes. Where a folder was
+Like the store it depends on the request only: the same command gives the same bytes. Where a folder was
 continued by its name, the command that made it stays above the one that continued it. The `describe_...` functions
 return the text, from what a sweep declares, and `write` puts it into the folder.
 """
@@ -84,13 +84,13 @@ LEDGER = """The ledger without simlab (numpy is enough). A row is a block of stu
 
 MADE = "Made by"
 OURS = ": results of simlab"
-"""Stands in the first line of a page that simlab wrote."""
+"""End of the first line of a page that simlab wrote."""
 
 
 def write(folder: Path, text: str) -> list[str]:
     """Put the page into a folder, in one step, so that nobody reads half of it.
 
-    Returns a line, or none, that says why it could not be: the store that it describes is there all the same.
+    Returns a line for the user if it could not be written, else none: the store is complete all the same.
     """
     part, page = folder / f"{PAGE}.new", folder / PAGE
     try:
@@ -104,7 +104,7 @@ def write(folder: Path, text: str) -> list[str]:
 
 
 def describe_studies(declared: Mapping[str, Any], labels: Labels, command: str, cells: int | None = None) -> str:
-    """State what a folder of studies holds, from what its sweep declares; of the grid there are so many `cells`."""
+    """Return the README of a folder of studies, from its declaration; `cells` of the grid are simulated (None: all)."""
     files = [
         (STORE, "measures, and what every campaign concluded, as labelled arrays (Zarr)"),
         (FILE, f"every finished block of campaigns (SQLite): the truth that {STORE} is laid from"),
@@ -114,7 +114,7 @@ def describe_studies(declared: Mapping[str, Any], labels: Labels, command: str, 
 
 
 def describe_calculation(declared: Mapping[str, Any], labels: Labels, command: str) -> str:
-    """State what the folder of a calculation holds, from what it declares."""
+    """Return the README of the folder of a calculation, from its declaration."""
     return _page(
         declared, labels, [(STORE, "values over the axes, as labelled arrays (Zarr)")], _command_lines(command, ""), []
     )
@@ -123,7 +123,7 @@ def describe_calculation(declared: Mapping[str, Any], labels: Labels, command: s
 def describe_archive(
     declared: Mapping[str, Any], labels: Labels, command: str, cells: int, beside: Sequence[tuple[str, str]]
 ) -> str:
-    """State what an archive holds, from what its sweep declares and the files beside its arrays."""
+    """Return the README of an archive, from its declaration and the files `beside` its arrays (name, description)."""
     files = [("the folders", "measures and outcomes, as labelled arrays (Zarr)"), *beside]
     more = "That command fills a folder with a ledger, which an archive has not: campaigns are carried out again there."
     return _page(declared, labels, files, _command_lines(command, "" if "calculation" in declared else more), [], cells)
@@ -146,7 +146,7 @@ def _calculation(declared: Mapping[str, Any], size: int) -> tuple[str, dict[str,
 
 
 def read_command(store: Path) -> str:
-    """Return the command that the page of a folder, or of an archive, says it was made by; empty where none does."""
+    """Return the command that made a folder or an archive, by its README; '' where that names none."""
     try:
         lines = iter(_read_page(store).splitlines())
     except (OSError, InputError):

@@ -1,4 +1,4 @@
-"""Reservations on the figures of a store: what they hold fixed, and which cells cannot be trusted.
+"""Notes on the measures of a store: what all campaigns share (hold fixed), and cells that cannot be trusted.
 
 `words` and `add_notes` name the systems, raters or documents that all campaigns of a measure share; `undivided_warning`
 and `skewness_warning` are lines for the user.
@@ -37,7 +37,7 @@ UNDIVIDED = "undivided"
 """Attribute of a store with cells in which most campaigns give all systems one estimate (`Undivided`)."""
 
 MOST_UNDIVIDED = 0.5
-"""A cell is named where more than this share of its campaigns tell no system from another."""
+"""Share of a cell's campaigns with equal estimates of all systems beyond which a warning names the cell."""
 MOST_SKEWED = 0.2
 """A cell is named where more than this share of its intervals rest on judgements too skewed for their number; of 20
 normal scores a sixteenth seem so."""
@@ -60,7 +60,7 @@ class Replication:
 
 
 def replication(sweep: Mapping[str, Any], config: Mapping[str, Any]) -> Replication:
-    """Read how often everything is drawn from the attributes of a store: its sweep, and the config of its cells.
+    """Read the numbers of draws from the attributes of a store: its sweep, and the config of its cells.
 
     Test sets of studies that compare or judge come from the law, unless they are fixed.
     """
@@ -137,7 +137,7 @@ def describe_world(dataset: xr.Dataset) -> str:
 
 
 def read_notes(dataset: xr.Dataset, measures: Iterable[str]) -> dict[str, str]:
-    """Return what measures of an open store say that they hold fixed."""
+    """Return the notes on what measures of an open store hold fixed, by measure."""
     return {name: str(dataset[name].attrs[HELD_FIXED]) for name in measures if HELD_FIXED in dataset[name].attrs}
 
 
@@ -171,7 +171,7 @@ def count_undivided(outcomes: Outcomes) -> Undivided | None:
 
 
 def undivided_attribute(cells: Mapping[tuple[int, ...], Undivided]) -> dict[str, str]:
-    """Write down the cells of a store that tell no system from another; nothing where there are none."""
+    """Return the attribute that lists the cells without a difference between systems; {} where there are none."""
     if not cells:
         return {}
     listed = [{"cell": list(position), **cell._asdict()} for position, cell in cells.items()]
@@ -179,7 +179,7 @@ def undivided_attribute(cells: Mapping[tuple[int, ...], Undivided]) -> dict[str,
 
 
 def undivided_warning(dataset: xr.Dataset) -> str | None:
-    """Warn that campaigns tell no system from another; None where all is well."""
+    """Return a warning on cells where most campaigns have equal estimates of all systems; None if there are none."""
     listed: list[dict[str, Any]] = json.loads(dataset.attrs.get(UNDIVIDED, "[]"))
     if not listed:
         return None
@@ -194,7 +194,7 @@ def undivided_warning(dataset: xr.Dataset) -> str | None:
 
 
 def skewness_warning(dataset: xr.Dataset) -> str | None:
-    """Warn that intervals cover less than they say; None where all is well, and of stores that do not tell."""
+    """Return a warning that intervals may cover less than stated; None without one, or if the store lacks the data."""
     if not {"skewed", "status"} <= set(dataset.variables):
         return None
     ran = (dataset["status"] == OK).transpose(..., "replicate")

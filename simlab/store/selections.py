@@ -1,6 +1,7 @@
 """Select cells of a store by their values on axes and by bounds on measures, sort them, and take the first ones.
 
-Nothing goes through cells one by one: what is selected are indices into the flattened grid of the store.
+Call `select_cells` with an open store, bounds and an order, which returns a `Selection` of indices into the flattened
+grid; `gather` takes indices and returns the store of these cells.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _MEETS = {">=": np.greater_equal, "<=": np.less_equal, ">": np.greater, "<": np.
 
 
 class Bound(NamedTuple):
-    """Bound on a measure, or on an axis of numbers: one of >=, <=, > and <, the value, and all that as typed."""
+    """Bound on a measure or an axis of numbers (`name`); `sign` is >=, <=, > or <, `text` the bound as typed."""
 
     name: str
     sign: str
@@ -56,7 +57,10 @@ class Selection(NamedTuple):
 
 
 def select_cells(dataset: xr.Dataset, bounds: Sequence[Bound], order: SortOrder | None) -> Selection:
-    """Select the cells that meet all bounds by their values, in order; what has no value meets none and stands last."""
+    """Select the cells that meet all bounds by their values, in order (None: as they lie).
+
+    A cell without a value meets no bound and comes last.
+    """
     axes = name_axes(dataset)
     n = int(np.prod([dataset.sizes[axis] for axis in axes], dtype=int))
     meets, straddling, lacking = np.ones((len(bounds), n), bool), np.zeros((len(bounds), n), bool), np.zeros(n)

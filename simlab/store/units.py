@@ -1,4 +1,4 @@
-"""Names and units of the variables of a store.
+"""Units and long names of the variables of a store.
 
 Shares, probabilities and correlations have the unit "1", money is in "currency"; codes, indices and names have none.
 `describe_variables` adds both to the attributes of variables.
@@ -86,7 +86,7 @@ SCOPES: Mapping[str, str] = {
     ),
     **dict.fromkeys(("used", "rounds"), "per pair"),
 }
-"""Whether numbers and prices (outcomes, axes) are those of one system, of one pair, or of a whole campaign."""
+"""Scope of numbers and prices (outcomes, axes): one system, one pair, or a whole campaign."""
 
 ANSWERS = frozenset([
     *("ratings_used", "ratings_possible", "human_count", "used", "collected"),
@@ -136,7 +136,7 @@ def describe_variable(name: str, about: Mapping[str, Any], unit: str | None) -> 
 
 
 def describe_variables(variables: Variables) -> Variables:
-    """Let coordinates and measures say what they are: the same values, with `long_name` and `units`.
+    """Add `long_name` and `units` to the attributes of coordinates and measures.
 
     Of a measure `ancillary_variables` names its error and its campaigns, as the CF conventions have it.
     """
@@ -155,7 +155,7 @@ def describe_variables(variables: Variables) -> Variables:
 
 
 def scopes(names: Collection[str]) -> str:
-    """State whether numbers and prices count all systems; nothing where there are none.
+    """Describe in words whether numbers and prices among `names` are per system or for all; '' without any.
 
     >>> scopes(["srp", "cost", "per_system"]), scopes(["srp"])
     ('per_system per system; cost in all, all systems together', '')

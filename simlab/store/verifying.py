@@ -1,6 +1,6 @@
-"""Check that a folder holds what it should: every block sound, every chunk there, the store as the ledger says.
+"""Check a folder of results: every block undamaged, every chunk present, the store equal to its ledger.
 
-`verify` does all of it and returns a `StoreReport`.
+Call `verify` with a folder, which returns a `StoreReport` with a line for each problem.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ def read_shards(book: Ledger) -> list[Shard]:
 
 
 def list_missing(book: Ledger) -> list[Address]:
-    """List the blocks that a folder lacks, cell by cell, failed ones left out; without shards gaps are not cut.
+    """List the missing blocks of a folder, cell by cell, without failed ones; without shards a gap is one block.
 
-    Of a shard of a sweep that has grown since nobody can tell what it lacks.
+    Blocks of a shard whose sweep has grown since are unknown, and left out.
     """
     whole, cells, noted = _read_sizes(book), _cells(book), book.read_note("shards", [])
     if whole is None:
@@ -64,7 +64,7 @@ def list_missing(book: Ledger) -> list[Address]:
 
 
 def list_incomplete(book: Ledger) -> list[Shard]:
-    """List the shards of whose blocks a folder lacks some; nothing where nobody can tell."""
+    """List the shards with missing blocks; none where the sweep has grown since, so that they are unknown."""
     whole, cells, noted = _read_sizes(book), _cells(book), book.read_note("shards", [])
     shards, seals = list_shards(noted), {shard["seal"] for shard in noted}
     if whole is None or len({shard.n_shards for shard in shards}) != 1 or seals != {whole.seal(cells)}:
@@ -97,7 +97,7 @@ def _read_sizes(book: Ledger) -> SweepSizes | None:
 
 @dataclass(frozen=True, slots=True)
 class StoreReport:
-    """Report on a store: what was checked, and a line for each problem; `shards` names the part of its sweep it holds.
+    """Report on a store: numbers of things checked, and a line for each problem; `shards` names its part of a sweep.
 
     `lost` is true of a folder that the command of its sweep cannot mend.
     """
@@ -113,7 +113,7 @@ class StoreReport:
 def verify(folder: Path, measures: Measures | None = None, jobs: int | None = None) -> StoreReport:
     """Check the ledger and the store of a folder, reading only; recompute the given measures, too.
 
-    Where there are many cells `jobs` processes (None: one per core) look at them.
+    Many cells are checked by `jobs` processes (None: one per core).
 
     A ledger that cannot be read is a problem, too. Raises InputError where the folder holds no sweep or a run is
     writing to it.
@@ -261,7 +261,7 @@ class ComparedArray:
                 self.wrong = f"{STORE}/{self.name} is not what the ledger says"
 
     def update_attributes(self, about: Mapping[str, Any]) -> None:
-        """Leave labels, which the seal of the metadata covers, as they are."""
+        """Do nothing: labels are covered by the checksum of the metadata."""
 
 
 def read(array: Any, name: str, region: Any) -> Array | str:

@@ -1,4 +1,8 @@
-"""Check that a store is whole before anything is read from it: a lost chunk would look like one never filled."""
+"""Check that a store is complete and undamaged before it is read: a lost chunk would look like one never filled.
+
+Call `examine` with its files (`FilesOfFolder`, or those of an archive), which returns `Examined`: the attributes, the
+metadata of arrays and a line for each problem. `CheckedStore` checks chunks as they are read.
+"""
 
 from __future__ import annotations
 
@@ -29,15 +33,15 @@ if TYPE_CHECKING:
 
 _CHECKSUM = 4
 _FRAME = bytes.fromhex("28b52ffd")
-"""How a chunk that is packed by zstd begins."""
+"""First bytes of a chunk that is compressed by zstd."""
 
 SEAL = "seal"
 METADATA = "zarr.json"
 MOST_METADATA = 64 * 2**20
 MOST_HELD = 4 * 2**30
-"""Largest chunk, and largest sum of the arrays that readers take as a whole, [bytes]."""
+"""Most bytes of a chunk, and of all arrays together that are read as a whole."""
 MOST_BYTES = 2**40
-"""Outcomes, which are read chunk by chunk, are no larger."""
+"""Most bytes of an array of outcomes, which is read chunk by chunk."""
 MOST_CHUNKS = 10**6
 MOST_DIMENSIONS = 32
 
@@ -45,7 +49,7 @@ GONE = (
     f"its {FILE} is gone, so nothing can be mended: bring back a copy of the folder, or run the sweep again with "
     "another --out"
 )
-"""Remedy for a store of studies that nobody can lay anew."""
+"""Remedy for a damaged store of studies without a ledger."""
 
 _WIDTHS = {"bool": 1, "int8": 1, "int16": 2, "int32": 4, "int64": 8, "float32": 4, "float64": 8}
 _WIDTHS |= {f"u{name}": width for name, width in _WIDTHS.items() if name.startswith("int")}
@@ -100,7 +104,7 @@ class FilesOfFolder:
         return (self.path / name).exists()
 
     def list(self, name: str) -> Listing:
-        """List a folder; nothing lies in one that is not there. Links are nothing that a store has."""
+        """List a folder, without links; a missing one is empty."""
         try:
             with os.scandir(self.path / name) as entries:
                 children = list(entries)
@@ -111,7 +115,7 @@ class FilesOfFolder:
 
 
 class CheckedStore(LocalStore):
-    """Hand out what the files of a store hold; raise InputError, whenever that is read, for a damaged chunk.
+    """Zarr store of a folder that raises InputError whenever a damaged chunk is read.
 
     `sizes` are the bytes of each array's chunks, unpacked.
     """
@@ -169,9 +173,9 @@ def _unpacked_size(content: bytes) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """Description of a store by itself: its attributes, the metadata of arrays that can be read, what is damaged.
+    """Result of a check of a store: its attributes, the metadata of readable arrays by name, and its `problems`.
 
-    `lossy` are arrays of which chunks are lost; something that is no file may stand in their place, so nobody reads it.
+    `lossy` are the names of arrays with lost chunks; these arrays are not read.
     """
 
     attributes: Mapping[str, Any]
@@ -187,18 +191,18 @@ class Examined:
         }
 
     def held_bytes(self) -> int:
-        """Count the bytes of the arrays that readers take as a whole."""
+        """Count the bytes of the arrays that are read as a whole."""
         return sum(_count_bytes(about, about["shape"]) for about in self.arrays.values() if not _is_long(about))
 
 
 def seal_attributes(attributes: Mapping[str, Any]) -> str:
-    """Seal the attributes of a store, which no chunk's checksum covers."""
+    """Return the checksum of a store's attributes, which no chunk's checksum covers."""
     kept = {name: value for name, value in attributes.items() if name != SEAL}
     return blake2b(json.dumps(kept, sort_keys=True).encode(), digest_size=16).hexdigest()
 
 
 def remedy(path: Path) -> str:
-    """State how a damaged store is mended: it is laid anew, where studies were run from their ledger."""
+    """Return how to mend a damaged store: by writing it anew, for studies from their ledger."""
     if path.parent.is_file():
         return "export the archive again, from the folder of the store"
     file = path.parent / FILE
@@ -225,9 +229,9 @@ def refuse_damaged(path: Path, examined: Examined) -> None:
 
 
 def examine(files: Files) -> Examined:
-    """Look at all of a store but the content of its chunks, each folder once.
+    """Check all of a store but the contents of its chunks.
 
-    Raises InputError where there is nothing that can be taken for a store, and for one of another schema.
+    Raises InputError where there is no store, and for one of another schema.
     """
     root = _root(files)
     attributes = root["attributes"]

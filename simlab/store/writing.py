@@ -1,8 +1,9 @@
-"""Lay what a ledger holds as a Zarr store that plain xarray opens.
+"""Write the results in a ledger as a Zarr store that plain xarray opens.
 
 The same content gives the same bytes: nothing in a store depends on the clock, on the number of jobs or on the order
 in which blocks were finished. A store is laid beside the old one and takes its place by renaming, so that a crash
-leaves one of the two; the ledger is the truth, and the next run lays the store anew. `materialise` does it all.
+leaves one of the two; the ledger is the truth, and the next run writes the store anew. Call `materialise` with a
+ledger and measures, which returns lines for the user.
 """
 
 from __future__ import annotations
@@ -51,10 +52,10 @@ if TYPE_CHECKING:
 def materialise(
     book: Ledger, measures: Measures, labels: Labels | None = None, command: str = "", jobs: int = 1
 ) -> list[str]:
-    """Lay the store of a ledger in the ledger's folder, unless it lies there, and beside it a page for readers.
+    """Write the store of a ledger into the ledger's folder, unless it is up to date, and a README beside it.
 
-    `command` is what asked for the sweep; the page names it. Returns a line, or none, for a page that could not be
-    written; raises InputError where the disk does not take the store.
+    `command` is that of the user; the README names it. Returns a line if the README could not be written, else
+    none; raises InputError where the disk does not take the store.
     """
     settle(book.folder)
     laid = _describe_origin(book, measures, labels or {})
@@ -67,7 +68,7 @@ def materialise(
 
 
 def lay_store(book: Ledger, measures: Measures, labels: Labels, jobs: int = 1) -> None:
-    """Lay the store of a ledger, which takes the place of an old one; raise InputError where the disk takes none."""
+    """Write the store of a ledger in place of an old one; raise InputError where the disk does not take it."""
     settle(book.folder)
     where = book.folder / NEW
     with guard_store(book.folder):
@@ -89,7 +90,7 @@ def _describe_origin(book: Ledger, measures: Measures, labels: Labels) -> StoreO
 
 
 def lay_group(where: Path | zarr.abc.store.Store, lay: Callable[[zarr.Group], dict[str, Any]]) -> None:
-    """Lay a store, on the disk or in memory: `lay` lays its arrays in a group, and returns its attributes."""
+    """Write a store, on the disk or in memory: `lay` writes its arrays into a group, and returns its attributes."""
     import zarr
 
     root = zarr.create_group(where, zarr_format=3)
@@ -109,7 +110,7 @@ def lay_arrays(
     jobs: int = 1,
     folder: Path | None = None,
 ) -> dict[str, Any]:
-    """Lay the arrays of what a ledger keeps, in a group or what takes its place; return the attributes of the store.
+    """Write the arrays of a ledger's results into a Zarr group (or stand-in, `root`); return the store's attributes.
 
     `size` is the grid of the ledger; without `outcomes` only the measures and the status are laid. `folder` takes
     influence values while they are many.
@@ -133,7 +134,7 @@ def lay_arrays(
 
 
 def lay(where: Path | zarr.abc.store.Store, attributes: Mapping[str, Any], variables: Variables) -> None:
-    """Lay a store of variables that are in memory on the disk, or in memory, too."""
+    """Write a store of variables, which are in memory, to a path or a Zarr store in memory."""
     import zarr
 
     root = zarr.create_group(where, zarr_format=3, attributes={**attributes, SEAL: seal_attributes(attributes)})
@@ -144,7 +145,7 @@ def lay(where: Path | zarr.abc.store.Store, attributes: Mapping[str, Any], varia
 def attributes(book: Ledger, drawn: Collection[str] = ()) -> dict[str, Any]:
     """Return the attributes of a store: its sweep, the config that its cells share, seed and versions.
 
-    What is `drawn` is named among the coordinates.
+    `drawn` are the names of variables of drawn values.
     """
     declared = book.declaration() or {}
     declared["axes"] = list(sort_axes(declared["axes"])[0])

@@ -1,6 +1,7 @@
 """Backends execute blocks: in processes of this machine, or on the workers of a Dask scheduler.
 
-A backend writes nothing; it yields results, whose bits do not depend on the backend.
+Call `open_backend` with the settings of an engine and the number of processes, and `results` of the `Backend` that it
+yields with blocks; finished blocks are yielded. Their bits do not depend on the backend, which writes nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from simlab.types import InputError
 
 
 class Died(NamedTuple):
-    """The blocks of a process that died, one of which is to blame, and the manner of its death."""
+    """The blocks of a process that died, one of which is to blame; `manner` is the end in words."""
 
     addresses: tuple[Address, ...]
     manner: str
@@ -37,6 +38,8 @@ class Backend(Protocol):
     ) -> Generator[tuple[Finished, ...] | Died, None, None]:
         """Yield finished blocks bundle by bundle (`alone`: one block each), and the blocks whose process died.
 
+        `block` carries out a task; `limits` bound the time and memory of each process.
+
         If the generator is closed early, no process computes on.
         """
 
@@ -52,7 +55,7 @@ def refuse_contradiction(engine: Mapping[str, Any]) -> None:
 
 @contextmanager
 def open_backend(engine: Mapping[str, Any], jobs: int, *, quiet: bool = False) -> Iterator[Backend]:
-    """Open the backend of an engine's settings; raise InputError if that is impossible."""
+    """Open the backend of `engine`, a section of a config, with `jobs` processes; raise InputError if impossible."""
     refuse_contradiction(engine)
     if engine.get("backend", "loky") == "dask":
         from simlab.engine.backends.cluster import Cluster

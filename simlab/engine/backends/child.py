@@ -1,7 +1,8 @@
-"""Execute calls in a child process: `python -m simlab.engine.backends.child SOCKET PARENT`, as `children` starts it.
+"""Main program of a child process, which executes pickled function calls for the driver that started it.
 
-SOCKET is the file descriptor of an inherited socket, PARENT the process id of the driver. The first message is the
-start token, with the child's limits; each further one is a pickled call, and its result goes back the same way.
+Called as `python -m simlab.engine.backends.child SOCKET PARENT`: the file descriptor of an inherited socket, and the
+process id of the driver. The first message is the child's start token, a pickled (limits, state of the code); each
+further one is a pickled (working directory, function, arguments), answered by a pickled (value, exception).
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from simlab.engine.workers import OUT_OF_MEMORY, guard
 
 IDLE_SECONDS = 300.0
 IDLE = 78
-"""Exit code of a process that had no call for so long."""
+"""Exit code of a process that had no call for `IDLE_SECONDS`."""
 
 
 def execute_calls(socket: int, parent: int) -> None:
-    """Execute calls until the driver closes the connection or sends none for long."""
+    """Execute calls from a socket (its file descriptor) until the driver closes it or sends none for `IDLE_SECONDS`."""
     connection = Connection(socket)
     # The rest of the start token only tells children apart.
     limits, _ = pickle.loads(connection.recv_bytes())  # noqa: S301 (who connects may run code here anyway)

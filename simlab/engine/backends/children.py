@@ -1,4 +1,8 @@
-"""Execute calls in child processes, so that a call that kills its process harms no other."""
+"""Execute function calls in child processes, so that a call that kills its process harms no other.
+
+Call `call_in_child` with a start token (`start_token`), a function and its arguments, which returns its value;
+`run_in_child` does so for calls that are pickled already (`pickle_call`, `unpickle_result`).
+"""
 
 from __future__ import annotations
 
@@ -26,7 +30,7 @@ from simlab.engine.workers import ONE_THREAD, BlockLimits
 POLL_SECONDS = 0.25
 """Interval at which a thread that waits for its child checks whether the result is still needed."""
 GRACE_SECONDS = 20.0
-"""A child ends itself when a block exceeds its time limit; a stopped child cannot, and is killed this much later."""
+"""A child ends itself when a block exceeds its time limit; a stopped child cannot, and is killed so much later."""
 TOO_LONG = -signal.SIGALRM
 """Exit code of a child that exceeded its time limit."""
 _idle: list[Child] = []
@@ -94,8 +98,8 @@ def run_in_child(
 ) -> bytes | int:
     """Execute a call in a child process; return the pickled result, or the exit code if the child died.
 
-    The child is killed when the result is no longer wanted, or after `seconds`. Starting a child takes a second, so an
-    idle one with the same start token is reused.
+    The child is killed once `is_wanted` returns False, or after `seconds` (None: no limit). Starting a child
+    takes a second, so an idle one with the same start token is reused.
     """
     deadline = math.inf if seconds is None else time.monotonic() + seconds
     child = _take_child(start)
@@ -117,7 +121,7 @@ def run_in_child(
 
 
 def run_in_dask_worker(start: bytes, request: bytes, seconds: float | None) -> bytes | int:
-    """Execute a call in a child of a Dask worker, for as long as the scheduler wants this worker to."""
+    """Execute a call as `run_in_child` does, in a child of a Dask worker, while the scheduler wants its result."""
     from distributed import get_worker
 
     worker = get_worker()
@@ -131,9 +135,10 @@ def run_in_dask_worker(start: bytes, request: bytes, seconds: float | None) -> b
 
 
 def call_in_child(start: bytes, function: Callable[..., Any], *arguments: Any, seconds: float | None = None) -> Any:
-    """Return what a function returns in a child process.
+    """Return the value of a function that is called in a child process.
 
-    Raises what the function raises, ChildDied if the child died, TimeoutError if the call took longer than `seconds`.
+    Raises the exceptions of the function, ChildDied if the child died, TimeoutError if the call took longer than
+    `seconds`.
     """
     result = run_in_child(start, pickle_call(function, *arguments), lambda: True, seconds)
     if result == TOO_LONG:
@@ -144,7 +149,7 @@ def call_in_child(start: bytes, function: Callable[..., Any], *arguments: Any, s
 
 
 def pickle_call(function: Callable[..., Any], *arguments: Any) -> bytes:
-    """Pickle a call with the working directory, functions that cannot be imported elsewhere included."""
+    """Pickle a call with the working directory; functions that cannot be imported elsewhere go by value."""
     return bytes(cloudpickle.dumps((os.getcwd(), function, arguments)))
 
 
@@ -157,7 +162,7 @@ def unpickle_result(result: bytes) -> Any:
 
 
 def start_token(limits: BlockLimits, code: object) -> bytes:
-    """Pickle the limits of a child and the state of the code; a child is reused only for an equal token."""
+    """Pickle the limits of a child and the state of the `code` (digests); a child is reused only for an equal token."""
     return pickle.dumps((limits, code))
 
 

@@ -1,4 +1,4 @@
-"""Execute blocks on the workers of a Dask scheduler.
+"""Execute blocks on the workers of a Dask scheduler (`Cluster`, a `Backend`).
 
 The driver itself assigns each bundle to a worker, so that the bundles of a worker that is gone or silent are assigned
 to others, and no bundle is executed twice unless its worker was given up.
@@ -45,12 +45,12 @@ if TYPE_CHECKING:
     from simlab.engine.backends.scheduler import Say, Session
 
 POLL_SECONDS = 0.5
-"""Interval at which the list of workers is updated; longer for many workers."""
+"""Seconds between two updates of the list of workers; at least one second per `WORKERS_A_SECOND` workers."""
 WORKERS_A_SECOND = 200
 MAX_FAILURES = 3
-"""A worker is no longer used after so many failures in a row for which no block is to blame."""
+"""Failures in a row, for which no block is to blame, after which a worker is no longer used."""
 MAX_LOSSES = 3
-"""A block is blamed once more than so many Dask workers ended while they executed it."""
+"""Most Dask workers that may end while they execute a block before it is blamed."""
 GOES_ON = (
     "what is finished is kept, and the same command goes on, also with another engine.scheduler or with "
     "engine.backend=loky"
@@ -58,7 +58,7 @@ GOES_ON = (
 
 
 class WorkQueue:
-    """The blocks of a call: `bundles` to hand out, bundles that came back, and the number of blocks `left`."""
+    """The blocks of a call: `bundles` to hand out, bundles that were put back, and the number of blocks `left`."""
 
     def __init__(self, tasks: Sequence[BlockTask], limits: BlockLimits, *, alone: bool) -> None:
         self.bundles = Bundles(tasks, 1, limits, alone=alone)

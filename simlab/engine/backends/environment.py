@@ -1,4 +1,4 @@
-"""Describe the versions and the code of a Python environment.
+"""Describe the versions and the code of a Python environment (`describe`), and compare two (`describe_mismatch`).
 
 This file is also sent as text to schedulers and workers, where simlab may be missing and Python another version; so it
 uses the standard library only.
@@ -16,7 +16,7 @@ CODE, FILE = "the code of ", "the file "
 
 
 def describe(packages: Iterable[str], files: Iterable[str]) -> Mapping[str, str | None]:
-    """Return versions, and digests of packages and files, by name; None for what is missing."""
+    """Return versions, and digests of packages and files, by name; None for a missing one."""
     versions: dict[str, str | None] = {"Python": platform.python_version()}
     versions |= {name: _version(name) for name in VERSIONS}
     versions |= {f"{CODE}{package}": _digest_package(package) for package in packages}
@@ -59,7 +59,7 @@ def _digest_file(file: str) -> str | None:
 
 
 def describe_mismatch(here: Mapping[str, str | None], there: object, names: Iterable[str]) -> str:
-    """Describe the first mismatch with another environment and its remedy, or ''."""
+    """Describe the first of the `names` in which two results of `describe` differ, and its remedy, or ''."""
     if not isinstance(there, Mapping):
         return f"could not be asked what it has ({there!r}); start it again"
     for name in names:

@@ -1,4 +1,4 @@
-"""Handle Ctrl-C between blocks, and keep it from processes that are being started."""
+"""Contexts that delay Ctrl-C: until their end (`report_interrupts`), or from processes being started."""
 
 from __future__ import annotations
 

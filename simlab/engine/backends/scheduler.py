@@ -1,4 +1,8 @@
-"""Connect with a Dask scheduler: its address, its usable workers, and what blocks require of them."""
+"""Connect with a Dask scheduler, and check that its workers have the code and files that blocks require.
+
+Call `connect` with an address (`parse_address`), a time limit and `Requirements`, which returns a `Session`: it lists
+usable workers, submits calls to them and returns results. `start_local_cluster` does so within this process.
+"""
 
 from __future__ import annotations
 
@@ -31,19 +35,19 @@ from simlab.types import InputError
 
 _ADDRESS = re.compile(r"(tcp|tls)://(\[[0-9a-fA-F:.]+\]|[^\s:/\[\]@]+):(\d{1,5})/?")
 ANSWERS_SECONDS = 10.0
-"""Who listens shall answer within that time; one that is busy with a large graph needs some seconds."""
+"""Seconds in which a scheduler shall answer; one that is busy with a large graph needs some."""
 SAID_AFTER_SECONDS = 3.0
 AGAIN_SECONDS = 0.5
 REMEDY = "give the address that the scheduler says when it starts, or leave engine.scheduler out"
 
 SILENT_SECONDS = 20.0
-"""After so long without a sign of life the bundles of a worker are handed to others, and its answers are ignored."""
+"""Seconds without a heartbeat after which a worker's bundles are handed to others, and its answers are ignored."""
 PAUSED_SECONDS = 5.0
-"""Likewise where Dask has paused a worker, which holds too much memory, for so long."""
+"""Seconds after which the same is done with a worker that Dask has paused since it holds too much memory."""
 Say = Callable[[str], None]
 
 ON_SCHEDULER = ("Python", "simlab", "distributed", "the code of simlab")
-"""Compared with a scheduler, which unpickles calls but computes nothing."""
+"""Names of `environment.describe` that a scheduler must share; it unpickles calls but computes nothing."""
 
 SPEAKERS = ("distributed", "tornado", "asyncio", "bokeh")
 
@@ -60,7 +64,7 @@ class SchedulerAddress(NamedTuple):
 
 
 class WaitLimit:
-    """A time limit for waiting; after a while, one line says what is waited for."""
+    """A limit of `seconds` for waiting; after some, `say` gets one line on the scheduler or worker waited for."""
 
     def __init__(self, seconds: float, say: Callable[[str], None]) -> None:
         self.seconds, self._say, self._said = seconds, say, False
@@ -72,7 +76,7 @@ class WaitLimit:
         return self._began + self.seconds - time.monotonic()
 
     def is_over(self, whom: str) -> bool:
-        """True if the time is over; says after a while what is waited for."""
+        """True if the time is over; after some seconds `say` gets a line on `whom`, which is waited for."""
         if not self._said and self.seconds - self.left > SAID_AFTER_SECONDS:
             self._said = True
             self._say(f"waiting for {whom}, for {duration(self.seconds)} at most (engine.scheduler_seconds)")
@@ -321,7 +325,7 @@ def start_local_cluster(jobs: int, say: Say) -> Session:
 
 
 def connect(address: SchedulerAddress, waiting: WaitLimit, say: Say, requirements: Requirements) -> Session:
-    """Connect with a scheduler and wait for a worker; raise InputError if there is none, or its code differs."""
+    """Connect with a scheduler and wait for a worker; raise InputError if none comes, or its code differs."""
     # In a thread of its own: in a notebook, this thread already runs an event loop.
     with ThreadPoolExecutor(1) as thread:
         thread.submit(asyncio.run, await_scheduler(address, waiting)).result()

@@ -1,4 +1,7 @@
-"""Merge folders of one sweep into one, which is then as if one run had filled it."""
+"""Merge folders of one sweep into one, which is then as if one run had filled it.
+
+Call `merge` with the target and the source folders; it returns the counts of blocks and notes for the user (`Merged`).
+"""
 
 from __future__ import annotations
 
@@ -29,9 +32,10 @@ CELLS = f"SELECT {SEALED['cells']} FROM cells ORDER BY position"  # noqa: S608 (
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """Result of a merge: the number of blocks that are there now, and of those that the merge added.
+    """Result of a merge: the number of `blocks` in the folder now, and of those that the merge added (`came`).
 
-    `failures` are of all that the folder holds, `notes` lines that a user should read; torn blocks are among these.
+    `failures` and `failed_designs` (studies by reason) are of all that the folder holds, `notes` lines that a user
+    should read; torn blocks are among these.
     """
 
     blocks: int
@@ -53,9 +57,9 @@ def merge(
 ) -> Merged:
     """Merge folders into one, a new one or one that holds some of the same sweep; `finish` it while nobody else can.
 
-    `look` is shown what the folder will declare, before anything is written, and may refuse it. Blocks that are in
-    several folders are kept once; torn ones are left out and noted, failed ones replaced where another folder has
-    them. Whoever is killed goes on with the same command.
+    `look` is called with a ledger of what the folder will declare, before anything is written, and may raise. Blocks
+    that are in several folders are kept once; torn ones are left out and noted, failed ones replaced where another
+    folder has them. Whoever is killed goes on with the same command.
 
     Raises InputError, before anything is written, where a folder is merged with itself, is none, is damaged or being
     written; where two hold other sweeps, were filled by other code (unless `allow_version`), hold different results
@@ -196,7 +200,7 @@ def note_versions(book: Ledger, sources: Sequence[SourceFolder]) -> None:
 
 @contextmanager
 def unite(sources: Sequence[SourceFolder]) -> Iterator[SourceFolder]:
-    """Draft a ledger of all that folders declare and ask, without a block.
+    """Yield a temporary ledger with the joined declarations, cells and requests of folders, without a block.
 
     Raises InputError where one of them holds another sweep than those before it, or none.
     """

@@ -24,7 +24,7 @@ from simlab.messages import clip
 from simlab.types import InputError
 
 MOST_BLOCKS, MOST_BYTES = 1000, 16 * 2**20
-"""Blocks are committed as soon as there are so many, or so many bytes of them."""
+"""Blocks, and bytes of them, that are copied in one transaction at most."""
 
 _ADDRESSES = (
     "SELECT cell, world, pool, draw, first, count, status, checksum, rowid FROM blocks"
@@ -32,12 +32,12 @@ _ADDRESSES = (
 )
 
 SPARE_FILES = 64
-"""Files that are open beside the ledgers of sources."""
+"""Number of open files that are kept for other uses than the ledgers of sources."""
 _MENDING = "the command that filled it mends it"
 
 
 class SourceBlock(NamedTuple):
-    """A block of a folder, in the order in which blocks are compared; `row` is its place there."""
+    """A block of the folder numbered `source`; fields are in the order of comparison; `row` is that of its ledger."""
 
     cell: str
     world: int
@@ -57,7 +57,7 @@ class SourceBlock(NamedTuple):
 
     @property
     def end(self) -> int:
-        """Number the study behind the last one."""
+        """Return the number of the first study behind the block."""
         return self.first + self.n_studies
 
     @property
@@ -69,7 +69,7 @@ class SourceBlock(NamedTuple):
 def refuse_contradictions(sources: Sequence[SourceFolder], names: Mapping[str, str]) -> None:
     """Raise InputError where two folders hold other results for a study, or blocks that are cut differently.
 
-    Torn blocks do not count, and neither do failed ones beside others. `names` name the cells.
+    Torn blocks do not count, and neither do failed ones beside others. `names` are the cells' names in errors, by key.
     """
     streams = [_list_blocks(number, source) for number, source in enumerate(sources)]
     for together in _group_overlaps(heapq.merge(*streams)):
@@ -143,7 +143,7 @@ def _cut_differently(
 
 
 def copy(source: SourceFolder, into: SourceFolder, came: Callable[[Sequence[Finished]], None]) -> None:
-    """Copy the blocks of a folder that another lacks, a batch at a time; `came` gets those it then has."""
+    """Copy the blocks of a folder that `into` lacks, in batches; `came` is called with the blocks that it then has."""
     batch: list[Finished] = []
     size = 0
     for row in source.rows(f"SELECT rowid, {COLUMNS} FROM blocks"):  # noqa: S608 (no text from outside)
