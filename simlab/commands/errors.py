@@ -31,12 +31,12 @@ MOVED_VERBS: Mapping[str, str] = {
     "cluster-script": "sweep NAME --script slurm --shards N --out DIR",
 }
 """Commands of earlier versions and their replacements, for the message on an unknown command."""
-# The exception that the option parser raises for a mistake; typer exports only its descendants.
 _OF_DISKS = frozenset(
     [errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENAMETOOLONG]
 )
 """Errors of the operating system that the user can mend: full disks, missing rights, long names."""
 
+# The exception that the option parser raises for a mistake; typer exports only its descendants.
 UsageError: Any = typer.BadParameter.__mro__[1]
 
 

@@ -49,7 +49,7 @@ def claims(
     """Test the votes on all pairs, and claim those that the promise `name` allows.
 
     `family[pair]` marks the pairs of the promise, `level` is the chance of any wrong claim among them. `broken` is the
-    reason why the promise does not hold ("": it holds).
+    reason why a fixed promise does not hold ("": it holds); one that allows looking at any time always holds.
     """
     of = _claim_anytime if name == "anytime" else _claim_once
     return of(named, family, level, seed, broken)
